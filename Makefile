@@ -1,0 +1,54 @@
+# What a newcomer needs: `make run` and `make test`. `make help` lists the rest.
+
+# The first Python that is new enough; PYTHON=… chooses another one.
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help run setup test check format lock test-faults bench bench-create clean need-python
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+run: need-python ## Set up what is needed and serve on http://127.0.0.1:8080
+	@$(PYTHON) scripts/setup.py run
+	@exec $(BIN)/kurz serve
+
+setup: need-python ## Set up everything for running, testing and developing
+	@$(PYTHON) scripts/setup.py dev
+
+test: setup ## Run the tests, on real PostgreSQL and Redis servers from wheels
+	@$(BIN)/pytest -n $(WORKERS) -m "not long"
+
+check: setup ## Check format, lint, types, layers and guards
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo >/tmp/kurz-lint-imports.$$$$ || { cat /tmp/kurz-lint-imports.$$$$; exit 1; }; rm -f /tmp/kurz-lint-imports.$$$$
+	@$(BIN)/pytest -q tests/guards
+
+format: setup ## Format the code and mend what can be mended by machine
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+test-faults: setup ## Run the long proofs: kills and outages, many rounds
+	@$(BIN)/pytest -n 1 -m long
+
+bench: bench-create ## Run every benchmark
+
+bench-create: setup ## What an acknowledged create costs beside an empty FastAPI route
+	@$(BIN)/python benchmarks/create.py
+
+lock: setup ## Renew the locks from pyproject.toml (they name no registry)
+	@$(BIN)/uv pip compile pyproject.toml --group build $(LOCK_OPTIONS) -o requirements/run.lock
+	@$(BIN)/uv pip compile pyproject.toml --group build --group dev -c requirements/run.lock $(LOCK_OPTIONS) -o requirements/dev.lock
+
+LOCK_OPTIONS := --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade
+
+clean: ## Remove what set-up and tests made (not your data)
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+need-python:
+	@test -n "$(PYTHON)" || { echo "kurz needs Python 3.11 or newer."; exit 1; }

@@ -1,0 +1,89 @@
+"""Sets up `.venv` in the project folder: `setup.py run` for the program, `setup.py dev` for tests.
+
+Needs Python 3.11 or newer and nothing else; does nothing when all is in place.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+
+
+def main() -> None:
+    wanted = sys.argv[1]
+    if is_installed(wanted):
+        return
+    print(f"Setting up .venv ({wanted}) …", flush=True)
+    if not is_usable():
+        make_venv()
+    lock = ROOT / "requirements" / f"{wanted}.lock"
+    pip("install", "--require-hashes", "--requirement", str(lock))
+    pip("install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+    # An environment may forbid writing bytecode; without it every start costs a second more.
+    run(str(PYTHON), "-m", "compileall", "-q", str(ROOT / "src"))
+    stamp("run").write_text(fingerprint("run"))  # the dev lock holds the same versions and more
+    if wanted == "dev":
+        stamp("dev").write_text(fingerprint("dev"))
+
+
+def is_installed(wanted: str) -> bool:
+    path = stamp(wanted)
+    return path.exists() and path.read_text() == fingerprint(wanted) and is_usable()
+
+
+def stamp(wanted: str) -> Path:
+    return VENV / f".installed-{wanted}"
+
+
+def fingerprint(wanted: str) -> str:
+    """Changes when another install is needed: other versions, another place, another Python."""
+    digest = hashlib.sha256(f"{ROOT} {sys.version}".encode())
+    for name in (f"requirements/{wanted}.lock", "pyproject.toml"):
+        digest.update((ROOT / name).read_bytes())
+    return digest.hexdigest()
+
+
+def is_usable() -> bool:
+    """False when there is no environment here, or one whose Python is gone or too old."""
+    if not PYTHON.exists():
+        return False
+    check = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
+    return subprocess.run([PYTHON, "-c", check], capture_output=True, check=False).returncode == 0
+
+
+def make_venv() -> None:
+    try:
+        venv.create(VENV, clear=True, symlinks=True, with_pip=True)
+    except (subprocess.CalledProcessError, ImportError):
+        # Debian keeps ensurepip in a package of its own; another pip can do its work.
+        venv.create(VENV, clear=True, symlinks=True, with_pip=False)
+        bootstrap = [sys.executable, "-m", "pip", "--python", str(PYTHON), "install", "pip"]
+        if subprocess.run(bootstrap, check=False).returncode:
+            sys.exit("This Python has neither venv nor pip. On Debian: apt install python3-venv")
+
+
+def pip(*arguments: str) -> None:
+    quiet = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-warn-script-location"]
+    run(str(PYTHON), "-m", "pip", arguments[0], *quiet, *arguments[1:])
+
+
+def run(*command: str) -> None:
+    # A PYTHONPATH or an active environment of the caller must not leak into ours.
+    env = {
+        k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+    }
+    finished = subprocess.run(command, env=env, cwd=ROOT, check=False)
+    if finished.returncode:
+        sys.exit(f"Set-up failed: {' '.join(command)}")
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 11):
+        sys.exit("kurz needs Python 3.11 or newer.")
+    main()

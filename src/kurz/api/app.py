@@ -1,0 +1,43 @@
+"""Puts the API together."""
+
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI
+
+import kurz
+from kurz.api import docs, links, problems, system
+from kurz.api.dependencies import Context
+from kurz.api.dialects import urls
+from kurz.api.middleware import BodyGuard
+from kurz.api.schemas.problems import Problem
+
+DESCRIPTION = """Shorten links and look after them.
+
+Errors are problems by RFC 9457: `type` is stable, `detail` says what to do."""
+
+
+def create_api(context: Context) -> FastAPI:
+    app = FastAPI(
+        title="kurz",
+        version=kurz.__version__,
+        description=DESCRIPTION,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.context = context
+    app.add_middleware(BodyGuard)
+    problems.install(app)
+    for router in (links.router, urls.router, system.router, docs.router):
+        app.include_router(router)
+    app.openapi = partial(_describe, app)  # type: ignore[method-assign]
+    return app
+
+
+def _describe(app: FastAPI) -> dict[str, Any]:
+    """FastAPI's document with the problems in it, which no route returns as a model."""
+    if app.openapi_schema is None:
+        document = FastAPI.openapi(app)
+        document["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+    return app.openapi_schema or {}

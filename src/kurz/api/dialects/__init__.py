@@ -1,0 +1,1 @@
+"""Other shorteners' paths and words over the same services. Thin: they only translate."""

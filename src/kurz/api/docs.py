@@ -1,0 +1,80 @@
+"""The API's own documentation: an explorer from bundled files, and what problem types mean."""
+
+from functools import cache
+from importlib.resources import files
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from kurz.api.problems import STATUSES, PathUnknown, RequestError
+from kurz.errors import catalogue
+
+# Swagger UI sets style attributes and shows data: images; its scripts are files of ours.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>kurz API</title>
+<link rel="icon" href="/favicon.ico">
+<link rel="stylesheet" href="/api/docs/swagger-ui.css">
+</head>
+<body>
+<main id="explorer"></main>
+<script src="/api/docs/swagger-ui-bundle.js"></script>
+<script src="/api/docs/start.js"></script>
+</body>
+</html>
+"""
+_START = """SwaggerUIBundle({
+  url: "/api/openapi.json",
+  dom_id: "#explorer",
+  deepLinking: true,
+  defaultModelsExpandDepth: 0,
+  presets: [SwaggerUIBundle.presets.apis],
+});
+"""
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/api/docs")
+async def explorer() -> Response:
+    return Response(_PAGE, media_type="text/html", headers={"content-security-policy": _POLICY})
+
+
+@router.get("/api/docs/{name}")
+async def asset(name: str) -> Response:
+    found = _assets().get(name)
+    if found is None:
+        raise PathUnknown("The documentation has no such file.")
+    content, media_type = found
+    headers = {"cache-control": "public, max-age=86400"}
+    return Response(content, media_type=media_type, headers=headers)
+
+
+@router.get("/api/problems/{code}")
+async def explain(code: str) -> dict[str, object]:
+    """What a problem's `type` leads to."""
+    for error in catalogue():
+        if error.code == code:
+            status = error.status if issubclass(error, RequestError) else STATUSES[error.kind]
+            return {"type": f"/api/problems/{code}", "title": error.title, "status": status}
+    raise PathUnknown("There is no problem of this type.")
+
+
+@cache
+def _assets() -> dict[str, tuple[bytes, str]]:
+    bundled = files("fastapi_swagger") / "resources"
+    return {
+        "start.js": (_START.encode(), "text/javascript"),
+        "swagger-ui.css": ((bundled / "swagger-ui.css").read_bytes(), "text/css"),
+        "swagger-ui-bundle.js": (
+            (bundled / "swagger-ui-bundle.js").read_bytes(),
+            "text/javascript",
+        ),
+    }

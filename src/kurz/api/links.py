@@ -1,0 +1,73 @@
+"""`/api/v1/links` and `POST /`: making links."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import PlainTextResponse, Response
+
+from kurz.api.dependencies import base_url, context, own_hosts, refuse_strangers
+from kurz.api.responses import JsonResponse
+from kurz.api.schemas.links import AnonymousLinkRead, LinkCreate
+from kurz.api.schemas.problems import problems
+from kurz.errors import SignInRequired
+from kurz.links.errors import UrlRefused
+from kurz.links.model import Draft
+from kurz.links.view import short_url, view
+
+ANONYMOUS_FIELDS = frozenset({"original_url", "expires_in"})
+
+router = APIRouter(
+    tags=["links"],
+    responses=problems(400, 401, 413, 415, 422, 503),
+)
+
+
+@router.post(
+    "/api/v1/links",
+    status_code=201,
+    response_model=AnonymousLinkRead,
+    summary="Make a link",
+    operation_id="create_link",
+)
+async def create_link(request: Request, body: LinkCreate) -> Response:
+    """Makes a temporary link, which anybody may do. Keep its `claim_token`: it is shown once."""
+    refuse_strangers(request)
+    if extra := sorted(body.model_fields_set - ANONYMOUS_FIELDS):
+        names = ", ".join(f"`{name}`" for name in extra)
+        raise SignInRequired(f"Without an account a link cannot have {names}.")
+    draft = Draft(
+        original_url=body.original_url, expires_in_seconds=body.expires_in, is_anonymous=True
+    )
+    service = context(request).links
+    created = await service.create(draft, own_hosts=own_hosts(request))
+    address = short_url(base_url(request), created.link.short_code)
+    answer = AnonymousLinkRead.model_construct(
+        **view(created.link, service, address), claim_token=created.claim_token
+    )
+    return JsonResponse(answer.model_dump_json(), 201, _created_headers(address))
+
+
+@router.post(
+    "/",
+    status_code=201,
+    response_class=PlainTextResponse,
+    summary="Make a link from the shell",
+    operation_id="create_link_from_text",
+    openapi_extra={
+        "requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}}
+    },
+)
+async def create_link_from_text(request: Request) -> Response:
+    """Takes a plain URL and answers with the short URL, both as text:
+    `curl -d https://example.com/a/long/path …`"""
+    refuse_strangers(request)
+    try:
+        original_url = (await request.body()).decode().strip("\r\n")
+    except UnicodeDecodeError:
+        raise UrlRefused("The URL is not valid UTF-8 text.") from None
+    draft = Draft(original_url=original_url, is_anonymous=True)
+    created = await context(request).links.create(draft, own_hosts=own_hosts(request))
+    address = short_url(base_url(request), created.link.short_code)
+    return PlainTextResponse(f"{address}\n", 201, _created_headers(address))
+
+
+def _created_headers(address: str) -> dict[str, str]:
+    return {"location": address, "cache-control": "no-store"}

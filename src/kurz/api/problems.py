@@ -1,0 +1,130 @@
+"""Errors as RFC 9457 problems: the one place where the API's status codes are decided."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from kurz.errors import Kind, KurzError, Unavailable, problem
+
+STATUSES = {
+    Kind.INVALID: 422,
+    Kind.UNAUTHENTICATED: 401,
+    Kind.FORBIDDEN: 403,
+    Kind.NOT_FOUND: 404,
+    Kind.CONFLICT: 409,
+    Kind.GONE: 410,
+    Kind.LIMITED: 429,
+    Kind.UNAVAILABLE: 503,
+}
+
+
+class RequestError(KurzError):
+    """A request that no service was asked about."""
+
+    kind = Kind.INVALID
+    status: int
+
+
+class BodyMalformed(RequestError):
+    code = "body-malformed"
+    title = "The body cannot be read"
+    status = 400
+
+
+class PathUnknown(RequestError):
+    code = "path-unknown"
+    title = "The API has nothing at this path"
+    status = 404
+
+
+class MethodNotAllowed(RequestError):
+    code = "method-not-allowed"
+    title = "This method is not allowed here"
+    status = 405
+
+
+class BodyTooLarge(RequestError):
+    code = "body-too-large"
+    title = "The body is too large"
+    status = 413
+
+
+class MediaTypeUnsupported(RequestError):
+    code = "media-type-unsupported"
+    title = "The body has a type that is not accepted here"
+    status = 415
+
+
+class RequestRefused(RequestError):
+    code = "request-refused"
+    title = "The request has a value that is not accepted"
+    status = 422
+
+
+class InternalError(RequestError):
+    code = "internal-error"
+    title = "Something went wrong in kurz"
+    status = 500
+
+
+_HTTP_ERRORS = {
+    400: BodyMalformed("The body is not the JSON it claims to be."),
+    404: PathUnknown("Nothing answers here. /api/docs lists what does."),
+    405: MethodNotAllowed("This path exists, but not for this method."),
+}
+
+
+class ProblemResponse(Response):
+    media_type = "application/problem+json"
+
+
+def respond(error: KurzError, headers: dict[str, str] | None = None) -> ProblemResponse:
+    status = error.status if isinstance(error, RequestError) else STATUSES[error.kind]
+    sent = {"cache-control": "no-store", **(headers or {})}
+    if isinstance(error, Unavailable):
+        sent["retry-after"] = str(error.retry_after_seconds)
+    if error.kind is Kind.UNAUTHENTICATED:
+        sent["www-authenticate"] = "Bearer"
+    body = json.dumps(problem(error, status), ensure_ascii=False).encode()
+    return ProblemResponse(body, status, sent)
+
+
+def install(app: FastAPI) -> None:
+    """Makes every failure inside `app` answer as a problem."""
+
+    @app.exception_handler(KurzError)
+    async def on_kurz_error(_: Request, error: KurzError) -> Response:
+        return respond(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def on_refused_request(_: Request, error: RequestValidationError) -> Response:
+        return respond(_refusal(error.errors()))
+
+    @app.exception_handler(HTTPException)
+    async def on_http_error(_: Request, error: HTTPException) -> Response:
+        known = _HTTP_ERRORS.get(error.status_code, _HTTP_ERRORS[400])
+        return respond(known, dict(error.headers or {}))
+
+    @app.exception_handler(Exception)
+    async def on_mistake(_: Request, __: Exception) -> Response:
+        return respond(InternalError("The mistake is logged under this answer's X-Request-Id."))
+
+
+def _refusal(errors: Sequence[dict[str, Any]]) -> KurzError:
+    """What pydantic found, without echoing what was sent: it may not even be text."""
+    if errors[0]["type"] == "json_invalid":
+        return BodyMalformed("The body is not valid JSON.")
+    found = [
+        {
+            "field": ".".join(str(part) for part in error["loc"][1:]) or "body",
+            "problem": error["msg"],
+        }
+        for error in errors
+    ]
+    names = ", ".join(f"`{item['field']}`" for item in found)
+    return RequestRefused(f"Not accepted: {names}.", errors=found)

@@ -1,0 +1,1 @@
+"""What a person types. Commands import what they need when they run, so that all start fast."""

@@ -1,0 +1,160 @@
+"""`kurz doctor`: what is configured, reachable and missing."""
+
+import asyncio
+import platform
+import shutil
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import typer
+
+import kurz
+from kurz.cli import output
+from kurz.cli.session import AsJson, DataDir
+from kurz.errors import KurzError
+from kurz.settings import Loaded, Settings, fields, load, variable
+
+MIN_FREE_BYTES = 1024**3
+
+Verdict = Literal["ok", "warning", "error"]
+_MARKS: dict[Verdict, tuple[str, str]] = {
+    "ok": ("✓", "green"),
+    "warning": ("!", "yellow"),
+    "error": ("✗", "red"),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    verdict: Verdict
+    about: str
+    says: str
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(doctor)
+
+
+def doctor(as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Explain what is configured, reachable and missing."""
+    loaded = load({"data_dir": data_dir})
+    findings = examine(loaded)
+    if as_json:
+        output.print_json(
+            {"findings": [asdict(item) for item in findings], "settings": shown(loaded)}
+        )
+    else:
+        _print(findings, loaded)
+    if any(item.verdict == "error" for item in findings):
+        raise typer.Exit(1)
+
+
+def examine(loaded: Loaded) -> list[Finding]:
+    settings = loaded.settings
+    return [
+        Finding("ok", "program", f"kurz {kurz.__version__} on Python {platform.python_version()}"),
+        *(_embedded(settings) if settings.is_embedded else []),
+        _database(settings),
+        _base_url(settings),
+        *(_scramble(settings)),
+        *(
+            Finding("warning", "settings", f"{name} is set, but kurz knows no such setting.")
+            for name in loaded.unknown_variables
+        ),
+    ]
+
+
+def shown(loaded: Loaded) -> dict[str, dict[str, Any]]:
+    """Every setting with its value and source; secrets are only said to be set."""
+    return {
+        item.name: {
+            "value": "(set)"
+            if item.metadata["is_secret"] and getattr(loaded.settings, item.name) is not None
+            else _plain(getattr(loaded.settings, item.name)),
+            "source": loaded.sources[item.name],
+        }
+        for item in fields()
+    }
+
+
+def _embedded(settings: Settings) -> list[Finding]:
+    from kurz.storage.sqlite import can_use_wal, default_driver
+
+    version = default_driver.sqlite_version
+    findings = [
+        Finding("ok", "SQLite", f"{version}, with write-ahead log")
+        if can_use_wal(default_driver.sqlite_version_info)
+        else Finding(
+            "warning",
+            "SQLite",
+            f"{version} can corrupt a write-ahead log, so kurz runs without one: slower. 3.51.3 or"
+            " newer comes with the package pysqlite3.",
+        )
+    ]
+    folder = settings.data_dir.resolve()
+    if folder.exists():
+        free = shutil.disk_usage(folder).free
+        verdict: Verdict = "ok" if free >= MIN_FREE_BYTES else "warning"
+        findings.append(Finding(verdict, "data folder", f"{folder}, {free / 1024**3:.1f} GiB free"))
+    return findings
+
+
+def _database(settings: Settings) -> Finding:
+    from kurz.bootstrap import open_database
+    from kurz.storage.migrate import Migrations
+
+    async def check() -> None:
+        database = open_database(settings)
+        try:
+            await database.read(Migrations().check)
+        finally:
+            await database.close()
+
+    try:
+        asyncio.run(check())
+    except KurzError as error:
+        return Finding("error", "database", error.detail)
+    engine = "SQLite" if settings.is_embedded else "PostgreSQL"
+    return Finding("ok", "database", f"{engine} answers, schema {Migrations().head}")
+
+
+def _base_url(settings: Settings) -> Finding:
+    if settings.base_url is None:
+        return Finding(
+            "warning",
+            "base URL",
+            "KURZ_BASE_URL is not set: short URLs use whatever host a request names, and every host"
+            " is answered.",
+        )
+    return Finding("ok", "base URL", settings.base_url)
+
+
+def _scramble(settings: Settings) -> list[Finding]:
+    if settings.counter_scramble == "permutation":
+        return []
+    return [
+        Finding(
+            "warning",
+            "codes",
+            "KURZ_COUNTER_SCRAMBLE=offset: counted codes follow each other, anybody can walk them.",
+        )
+    ]
+
+
+def _print(findings: list[Finding], loaded: Loaded) -> None:
+    width = max(len(item.about) for item in findings)
+    for item in findings:
+        mark, colour = _MARKS[item.verdict]
+        typer.echo(f"{typer.style(mark, fg=colour)} {item.about:<{width}}  {item.says}")
+    typer.echo("\nSettings that differ from their defaults:")
+    differing = {name: item for name, item in shown(loaded).items() if item["source"] != "default"}
+    for name, given in differing.items():
+        typer.echo(f"  {variable(name):<28} {given['value']}  (from {given['source']})")
+    if not differing:
+        typer.echo("  none")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return value if isinstance(value, (int, str, type(None))) else str(value)

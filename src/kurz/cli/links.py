@@ -1,0 +1,330 @@
+"""Commands about links: the operator's tool, on the store itself."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from kurz.cli import output, values
+from kurz.cli.session import AsJson, DataDir, shown_base_url, with_kurz
+from kurz.links.model import ROOT_WORKSPACE_ID, Draft, Edit, Filter, Link, Scope, Status, Strategy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kurz.bootstrap import Kurz
+
+EVERYTHING = Scope()  # the operator sees every link
+
+Reference = Annotated[
+    str, typer.Argument(metavar="LINK", help="A code, @workspace/code or a short URL.")
+]
+WorkspaceOption = Annotated[
+    str | None,
+    typer.Option("--workspace", "-w", help="A workspace's slug or number; none: the root."),
+]
+ExpiresAt = Annotated[
+    datetime | None,
+    typer.Option(
+        parser=values.instant, metavar="TIME", help="When it expires, such as 2030-01-31T18:00."
+    ),
+]
+ExpiresIn = Annotated[
+    int | None,
+    typer.Option(
+        parser=values.seconds, metavar="TIME", help="How long it lives, such as 45s, 12h or 3d."
+    ),
+]
+
+
+class Clearable(StrEnum):
+    EXPIRY = "expiry"
+    START = "start"
+    TITLE = "title"
+    TAGS = "tags"
+    NOTES = "notes"
+    MAX_CLICKS = "max-clicks"
+
+
+_CLEARED: dict[Clearable, tuple[str, object]] = {
+    Clearable.EXPIRY: ("expires_at", None),
+    Clearable.START: ("starts_at", None),
+    Clearable.TITLE: ("title", None),
+    Clearable.TAGS: ("tags", ()),
+    Clearable.NOTES: ("notes", None),
+    Clearable.MAX_CLICKS: ("max_clicks", None),
+}
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(create)
+    app.command("list")(list_links)
+    app.command()(show)
+    app.command()(edit)
+    app.command()(delete)
+    app.command()(restore)
+    app.command()(code)
+
+
+def create(
+    url: Annotated[str, typer.Argument(help="Where the link leads.")],
+    code: Annotated[str | None, typer.Option(help="The code you want; else one is made.")] = None,
+    workspace: WorkspaceOption = None,
+    strategy: Annotated[Strategy | None, typer.Option(help="How the code is made.")] = None,
+    expires_in: ExpiresIn = None,
+    expires_at: ExpiresAt = None,
+    starts_at: Annotated[
+        datetime | None,
+        typer.Option(parser=values.instant, metavar="TIME", help="When it begins to answer."),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="A name for people.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
+    notes: Annotated[str | None, typer.Option(help="Anything worth remembering.")] = None,
+    redirect_status: Annotated[int | None, typer.Option(help="301, 302, 307 or 308.")] = None,
+    forward_query: Annotated[
+        bool, typer.Option("--forward-query", help="Append the visitor's query.")
+    ] = False,
+    max_clicks: Annotated[
+        int | None, typer.Option(min=1, help="Redirects until it is used up.")
+    ] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Make a permanent link and print its short URL."""
+
+    async def work(kurz: "Kurz") -> tuple[dict[str, Any], bool]:
+        draft = Draft(
+            original_url=url,
+            workspace_id=await _workspace_id(kurz, workspace),
+            custom_code=code,
+            strategy=strategy,
+            expires_in_seconds=expires_in,
+            expires_at=expires_at,
+            starts_at=starts_at,
+            title=title,
+            tags=tuple(tag or ()),
+            notes=notes,
+            redirect_status=_checked_status(redirect_status),
+            forward_query=forward_query,
+            max_clicks=max_clicks,
+        )
+        created = await kurz.links.create(draft)
+        return await _view(kurz, created.link), created.is_new
+
+    item, is_new = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json(item)
+        return
+    typer.echo(item["short_url"])
+    if not is_new:
+        output.print_hint("This link existed already; nothing was changed.")
+
+
+def list_links(
+    search: Annotated[str | None, typer.Argument(help="Part of a code, URL or title.")] = None,
+    workspace: WorkspaceOption = None,
+    status: Annotated[
+        Status | None, typer.Option(case_sensitive=False, help="Only links in this state.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Go on after an earlier page.")] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """List links, newest first."""
+
+    async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], int, str | None, datetime]:
+        only = None if workspace is None else await _workspace_id(kurz, workspace)
+        wanted = Filter(search=search, status=status)
+        page = await kurz.links.list(Scope(only), wanted, cursor=cursor, limit=limit)
+        views = [await _view(kurz, link) for link in page.links]
+        return views, page.total, page.next_cursor, kurz.clock.now()
+
+    views, total, next_cursor, now = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json({"links": views, "total": total, "next_cursor": next_cursor})
+        return
+    if views:
+        output.print_links(views, now)
+    noun = "link" if total == 1 else "links"
+    output.print_hint(f"{len(views)} of {total:,} {noun}" if views else "No links.")
+    if next_cursor:
+        output.print_hint(f"More: kurz list --cursor {next_cursor}")
+    elif not views and search is None and status is None:
+        output.print_hint("Make one: kurz create https://example.com/a/long/path")
+
+
+def show(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Show one link."""
+
+    async def work(_: "Kurz", found: Link) -> Link:
+        return found
+
+    _act(link, work, as_json, data_dir)
+
+
+def edit(
+    link: Reference,
+    url: Annotated[str | None, typer.Option(help="Where it leads from now on.")] = None,
+    code: Annotated[
+        str | None, typer.Option(help="Another code; the old one stops answering.")
+    ] = None,
+    expires_in: ExpiresIn = None,
+    expires_at: ExpiresAt = None,
+    starts_at: Annotated[
+        datetime | None,
+        typer.Option(parser=values.instant, metavar="TIME", help="When it begins to answer."),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="A name for people.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="The tags, all of them; repeatable.")
+    ] = None,
+    notes: Annotated[str | None, typer.Option(help="Anything worth remembering.")] = None,
+    redirect_status: Annotated[int | None, typer.Option(help="301, 302, 307 or 308.")] = None,
+    forward_query: Annotated[bool | None, typer.Option(help="Append the visitor's query.")] = None,
+    max_clicks: Annotated[
+        int | None, typer.Option(min=1, help="Redirects until it is used up.")
+    ] = None,
+    paused: Annotated[
+        bool | None, typer.Option("--pause/--resume", help="Stop or start answering.")
+    ] = None,
+    clear: Annotated[
+        list[Clearable] | None, typer.Option(help="Empty a field; repeatable.")
+    ] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Change a link."""
+
+    async def work(kurz: "Kurz", found: Link) -> Link:
+        given = {
+            "original_url": url,
+            "custom_code": code,
+            "expires_at": _expiry(kurz, expires_in, expires_at),
+            "starts_at": starts_at,
+            "title": title,
+            "tags": tuple(tag) if tag else None,
+            "notes": notes,
+            "redirect_status": _checked_status(redirect_status),
+            "forward_query": forward_query,
+            "max_clicks": max_clicks,
+            "is_paused": paused,
+        }
+        changes: dict[str, object] = {k: value for k, value in given.items() if value is not None}
+        changes |= dict(_CLEARED[item] for item in clear or ())
+        if not changes:
+            raise typer.BadParameter("nothing to change: see `kurz edit --help`")
+        public_id = kurz.links.public_id(found)
+        return await kurz.links.edit(public_id, EVERYTHING, cast("Edit", changes))
+
+    _act(link, work, as_json, data_dir)
+
+
+def delete(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Move a link to the trash."""
+
+    async def work(kurz: "Kurz", found: Link) -> Link:
+        return await kurz.links.delete(kurz.links.public_id(found), EVERYTHING)
+
+    _act(link, work, as_json, data_dir)
+    if not as_json:
+        output.print_hint(f"Bring it back: kurz restore {link}")
+
+
+def restore(
+    link: Reference,
+    expires_in: ExpiresIn = None,
+    expires_at: ExpiresAt = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Bring an expired or deleted link back."""
+
+    async def work(kurz: "Kurz", found: Link) -> Link:
+        return await kurz.links.restore(
+            kurz.links.public_id(found),
+            EVERYTHING,
+            expires_at=_expiry(kurz, expires_in, expires_at),
+        )
+
+    _act(link, work, as_json, data_dir)
+
+
+def code(
+    url: Annotated[str, typer.Argument(help="The URL.")],
+    workspace: Annotated[
+        int, typer.Option("--workspace", "-w", min=1, help="The workspace's number.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Compute a URL's deterministic code, with no database at all."""
+    from kurz.links import urls
+    from kurz.links.codes import deterministic
+
+    canonical_url = urls.judge(url).canonical
+    short_code = deterministic.generate(canonical_url, workspace)
+    if as_json:
+        output.print_json({"canonical_url": canonical_url, "short_code": short_code})
+    else:
+        typer.echo(short_code)
+
+
+def _act(
+    reference: str,
+    act: Callable[["Kurz", Link], Awaitable[Link]],
+    as_json: bool,
+    data_dir: "Path | None",
+) -> None:
+    """Finds the link that is meant, acts on it and prints it."""
+    slug, short_code = values.reference(reference)
+
+    async def work(kurz: "Kurz") -> tuple[dict[str, Any], datetime]:
+        workspace_id = await _workspace_id(kurz, slug)
+        found = await kurz.links.get_by_code(workspace_id, short_code)
+        return await _view(kurz, await act(kurz, found)), kurz.clock.now()
+
+    item, now = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json(item)
+    else:
+        output.print_link(item, now)
+
+
+async def _workspace_id(kurz: "Kurz", name: str | None) -> int:
+    if name is None:
+        return ROOT_WORKSPACE_ID
+    by_number = name.isdecimal() and name.isascii()
+    found = await (
+        kurz.workspaces.find(int(name)) if by_number else kurz.workspaces.find_by_slug(name.lower())
+    )
+    if found is None:
+        raise typer.BadParameter(f"there is no workspace “{name}”")
+    return found.id
+
+
+async def _view(kurz: "Kurz", link: Link) -> dict[str, Any]:
+    from kurz.links.view import short_url, view
+
+    workspace = await kurz.workspaces.find(link.workspace_id) if link.workspace_id else None
+    slug = workspace.slug if workspace else None
+    return view(link, kurz.links, short_url(shown_base_url(kurz.settings), link.short_code, slug))
+
+
+def _expiry(kurz: "Kurz", expires_in: int | None, expires_at: datetime | None) -> datetime | None:
+    from datetime import timedelta
+
+    if expires_in is None:
+        return expires_at
+    if expires_at is not None:
+        raise typer.BadParameter("give either --expires-in or --expires-at")
+    return kurz.clock.now() + timedelta(seconds=expires_in)
+
+
+def _checked_status(status: int | None) -> int | None:
+    from kurz.links.model import REDIRECT_STATUSES
+
+    if status is not None and status not in REDIRECT_STATUSES:
+        raise typer.BadParameter("a redirect status is 301, 302, 307 or 308")
+    return status

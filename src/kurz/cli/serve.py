@@ -1,0 +1,97 @@
+"""`kurz serve` and `kurz migrate`."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kurz.cli.session import DataDir, read_settings
+
+if TYPE_CHECKING:
+    import socket
+
+    from kurz.settings import Settings
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(serve)
+    app.command()(migrate)
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="Address people reach kurz under, such as https://go.example.com."),
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Start the server."""
+    settings = read_settings(host=host, port=port, base_url=base_url, data_dir=data_dir)
+    _run(_serve(settings))
+
+
+def migrate(data_dir: DataDir = None) -> None:
+    """Make or upgrade the database's schema."""
+    from kurz.bootstrap import prepare
+    from kurz.storage.migrate import Migrations
+
+    settings = read_settings(data_dir=data_dir)
+    backup = asyncio.run(prepare(settings, upgrades_postgres=True))
+    if backup is not None:
+        typer.echo(f"Backup of the database before: {backup}")
+    typer.echo(f"The schema is up to date ({Migrations().head}).")
+
+
+def _run(work: Coroutine[None, None, None]) -> None:
+    """Runs on uvloop, which exists for every system but Windows."""
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(work)
+    else:
+        uvloop.run(work)
+
+
+async def _serve(settings: "Settings") -> None:
+    import structlog
+
+    from kurz import logs
+    from kurz.bootstrap import create_app, open_kurz, prepare
+    from kurz.server.serve import bind, serve
+
+    logs.configure(settings.log_level, settings.log_format)
+    backup = await prepare(settings, upgrades_postgres=False)
+    if backup is not None:
+        typer.echo(f"The database was upgraded. A copy from before: {backup}")
+    listener = bind(settings.host, settings.port)
+    async with open_kurz(settings) as kurz:
+        await serve(
+            create_app(kurz),
+            listener,
+            settings.trusted_proxies,
+            lambda: _announce(settings, listener),
+        )
+        structlog.get_logger().info("stopped", **kurz.database.counts())
+
+
+def _announce(settings: "Settings", listener: "socket.socket") -> None:
+    host, port = listener.getsockname()[:2]
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    hours = settings.temporary_link_hours
+    store = "PostgreSQL" if settings.database_url else str(settings.data_dir.resolve())
+    access = {
+        "public": f"public: anybody may make links, which live {hours} h",
+        "private": "private: nobody may make links without an account",
+    }[settings.access]
+    base = settings.base_url or address
+    for label, text in (
+        ("kurz", f"{base}" + (f"  (listening on {address})" if settings.base_url else "")),
+        ("API", f"{base}/api/docs"),
+        ("database" if settings.database_url else "data", store),
+        ("access", access),
+        ("stop", "Ctrl+C"),
+    ):
+        typer.echo(f"{typer.style(f'{label:<9}', bold=True)}{text}")

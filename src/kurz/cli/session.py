@@ -1,0 +1,43 @@
+"""What commands on the local store share: the settings, and an open kurz."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from kurz.settings import Settings, load
+
+if TYPE_CHECKING:
+    from kurz.bootstrap import Kurz
+
+T = TypeVar("T")
+
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Folder of the embedded database.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def read_settings(**flags: object) -> Settings:
+    return load(flags).settings
+
+
+def with_kurz(data_dir: Path | None, work: Callable[["Kurz"], Awaitable[T]]) -> T:
+    """Runs `work` on the store the settings name; it may be in use by a server."""
+    from kurz.bootstrap import open_kurz
+
+    settings = read_settings(data_dir=data_dir)
+
+    async def run() -> T:
+        async with open_kurz(settings) as kurz:
+            return await work(kurz)
+
+    return asyncio.run(run())
+
+
+def shown_base_url(settings: Settings) -> str:
+    """What short URLs start with, as far as settings tell."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return settings.base_url or f"http://{host}:{settings.port}"

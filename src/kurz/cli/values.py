@@ -1,0 +1,37 @@
+"""Values a person types: durations, instants and which link is meant."""
+
+import re
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+import typer
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DURATION = re.compile(r"([0-9]+)([smhdw]?)")
+
+
+def seconds(text: str) -> int:
+    """`90`, `45s`, `30m`, `12h`, `3d` or `2w`."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise typer.BadParameter("give seconds, or a number with s, m, h, d or w, such as 12h")
+    return int(match[1]) * _UNITS[match[2] or "s"]
+
+
+def instant(text: str) -> datetime:
+    """ISO 8601; without a time zone it is the local one of this machine."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except ValueError:
+        raise typer.BadParameter("give a date or time such as 2030-01-31T18:00") from None
+
+
+def reference(text: str) -> tuple[str | None, str]:
+    """The slug (None: the root) and the code in `code`, `@slug/code` or a whole short URL."""
+    path = urlsplit(text).path if "://" in text else text
+    head, slash, code = path.strip("/").rpartition("/")
+    if not slash:
+        return None, code
+    if not head.startswith("@") or "/" in head:
+        raise typer.BadParameter("give a code, @workspace/code or a short URL")
+    return head[1:], code

@@ -1,0 +1,88 @@
+"""The error tree: what can go wrong, in words that every edge (HTTP, terminal) can show.
+
+HTTP numbers are not here: the edges map a `Kind` to theirs.
+"""
+
+from enum import StrEnum
+from typing import ClassVar
+
+
+class Kind(StrEnum):
+    INVALID = "invalid"
+    UNAUTHENTICATED = "unauthenticated"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not-found"
+    CONFLICT = "conflict"
+    GONE = "gone"
+    LIMITED = "limited"
+    UNAVAILABLE = "unavailable"
+
+
+class KurzError(Exception):
+    """A failure somebody can act on. `code` and `title` are stable, the sentence is for people."""
+
+    kind: ClassVar[Kind]
+    code: ClassVar[str]
+    title: ClassVar[str]
+
+    def __init__(self, detail: str, **fields: object) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.fields = fields
+
+
+class Unavailable(KurzError):
+    """A part kurz depends on does not answer; the same request may succeed later."""
+
+    kind = Kind.UNAVAILABLE
+    retry_after_seconds: ClassVar[int] = 5
+
+
+class StoreUnavailable(Unavailable):
+    code = "store-unavailable"
+    title = "The database cannot be reached"
+
+
+class SignInRequired(KurzError):
+    kind = Kind.UNAUTHENTICATED
+    code = "sign-in-required"
+    title = "This needs an account"
+
+
+class SettingRefused(KurzError):
+    """A setting that the server cannot start with."""
+
+    kind = Kind.INVALID
+    code = "setting-refused"
+    title = "A setting cannot be used"
+
+
+class SchemaOutdated(KurzError):
+    """The database's schema is not the one this program was written for."""
+
+    kind = Kind.CONFLICT
+    code = "schema-outdated"
+    title = "The database schema does not fit this version"
+
+
+def catalogue() -> list[type[KurzError]]:
+    """Every concrete error class that has been imported, by code."""
+    found: dict[str, type[KurzError]] = {}
+    waiting: list[type[KurzError]] = [KurzError]
+    while waiting:
+        error = waiting.pop()
+        waiting += error.__subclasses__()
+        if "code" in vars(error):
+            found[error.code] = error
+    return [found[code] for code in sorted(found)]
+
+
+def problem(error: KurzError, status: int) -> dict[str, object]:
+    """The error as the members of an RFC 9457 problem; the edge that answers knows the status."""
+    return {
+        "type": f"/api/problems/{error.code}",
+        "title": error.title,
+        "status": status,
+        "detail": error.detail,
+        **error.fields,
+    }

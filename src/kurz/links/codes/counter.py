@@ -1,0 +1,30 @@
+"""Codes from a counter: no two alike by construction, and nobody can walk from one to the next."""
+
+import hashlib
+from typing import Literal
+
+from kurz.links.codes.alphabets import base62
+from kurz.links.codes.permutation import Permutation
+
+Scramble = Literal["permutation", "offset"]
+
+
+class CounterCodes:
+    """Turns counter values into codes of `length` characters.
+
+    `permutation` (the default) is keyed and hides the order. `offset` adds a constant derived
+    from the key: consecutive links then have consecutive codes, which anybody can walk.
+    """
+
+    def __init__(self, key: bytes, length: int, scramble: Scramble = "permutation") -> None:
+        self._length = length
+        self._space = 62**length
+        self._offset = int.from_bytes(hashlib.sha256(key).digest()[:8], "big")
+        self._permutation = Permutation(key, self._space, purpose=b"code-v1")
+        self._scramble = scramble
+
+    def code(self, number: int) -> str:
+        value = number % self._space
+        if self._scramble == "offset":
+            return base62((value + self._offset) % self._space, self._length)
+        return base62(self._permutation.apply(value), self._length)

@@ -1,0 +1,74 @@
+"""What can go wrong with links."""
+
+from kurz.errors import Kind, KurzError, Unavailable
+
+
+class LinkNotFound(KurzError):
+    kind = Kind.NOT_FOUND
+    code = "link-not-found"
+    title = "There is no such link"
+
+
+class LinkBanned(KurzError):
+    kind = Kind.GONE
+    code = "link-banned"
+    title = "This link was taken down"
+
+
+class LinkChanged(KurzError):
+    kind = Kind.CONFLICT
+    code = "link-changed"
+    title = "The link was changed in the meantime"
+
+
+class InstantRefused(KurzError):
+    kind = Kind.INVALID
+    code = "instant-refused"
+    title = "This point in time cannot be used"
+
+
+class StrategyRefused(KurzError):
+    kind = Kind.INVALID
+    code = "strategy-refused"
+    title = "This code strategy cannot be used here"
+
+
+class CursorRefused(KurzError):
+    kind = Kind.INVALID
+    code = "cursor-refused"
+    title = "This cursor does not belong to a list"
+
+
+class CodesExhausted(Unavailable):
+    code = "codes-exhausted"
+    title = "No free code was found"
+
+
+class CustomCodeRefused(KurzError):
+    kind = Kind.INVALID
+    code = "custom-code-refused"
+    title = "This custom code cannot be used"
+
+
+class CustomCodeTaken(KurzError):
+    kind = Kind.CONFLICT
+    code = "custom-code-taken"
+    title = "This custom code is taken"
+
+
+class UrlRefused(KurzError):
+    kind = Kind.INVALID
+    code = "url-refused"
+    title = "This URL cannot be shortened"
+
+
+class LinkExpired(KurzError):
+    kind = Kind.GONE
+    code = "link-expired"
+    title = "This link has expired"
+
+
+class LinkExhausted(KurzError):
+    kind = Kind.GONE
+    code = "link-exhausted"
+    title = "This link has been used up"

@@ -1,0 +1,62 @@
+"""Which codes to try for a new link, in order. The store's insert decides which of them is free."""
+
+from collections.abc import AsyncIterator, Callable
+
+from kurz.links.codes import deterministic
+from kurz.links.codes.words import is_offensive, is_reserved
+from kurz.links.errors import StrategyRefused
+from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
+from kurz.links.ports import Counter
+
+ATTEMPTS = 5  # codes tried for one link before giving up, random or counted
+
+
+class Mint:
+    def __init__(
+        self,
+        *,
+        root_strategy: Strategy,
+        random_code: Callable[[], str],
+        counted_code: Callable[[int], str],
+        counter: Counter,
+    ) -> None:
+        self._root_strategy = root_strategy
+        self._random_code = random_code
+        self._counted_code = counted_code
+        self._counter = counter
+
+    def choose(
+        self, wanted: Strategy | None, custom_code: str | None, workspace_id: int
+    ) -> Strategy:
+        """The strategy for a new link, or `StrategyRefused`."""
+        if custom_code is not None:
+            if wanted not in (None, Strategy.CUSTOM):
+                raise StrategyRefused("A custom code needs no strategy: leave `strategy` out.")
+            return Strategy.CUSTOM
+        if wanted is Strategy.CUSTOM:
+            raise StrategyRefused("The strategy “custom” needs a `custom_code`.")
+        is_root = workspace_id == ROOT_WORKSPACE_ID
+        if wanted is Strategy.DETERMINISTIC and is_root:
+            raise StrategyRefused(
+                "Deterministic codes exist in workspaces only: at the root a stranger's link could"
+                " answer."
+            )
+        return wanted or (self._root_strategy if is_root else Strategy.DETERMINISTIC)
+
+    async def codes(
+        self, strategy: Strategy, canonical_url: str, workspace_id: int
+    ) -> AsyncIterator[str]:
+        """The candidates of a generated code, at most as many as may be tried."""
+        if strategy is Strategy.DETERMINISTIC:
+            for salt in range(deterministic.SALTS):
+                yield deterministic.generate(canonical_url, workspace_id, salt)
+            return
+        for _ in range(ATTEMPTS):
+            while True:
+                if strategy is Strategy.COUNTER:
+                    code = self._counted_code(await self._counter.next())
+                else:
+                    code = self._random_code()
+                if not (is_reserved(code) or is_offensive(code)):
+                    break
+            yield code

@@ -1,0 +1,132 @@
+"""Judges every URL that enters kurz and puts it into the form that codes are computed from.
+
+Parsing, percent-encoding and IDNA are the WHATWG standard's, by ada-url.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ada_url import normalize_url
+
+from kurz.links.errors import UrlRefused
+
+MAX_URL_BYTES = 2048
+MAX_HOST_LENGTH = 253  # what DNS can carry, as for a label
+MAX_LABEL_LENGTH = 63
+DEFAULT_PORTS = {"http": "80", "https": "443"}
+
+# What a parser would drop or rewrite without a word, so that what a person reads is not where
+# they would go: controls, every kind of space and line end, backslashes, direction marks.
+_FORBIDDEN = re.compile(
+    "[\x00-\x20\x7f-\xa0\\\\\u061c\u1680\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f\u2066-\u2069"
+    "\u3000\ufeff]"
+)
+_AUTHORITY = re.compile(r"(?i)https?://([^/?#]+)")
+_PORT = re.compile(r":[0-9]*\Z")
+_IPV4 = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+")
+# Takes apart what ada-url serialised: the shape is certain there, and its own getters cost more.
+_SERIALISED = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[^\]]+\]|[^/:@]+)(?::(?P<port>[0-9]+))?"
+    r"(?P<path>/[^?#]*)(?:\?(?P<query>[^#]*))?(?:#.*)?"
+)
+_VISITOR_PIECE = re.compile(r"[!$%'()*+,\-./0-9:;=?@A-Z\[\]^_`a-z{|}~]+")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedUrl:
+    """`original` as given, `location` as a redirect sends it, `canonical` as codes see it."""
+
+    original: str
+    location: str
+    canonical: str
+
+
+def judge(original: str, own_hosts: Collection[str] = ()) -> JudgedUrl:
+    """The URL in its three forms, or `UrlRefused` with the reason.
+
+    `own_hosts` are the names kurz itself answers on, lower case: a bare host stands for every
+    port, `host:port` for that port alone.
+    """
+    authority = _check_as_given(original)
+    try:
+        location = normalize_url(original)
+    except ValueError:
+        raise UrlRefused("This is not a valid URL. Check it for typing errors.") from None
+    if len(location) > MAX_URL_BYTES:
+        raise UrlRefused(f"Percent-encoded, the URL is longer than {MAX_URL_BYTES} bytes.")
+    parts = _SERIALISED.fullmatch(location)
+    if parts is None:
+        raise UrlRefused("URLs with a user name or password in them are not accepted.")
+    scheme, host, port, path, query = parts.groups()
+    _check_host(host, port, authority)
+    if own_hosts and _is_own(host, port or DEFAULT_PORTS[scheme], own_hosts):
+        raise UrlRefused("This URL leads back to this shortener.")
+    return JudgedUrl(original, location, _canonical(scheme, host, port, path, query))
+
+
+def merge_query(location: str, query: str) -> str:
+    """`location` with a visitor's query appended: the link's own parameters win, the fragment
+    stays last, and pieces that are not plain ASCII are left out."""
+    base, hash_mark, fragment = location.partition("#")
+    path, _, own = base.partition("?")
+    own_pieces = [piece for piece in own.split("&") if piece]
+    own_names = {_name(piece) for piece in own_pieces}
+    new_pieces = [
+        piece
+        for piece in query.split("&")
+        if _VISITOR_PIECE.fullmatch(piece) and _name(piece) not in own_names
+    ]
+    if not new_pieces:
+        return location
+    return f"{path}?{'&'.join(own_pieces + new_pieces)}{hash_mark}{fragment}"
+
+
+def _check_as_given(original: str) -> str:
+    """Refuses what a parser would quietly repair; returns the authority as it was written."""
+    try:
+        size = len(original.encode())
+    except UnicodeEncodeError:
+        raise UrlRefused("The URL is not valid Unicode text.") from None
+    if size > MAX_URL_BYTES:
+        raise UrlRefused(f"The URL is longer than {MAX_URL_BYTES} bytes.")
+    if _FORBIDDEN.search(original):
+        raise UrlRefused("The URL contains a space, a backslash or an invisible character.")
+    authority = _AUTHORITY.match(original)
+    if authority is None:
+        raise UrlRefused("Only URLs that start with http:// or https:// and a host are accepted.")
+    if "@" in authority[1]:
+        raise UrlRefused("URLs with a user name or password in them are not accepted.")
+    return authority[1]
+
+
+def _check_host(host: str, port: str | None, authority: str) -> None:
+    if port == "0":
+        raise UrlRefused("Port 0 cannot be connected to.")
+    if host.startswith("["):
+        return
+    if _IPV4.fullmatch(host):
+        if _PORT.sub("", authority) != host:
+            raise UrlRefused(f"Write the IPv4 address in its usual form: {host}.")
+        return
+    labels = host.removesuffix(".").split(".")
+    if len(host) > MAX_HOST_LENGTH or not all(0 < len(x) <= MAX_LABEL_LENGTH for x in labels):
+        raise UrlRefused("No host can have this name: a part of it is empty or too long.")
+
+
+def _is_own(host: str, port: str, own_hosts: Collection[str]) -> bool:
+    name = host.removesuffix(".")
+    return name in own_hosts or f"{name}:{port}" in own_hosts
+
+
+def _canonical(scheme: str, host: str, port: str | None, path: str, query: str | None) -> str:
+    pieces = [piece for piece in query.split("&") if piece] if query else []
+    pieces.sort(key=_name)
+    authority = f"{host}:{port}" if port else host
+    return (
+        f"{scheme}://{authority}{path.rstrip('/') or '/'}{'?' + '&'.join(pieces) if pieces else ''}"
+    )
+
+
+def _name(piece: str) -> str:
+    return piece.partition("=")[0]

@@ -1,0 +1,39 @@
+"""A link as programs see it, in the API and in `--json` output alike."""
+
+from typing import Any
+
+from kurz.links.model import Link
+from kurz.links.service import LinkService
+
+
+def short_url(base_url: str, short_code: str, slug: str | None = None) -> str:
+    """The address of a link at the root or, with `slug`, in that workspace."""
+    return f"{base_url}/@{slug}/{short_code}" if slug else f"{base_url}/{short_code}"
+
+
+def view(link: Link, service: LinkService, address: str) -> dict[str, Any]:
+    return {
+        "id": service.public_id(link),
+        "workspace_id": link.workspace_id,
+        "short_code": link.short_code,
+        "short_url": address,
+        "original_url": link.original_url,
+        "canonical_url": link.canonical_url,
+        "link_type": link.link_type,
+        "status": service.status(link),
+        "strategy": link.strategy,
+        "created_at": link.created_at,
+        "updated_at": link.updated_at,
+        "starts_at": link.starts_at,
+        "expires_at": link.expires_at,
+        "redirect_status": link.redirect_status,
+        "title": link.title,
+        "tags": list(link.tags),
+        "notes": link.notes,
+        "forward_query": link.forward_query,
+        "max_clicks": link.max_clicks,
+        "redirect_count": link.redirect_count,
+        "avg_redirect_ms": link.avg_redirect_ms,
+        "destination_status": link.destination_status,
+        "last_checked_at": link.last_checked_at,
+    }

@@ -1,0 +1,1 @@
+"""People and what they share: workspaces and their domains."""

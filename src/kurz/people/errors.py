@@ -1,0 +1,9 @@
+"""What can go wrong with workspaces and their hosts."""
+
+from kurz.errors import Kind, KurzError
+
+
+class HostUnknown(KurzError):
+    kind = Kind.NOT_FOUND
+    code = "host-unknown"
+    title = "This server does not answer for that host"

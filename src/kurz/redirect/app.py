@@ -1,0 +1,141 @@
+"""Answers everything that is not the API: short links, their previews, and the few fixed files."""
+
+import re
+from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from kurz.clock import Clock
+from kurz.errors import KurzError, StoreUnavailable
+from kurz.links import lifecycle
+from kurz.links.codes.words import is_reserved
+from kurz.links.lifecycle import Outcome
+from kurz.links.model import Link
+from kurz.links.ports import LinkStore
+from kurz.people.workspaces import Site, WorkspaceStore
+from kurz.redirect import pages, wire
+from kurz.redirect.wire import Answer
+
+ROBOTS = b"User-agent: *\nDisallow: /api/\nDisallow: /app/\n"
+FAVICON = (Path(__file__).parent / "static" / "favicon.ico").read_bytes()
+
+# Chosen and imported codes are within this; anything else cannot be one and is not looked up.
+_PATH = re.compile(
+    r"/(?:@(?P<slug>[A-Za-z0-9-]{1,64})/)?(?P<code>[A-Za-z0-9._~-]{1,128})(?P<plus>\+)?"
+)
+
+Scope = MutableMapping[str, Any]
+
+
+class RedirectApp:
+    """An ASGI application. `base_url` None: short URLs are shown under the request's host.
+    `previews_are_public` False hides previews from people who are not signed in."""
+
+    def __init__(
+        self,
+        links: LinkStore,
+        workspaces: WorkspaceStore,
+        clock: Clock,
+        *,
+        base_url: str | None,
+        previews_are_public: bool,
+    ) -> None:
+        self._links = links
+        self._workspaces = workspaces
+        self._clock = clock
+        self._base_url = base_url
+        self._previews_are_public = previews_are_public
+
+    async def __call__(
+        self,
+        scope: Scope,
+        _: object,
+        send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
+    ) -> None:
+        visit = _Visit(scope)
+        try:
+            answer = await self._answer(visit)
+        except StoreUnavailable as outage:
+            answer = wire.failure(outage, as_page=visit.wants_page)
+        await send(
+            {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
+        )
+        await send({"type": "http.response.body", "body": answer.body})
+
+    async def _answer(self, visit: "_Visit") -> Answer:
+        if visit.problem is not None:
+            return wire.failure(visit.problem, as_page=visit.wants_page)
+        if visit.method not in ("GET", "HEAD"):
+            refused = wire.MethodRefused("Short links are followed with GET or HEAD.")
+            return wire.failure(refused, as_page=False)
+        if visit.path == "/":
+            return self._front(visit)
+        if visit.path == "/robots.txt":
+            return wire.file(b"text/plain; charset=utf-8", ROBOTS)
+        if visit.path == "/favicon.ico":
+            return wire.file(b"image/x-icon", FAVICON)
+        return await self._follow(visit)
+
+    def _front(self, visit: "_Visit") -> Answer:
+        if not visit.site.is_custom_domain:
+            return wire.page(pages.home(base_url=self._base_url or visit.origin))
+        if visit.site.root_url is None:
+            return wire.dead(Outcome.MISSING, as_page=visit.wants_page)
+        return wire.redirect_to(visit.site.root_url)
+
+    async def _follow(self, visit: "_Visit") -> Answer:
+        link, is_preview = await self._find(visit)
+        now = self._clock.now()
+        outcome = Outcome.MISSING if link is None else lifecycle.outcome(link, now)
+        if link is None or outcome is not Outcome.REDIRECT:
+            return wire.dead(outcome, as_page=visit.wants_page)
+        is_limited = link.max_clicks is not None
+        if is_preview or (is_limited and visit.is_only_looking):
+            if is_preview and not self._previews_are_public:
+                return wire.dead(Outcome.MISSING, as_page=visit.wants_page)
+            return wire.preview(
+                link,
+                (self._base_url or visit.origin) + visit.path.removesuffix("+"),
+                now,
+                shows_destination=not is_limited,
+                as_page=visit.wants_page,
+            )
+        if is_limited and not await self._links.spend_click(link.id):
+            return wire.dead(Outcome.EXHAUSTED, as_page=visit.wants_page)
+        return wire.redirect(link, visit.query)
+
+    async def _find(self, visit: "_Visit") -> tuple[Link | None, bool]:
+        """The link a path means, and whether the path asks for its preview."""
+        match = _PATH.fullmatch(visit.path)
+        if match is None or is_reserved(match["code"]):
+            return None, False
+        workspace_id = visit.site.workspace_id
+        if match["slug"] is not None:
+            if visit.site.is_custom_domain:
+                return None, False
+            workspace = await self._workspaces.find_by_slug(match["slug"].lower())
+            if workspace is None:
+                return None, False
+            workspace_id = workspace.id
+        return await self._links.find_by_code(workspace_id, match["code"]), bool(match["plus"])
+
+
+class _Visit:
+    """What matters of a request to a short link."""
+
+    def __init__(self, scope: Scope) -> None:
+        headers = dict(scope["headers"])
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.query: str = scope["query_string"].decode("latin-1")
+        self.problem: KurzError | None = scope.get("kurz.problem")
+        self.wants_page = b"text/html" in headers.get(b"accept", b"")
+        purpose = headers.get(b"sec-purpose", b"") + headers.get(b"purpose", b"")
+        self.is_only_looking = self.method == "HEAD" or b"prefetch" in purpose
+        self.origin = f"{scope['scheme']}://{headers.get(b'host', b'').decode('latin-1')}"
+        self._scope = scope
+
+    @property
+    def site(self) -> Site:
+        site: Site = self._scope["kurz.site"]
+        return site

@@ -1,0 +1,1 @@
+"""The process: the outermost ASGI application and what runs it."""

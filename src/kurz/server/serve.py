@@ -1,0 +1,60 @@
+"""Runs the application: one process, one event loop, uvicorn."""
+
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+
+from kurz.errors import SettingRefused
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """The listening socket, or `SettingRefused` with what to do."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise SettingRefused(
+            f"Cannot listen on {host}:{port} ({error.strerror}). Choose another port with --port or"
+            " KURZ_PORT."
+        ) from None
+    return listener
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which also tells when it listens."""
+
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_start = on_start
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_start()
+
+
+async def serve(
+    app: Any,
+    listener: socket.socket,
+    trusted_proxies: tuple[str, ...],
+    on_start: Callable[[], None],
+) -> None:
+    """Serves until SIGTERM or SIGINT, and finishes what is under way."""
+    config = uvicorn.Config(
+        app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=True,
+        forwarded_allow_ips=list(trusted_proxies),
+        timeout_graceful_shutdown=10,
+    )
+    await _Server(config, on_start).serve(sockets=[listener])

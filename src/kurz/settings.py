@@ -1,0 +1,235 @@
+"""The only reader of the environment. A setting comes from a flag, then `KURZ_NAME`, then the file
+named by `KURZ_NAME_FILE`, then `kurz.toml`, then its default."""
+
+import dataclasses
+import difflib
+import ipaddress
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from kurz.errors import SettingRefused
+
+PREFIX = "KURZ_"
+CONFIG_FILE = "kurz.toml"
+
+Parse = Callable[[str], Any]
+
+
+def _setting(default: Any, parse: Parse, meaning: str, *, is_secret: bool = False) -> Any:
+    return field(
+        default=default, metadata={"parse": parse, "meaning": meaning, "is_secret": is_secret}
+    )
+
+
+def _text(value: str) -> str:
+    return value
+
+
+def _integer(low: int, high: int) -> Parse:
+    def parse(value: str) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            number = low - 1
+        if not low <= number <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}")
+        return number
+
+    return parse
+
+
+def _choice(*words: str) -> Parse:
+    def parse(value: str) -> str:
+        if value not in words:
+            raise ValueError(f"must be one of: {', '.join(words)}")
+        return value
+
+    return parse
+
+
+def _base_url(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        parts.port  # noqa: B018  raises for a port that is none
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        raise ValueError("must be an address such as https://go.example.com")
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError("must have no path: short links stand at the root of their host")
+    return f"{parts.scheme}://{parts.netloc.lower()}"
+
+
+def _database_url(value: str) -> str:
+    if not value.startswith(("postgresql://", "postgres://")):
+        raise ValueError("must be a PostgreSQL address, postgresql://user@host/database")
+    return value
+
+
+def _networks(value: str) -> tuple[str, ...]:
+    items = tuple(item.strip() for item in value.split(",") if item.strip())
+    for item in items:
+        try:
+            ipaddress.ip_network(item, strict=False)
+        except ValueError:
+            raise ValueError("must be addresses or networks, separated by commas") from None
+    return items
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    base_url: str | None = _setting(
+        None, _base_url, "Address people reach kurz under; short URLs start with it."
+    )
+    host: str = _setting("127.0.0.1", _text, "Address to listen on.")
+    port: int = _setting(8080, _integer(0, 65535), "Port to listen on; 0 takes a free one.")
+    data_dir: Path = _setting(
+        Path("kurz-data"), Path, "Folder of the embedded database and its backups."
+    )
+    database_url: str | None = _setting(
+        None,
+        _database_url,
+        "PostgreSQL to use instead of the embedded database.",
+        is_secret=True,
+    )
+    trusted_proxies: tuple[str, ...] = _setting(
+        ("127.0.0.1", "::1"),
+        _networks,
+        "Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+    )
+    access: str = _setting(
+        "public",
+        _choice("public", "private"),
+        "`public`: anybody may make temporary links. `private`: nobody without an account may.",
+    )
+    code_strategy: str = _setting(
+        "random", _choice("random", "counter"), "How codes at the root are made."
+    )
+    code_length: int = _setting(7, _integer(4, 21), "Characters of a random or counted code.")
+    counter_scramble: str = _setting(
+        "permutation",
+        _choice("permutation", "offset"),
+        "How counted codes hide their order. `offset` hides nothing: its codes can be walked.",
+    )
+    temporary_link_hours: int = _setting(
+        8, _integer(1, 8760), "Hours that an anonymous link lives."
+    )
+    default_expiry_days: int = _setting(
+        0, _integer(0, 36500), "Days that other links live by default; 0 is for ever."
+    )
+    redirect_status: int = _setting(
+        302, lambda value: int(_choice("301", "302", "307", "308")(value)), "Status of a redirect."
+    )
+    log_level: str = _setting(
+        "info", _choice("debug", "info", "warning", "error"), "Least important log line to print."
+    )
+    log_format: str = _setting(
+        "auto", _choice("auto", "json", "text"), "`auto` is text on a terminal, JSON elsewhere."
+    )
+
+    @property
+    def is_embedded(self) -> bool:
+        return self.database_url is None
+
+    @property
+    def database_path(self) -> Path:
+        return self.data_dir / "kurz.db"
+
+    @property
+    def backup_dir(self) -> Path:
+        return self.data_dir / "backups"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The settings, and for each where it came from."""
+
+    settings: Settings
+    sources: Mapping[str, str]
+    unknown_variables: tuple[str, ...]
+
+
+def fields() -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(Settings)
+
+
+def load(flags: Mapping[str, object], environ: Mapping[str, str] | None = None) -> Loaded:
+    """Reads every setting; `SettingRefused` names the first that cannot be used, never its value
+    where that is a secret."""
+    environ = os.environ if environ is None else environ
+    config = _read_config(environ)
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for item in fields():
+        given, source = _look_up(item.name, flags, environ, config)
+        sources[item.name] = source
+        if given is not None:
+            values[item.name] = _parsed(item, given, source)
+    return Loaded(Settings(**values), sources, _unknown(environ))
+
+
+def variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def _look_up(
+    name: str, flags: Mapping[str, object], environ: Mapping[str, str], config: Mapping[str, object]
+) -> tuple[str | None, str]:
+    key = variable(name)
+    if flags.get(name) is not None:
+        return str(flags[name]), f"--{name.replace('_', '-')}"
+    if key in environ and f"{key}_FILE" in environ:
+        raise SettingRefused(f"Both {key} and {key}_FILE are set. Keep one of them.")
+    if key in environ:
+        return environ[key], key
+    if f"{key}_FILE" in environ:
+        return _read_secret(f"{key}_FILE", environ[f"{key}_FILE"]), f"{key}_FILE"
+    if name in config:
+        value = config[name]
+        listed = isinstance(value, list)
+        return ",".join(map(str, value)) if listed else str(value), CONFIG_FILE  # type: ignore[call-overload]
+    return None, "default"
+
+
+def _parsed(item: dataclasses.Field[Any], given: str, source: str) -> Any:
+    try:
+        return item.metadata["parse"](given)
+    except ValueError as error:
+        shown = "" if item.metadata["is_secret"] else f", not “{given}”"
+        raise SettingRefused(f"{source} {error}{shown}.") from None
+
+
+def _read_secret(key: str, path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingRefused(f"{key} names a file that cannot be read: {error}.") from None
+
+
+def _read_config(environ: Mapping[str, str]) -> dict[str, object]:
+    chosen = environ.get(f"{PREFIX}CONFIG")
+    path = Path(chosen or CONFIG_FILE)
+    if chosen is None and not path.exists():
+        return {}
+    try:
+        config = tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingRefused(f"{path} cannot be read: {error}.") from None
+    names = [item.name for item in fields()]
+    for name in config:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise SettingRefused(f"{path} has a setting that kurz does not know: {name}.{hint}")
+    return config
+
+
+def _unknown(environ: Mapping[str, str]) -> tuple[str, ...]:
+    known = {variable(item.name) for item in fields()} | {f"{PREFIX}CONFIG"}
+    known |= {f"{key}_FILE" for key in known}
+    return tuple(sorted(key for key in environ if key.startswith(PREFIX) and key not in known))

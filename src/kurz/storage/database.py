@@ -1,0 +1,52 @@
+"""What runs queries. A query is a plain function `(connection, arguments) → values`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Database(Protocol):
+    """Runs each query in a transaction of its own and raises `StoreUnavailable` when the engine
+    does not answer, is full or is locked. A write is durable when `write` returns."""
+
+    async def read(
+        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T: ...
+
+    async def write(
+        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T: ...
+
+    def counts(self) -> dict[str, int]:
+        """What it has done so far, for the log."""
+
+    async def close(self) -> None: ...
+
+
+class HotStatement:
+    """A statement of the create path. On SQLite it is run by the driver itself: through SQLAlchemy
+    an insert of a link and its change costs 98 µs, so 28 (`docs/adr/0004-storage.md`)."""
+
+    def __init__(self, statement: sa.Insert, columns: Sequence[str]) -> None:
+        self._statement = statement
+        self._columns = columns
+        compiled = statement.compile(dialect=sqlite.dialect(), column_keys=columns)
+        self._sqlite_text = str(compiled)
+        order = compiled.positiontup
+        if order != list(columns):
+            raise ValueError(f"columns are not in the order of the table: {order}")
+
+    def scalar(self, connection: sa.Connection, values: Sequence[Any]) -> Any:
+        """The first column of the first row, or None."""
+        if connection.dialect.name == "sqlite":
+            driver: Any = connection.connection.driver_connection
+            # fetchall ends the statement, which a commit has to wait for otherwise.
+            rows = driver.execute(self._sqlite_text, values).fetchall()
+            return rows[0][0] if rows else None
+        result = connection.execute(self._statement, dict(zip(self._columns, values, strict=True)))
+        return result.scalar() if result.returns_rows else None

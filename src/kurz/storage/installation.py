@@ -1,0 +1,56 @@
+"""What an installation makes for itself once: the permutations' keys, and the counter of links."""
+
+import asyncio
+import secrets
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from kurz.links.codes.permutation import KEY_BYTES
+from kurz.storage.database import Database
+from kurz.storage.schema import counters, installation
+
+COUNTER_BLOCK = 1000  # numbers leased at a time; what a stopped worker leaves over is skipped
+
+
+def keep_key(connection: sa.Connection, name: str) -> bytes:
+    """The key of that name, made on first use. Whoever comes second gets the first one's."""
+    fresh = secrets.token_bytes(KEY_BYTES)
+    connection.execute(insert(installation).values(name=name, value=fresh).on_conflict_do_nothing())
+    key: bytes = connection.execute(
+        sa.select(installation.c.value).where(installation.c.name == name)
+    ).scalar_one()
+    return key
+
+
+def lease_numbers(connection: sa.Connection, name: str, size: int) -> range:
+    statement = (
+        insert(counters)
+        .values(name=name, next_value=size)
+        .on_conflict_do_update(
+            index_elements=[counters.c.name], set_={"next_value": counters.c.next_value + size}
+        )
+        .returning(counters.c.next_value)
+    )
+    end: int = connection.execute(statement).scalar_one()
+    return range(end - size, end)
+
+
+class LeasedCounter:
+    """The `Counter` of both engines: a block of numbers at a time, so that workers never meet."""
+
+    def __init__(self, database: Database, name: str = "links", block: int = COUNTER_BLOCK) -> None:
+        self._database = database
+        self._name = name
+        self._block = block
+        self._numbers = iter(range(0))
+        self._lease = asyncio.Lock()
+
+    async def next(self) -> int:
+        async with self._lease:
+            number = next(self._numbers, None)
+            if number is None:
+                leased = await self._database.write(lease_numbers, self._name, self._block)
+                self._numbers = iter(leased)
+                number = next(self._numbers)
+            return number

@@ -1,0 +1,101 @@
+"""Brings a database's schema up to this program's, safely when several instances start at once."""
+
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from kurz.errors import SchemaOutdated
+from kurz.storage import sqlite
+from kurz.storage.database import Database
+
+_LOCK = 0x6B75727A  # "kurz": the advisory lock that migrating instances queue at
+
+
+@dataclass(frozen=True)
+class Migrations:
+    """A history of the schema: Alembic's scripts and the newest revision in them."""
+
+    scripts: Path = Path(__file__).parent / "migrations"
+    head: str = "0001"
+
+    def check(self, connection: sa.Connection) -> None:
+        """Raises `SchemaOutdated` unless the schema is this program's."""
+        found = revision(connection)
+        if found == self.head:
+            return
+        self._refuse_newer(found)
+        raise SchemaOutdated(
+            f"The database has {'schema ' + found if found else 'no schema'}, this kurz needs"
+            f" {self.head}. Run `kurz migrate`."
+        )
+
+    def upgrade_sqlite(self, path: Path, backups: Path, now: datetime) -> Path | None:
+        """Makes or upgrades the embedded database. What was there is copied to a file in `backups`
+        first, whose path is returned. A second instance waits for the first and finds it done."""
+        with sqlite.create_engine(path).connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            found = revision(connection)
+            if found == self.head:
+                return None
+            self._refuse_newer(found)
+            name = f"{path.stem}-{found}-{now:%Y%m%dT%H%M%SZ}.db"
+            backup = _back_up(path, backups / name) if found else None
+            self._upgrade(connection)
+            connection.exec_driver_sql("COMMIT")
+            return backup
+
+    async def upgrade_postgres(self, database: Database, *, only_if_empty: bool) -> bool:
+        """Makes or upgrades the schema, one instance at a time; True if there was anything to do.
+        `only_if_empty` leaves an existing schema as it is."""
+
+        def upgrade(connection: sa.Connection) -> bool:
+            connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+            found = revision(connection)
+            if found == self.head or (found is not None and only_if_empty):
+                return False
+            self._refuse_newer(found)
+            self._upgrade(connection)
+            return True
+
+        return await database.write(upgrade)
+
+    def _refuse_newer(self, found: str | None) -> None:
+        if found is not None and found > self.head:
+            raise SchemaOutdated(
+                f"The database has schema {found}, this kurz knows {self.head}. Run a newer kurz."
+            )
+
+    def _upgrade(self, connection: sa.Connection) -> None:
+        from alembic import command  # late: commands that do not migrate start faster without it
+        from alembic.config import Config
+
+        config = Config()
+        config.set_main_option("script_location", str(self.scripts).replace("%", "%%"))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def revision(connection: sa.Connection) -> str | None:
+    """The schema's revision; None for a database without one."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def _back_up(path: Path, target: Path) -> Path:
+    """Copies the database through SQLite itself; the file has its name only when it is whole."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = target.with_suffix(".part")
+    unfinished.unlink(missing_ok=True)
+    driver: Any = sqlite.default_driver
+    with closing(driver.connect(path)) as source, closing(driver.connect(unfinished)) as copy:
+        source.backup(copy)
+    with unfinished.open("rb") as file:
+        os.fsync(file.fileno())
+    unfinished.rename(target)
+    return target

@@ -1,0 +1,1 @@
+"""The schema's history, for Alembic. `kurz.storage.migrate` runs it."""

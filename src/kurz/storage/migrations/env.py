@@ -1,0 +1,9 @@
+"""What Alembic runs: the migrations on the connection that `kurz.storage.migrate` hands over."""
+
+from alembic import context
+
+from kurz.storage.schema import metadata
+
+connection = context.config.attributes["connection"]
+context.configure(connection=connection, target_metadata=metadata)
+context.run_migrations()

@@ -1,0 +1,82 @@
+"""The engine for more than one machine: PostgreSQL through a pool of asyncpg connections."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Concatenate
+
+import asyncpg
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+
+from kurz.errors import StoreUnavailable
+from kurz.storage.database import P, T
+
+POOL_SIZE = 10
+CONNECT_SECONDS = 2.0
+QUERY_SECONDS = 5.0
+POOL_WAIT_SECONDS = 2.0
+
+# Classes of SQLSTATE that say "not now": connection, transaction rolled back, out of resources
+# (a full disk is one), operator intervention, system error; and two single states.
+_UNAVAILABLE_CLASSES = frozenset({"08", "40", "53", "57", "58"})
+_UNAVAILABLE_STATES = frozenset({"25006", "55P03"})  # read-only server · lock not available
+
+
+def translate(error: BaseException) -> StoreUnavailable | None:
+    """The outage behind a driver's error; None when the error is no outage but a mistake."""
+    outage = StoreUnavailable("The database cannot be reached at the moment.")
+    if isinstance(error, (OSError, TimeoutError, sa.exc.TimeoutError)):
+        return outage
+    if isinstance(error, sa.exc.DBAPIError):
+        if error.connection_invalidated:
+            return outage
+        return None if error.orig is None else translate(error.orig.__cause__ or error.orig)
+    if isinstance(error, asyncpg.InterfaceError):
+        return outage
+    state = getattr(error, "sqlstate", None) or ""
+    if state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES:
+        return outage
+    return None
+
+
+class PostgresDatabase:
+    """`url` is an address as libpq has them, with all that asyncpg understands in it (sslmode)."""
+
+    def __init__(self, url: str, *, query_seconds: float | None = QUERY_SECONDS) -> None:
+        async def connect() -> asyncpg.Connection:
+            return await asyncpg.connect(
+                url, timeout=CONNECT_SECONDS, command_timeout=query_seconds
+            )
+
+        self._engine = create_async_engine(
+            "postgresql+asyncpg://",
+            async_creator=connect,
+            pool_size=POOL_SIZE,
+            max_overflow=0,
+            pool_timeout=POOL_WAIT_SECONDS,
+        )
+
+    async def read(
+        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self.write(query, *args, **kwargs)
+
+    async def write(
+        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        async with self.transaction() as connection:
+            return await connection.run_sync(query, *args, **kwargs)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+        try:
+            async with self._engine.begin() as connection:
+                yield connection
+        except Exception as error:
+            raise translate(error) or error from error
+
+    def counts(self) -> dict[str, int]:
+        return {}
+
+    async def close(self) -> None:
+        await self._engine.dispose()

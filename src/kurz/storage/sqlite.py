@@ -1,0 +1,123 @@
+"""The embedded engine: SQLite, written by one thread and read by a few."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+from typing import Concatenate
+
+import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
+
+from kurz.errors import StoreUnavailable
+from kurz.storage.database import P, T
+from kurz.storage.group_writer import GroupWriter
+
+try:
+    import pysqlite3 as _driver
+except ImportError:  # no wheel for this platform
+    import sqlite3 as _driver
+
+default_driver: ModuleType = _driver
+
+READERS = 2
+BUSY_TIMEOUT_SECONDS = 2.0
+
+# Primary result codes that say "not now" rather than "wrong": the caller may try again.
+_UNAVAILABLE_CODES = frozenset(
+    {
+        5,  # BUSY
+        6,  # LOCKED
+        7,  # NOMEM
+        8,  # READONLY
+        10,  # IOERR
+        11,  # CORRUPT
+        13,  # FULL
+        14,  # CANTOPEN
+        15,  # PROTOCOL
+        26,  # NOTADB
+    }
+)
+
+
+def can_use_wal(version: tuple[int, ...]) -> bool:
+    """False for SQLite versions whose WAL file several writers can corrupt (fixed in 3.51.3 and
+    3.53.0; 3.52.0 was withdrawn)."""
+    return version >= (3, 53, 0) or (3, 51, 3) <= version < (3, 52, 0)
+
+
+def create_engine(path: Path, driver: ModuleType = default_driver) -> sa.Engine:
+    """An engine whose connections leave transactions to us: BEGIN and COMMIT go as text."""
+    engine = sa.create_engine(
+        f"sqlite:///{path}",
+        module=driver,
+        poolclass=NullPool,
+        isolation_level="AUTOCOMMIT",
+        connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
+    )
+    journal_mode = "WAL" if can_use_wal(driver.sqlite_version_info) else "DELETE"
+
+    @sa.event.listens_for(engine, "connect")
+    def configure(connection: sa.engine.interfaces.DBAPIConnection, _: object) -> None:
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA journal_mode={journal_mode}")
+        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.close()
+
+    return engine
+
+
+def translate(error: BaseException) -> StoreUnavailable | None:
+    """The outage behind a driver's error; None when the error is no outage but a mistake."""
+    origin = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+    code = getattr(origin, "sqlite_errorcode", None)
+    if code is None or code & 0xFF not in _UNAVAILABLE_CODES:
+        return None
+    return StoreUnavailable("The database is busy, full or not readable at the moment.")
+
+
+class SqliteDatabase:
+    def __init__(self, path: Path, driver: ModuleType = default_driver) -> None:
+        self._engine = create_engine(path, driver)
+        self._writer = GroupWriter(self._engine, translate)
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="kurz-read")
+        self._local = threading.local()
+        self._open_readers: list[sa.Connection] = []
+
+    def counts(self) -> dict[str, int]:
+        """Writes, and the transactions that carried them; each of those syncs the disk once."""
+        return {"writes": self._writer.writes, "commits": self._writer.commits}
+
+    async def read(
+        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        def run() -> T:
+            try:
+                return query(self._reader(), *args, **kwargs)
+            except Exception as error:
+                raise translate(error) or error from error
+
+        return await asyncio.get_running_loop().run_in_executor(self._readers, run)
+
+    async def write(
+        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self._writer.run(query, *args, **kwargs)
+
+    async def close(self) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, self._writer.close)
+        await loop.run_in_executor(None, self._readers.shutdown)
+        for connection in self._open_readers:
+            connection.close()
+
+    def _reader(self) -> sa.Connection:
+        connection: sa.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._engine.connect()
+            connection.exec_driver_sql("PRAGMA query_only=ON")
+            self._open_readers.append(connection)
+        return connection
