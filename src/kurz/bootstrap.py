@@ -104,6 +104,7 @@ def create_app(kurz: Kurz) -> "App":
     from kurz.redirect.app import RedirectApp
     from kurz.server.app import App
     from kurz.server.hosts import Hosts
+    from kurz.server.proxies import TrustedProxies
 
     settings = kurz.settings
     is_private = settings.access == "private"
@@ -121,6 +122,7 @@ def create_app(kurz: Kurz) -> "App":
             previews_are_public=not is_private,
         ),
         hosts=Hosts(settings.base_url, kurz.workspaces),
+        proxies=TrustedProxies(settings.trusted_proxies),
     )
 
 

@@ -2,17 +2,21 @@
 
 import logging
 import sys
+from contextvars import ContextVar
 from typing import TextIO
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+# Set once a request and read only when something is logged: binding it in structlog costs more.
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
 def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
     """Sends our events and those of libraries to `stream`, in the same form."""
     as_json = log_format == "json" or (log_format == "auto" and not stream.isatty())
     shared: list[Processor] = [
-        structlog.contextvars.merge_contextvars,
+        _add_request_id,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
@@ -26,7 +30,7 @@ def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
         processors=[*shared, *render],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
         logger_factory=structlog.WriteLoggerFactory(stream),
-        cache_logger_on_first_use=False,
+        cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
@@ -36,3 +40,9 @@ def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=max(threshold, logging.WARNING), force=True)
+
+
+def _add_request_id(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    if (current := request_id.get()) is not None:
+        event["request_id"] = current
+    return event

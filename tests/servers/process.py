@@ -98,7 +98,7 @@ class Server(ABC):
             shutil.rmtree(self.folder)
 
     def kill(self) -> None:
-        """Kills the server and all its workers at once, as a power cut would."""
+        """Kills the server and all its workers at once, with no chance to tidy up."""
         if self._process is None:
             return
         process, self._process = self._process, None

@@ -19,27 +19,25 @@ class Context:
     base_url: str | None
     is_private: bool
 
+    def base_url_of(self, request: Request) -> str:
+        """What short URLs start with in the answer to this request."""
+        scope = request.scope
+        return self.base_url or f"{scope['scheme']}://{scope['kurz.host']}"
+
+    def own_hosts_of(self, request: Request) -> tuple[str, ...]:
+        """The name this request came in by, where no base URL tells: a link to it is a loop."""
+        if self.base_url is not None:
+            return ()
+        host: str = request.scope["kurz.host"]
+        if host.rpartition("]")[2].count(":") == 1:
+            return (host,)
+        return (f"{host}:{443 if request.scope['scheme'] == 'https' else 80}",)
+
+    def refuse_strangers(self) -> None:
+        if self.is_private:
+            raise SignInRequired("This kurz is private: making a link needs an account.")
+
 
 def context(request: Request) -> Context:
-    found: Context = request.app.state.context
+    found: Context = request.scope["app"].state.context
     return found
-
-
-def base_url(request: Request) -> str:
-    """What short URLs start with."""
-    host = request.headers.get("host", "")
-    return context(request).base_url or f"{request.scope['scheme']}://{host}"
-
-
-def own_hosts(request: Request) -> tuple[str, ...]:
-    """The name this request came in by, where no base URL tells: a link to it would be a loop."""
-    if context(request).base_url is not None:
-        return ()
-    host = request.headers.get("host", "").lower()
-    has_port = host.rpartition("]")[2].count(":") == 1
-    return (host if has_port else f"{host}:{443 if request.scope['scheme'] == 'https' else 80}",)
-
-
-def refuse_strangers(request: Request) -> None:
-    if context(request).is_private:
-        raise SignInRequired("This kurz is private: making a link needs an account.")

@@ -1,9 +1,11 @@
 """`/api/v1/links` and `POST /`: making links."""
 
 from fastapi import APIRouter, Request
+from pydantic_core import to_json
 from starlette.responses import PlainTextResponse, Response
 
-from kurz.api.dependencies import base_url, context, own_hosts, refuse_strangers
+from kurz.api.bodies import described, read_body
+from kurz.api.dependencies import context
 from kurz.api.responses import JsonResponse
 from kurz.api.schemas.links import AnonymousLinkRead, LinkCreate
 from kurz.api.schemas.problems import problems
@@ -26,23 +28,23 @@ router = APIRouter(
     response_model=AnonymousLinkRead,
     summary="Make a link",
     operation_id="create_link",
+    openapi_extra=described(LinkCreate),
 )
-async def create_link(request: Request, body: LinkCreate) -> Response:
+async def create_link(request: Request) -> Response:
     """Makes a temporary link, which anybody may do. Keep its `claim_token`: it is shown once."""
-    refuse_strangers(request)
+    kurz = context(request)
+    kurz.refuse_strangers()
+    body = await read_body(request, LinkCreate)
     if extra := sorted(body.model_fields_set - ANONYMOUS_FIELDS):
         names = ", ".join(f"`{name}`" for name in extra)
         raise SignInRequired(f"Without an account a link cannot have {names}.")
     draft = Draft(
         original_url=body.original_url, expires_in_seconds=body.expires_in, is_anonymous=True
     )
-    service = context(request).links
-    created = await service.create(draft, own_hosts=own_hosts(request))
-    address = short_url(base_url(request), created.link.short_code)
-    answer = AnonymousLinkRead.model_construct(
-        **view(created.link, service, address), claim_token=created.claim_token
-    )
-    return JsonResponse(answer.model_dump_json(), 201, _created_headers(address))
+    created = await kurz.links.create(draft, own_hosts=kurz.own_hosts_of(request))
+    address = short_url(kurz.base_url_of(request), created.link.short_code)
+    answer = view(created.link, kurz.links, address) | {"claim_token": created.claim_token}
+    return JsonResponse(to_json(answer), 201, _created_headers(address))
 
 
 @router.post(
@@ -58,14 +60,15 @@ async def create_link(request: Request, body: LinkCreate) -> Response:
 async def create_link_from_text(request: Request) -> Response:
     """Takes a plain URL and answers with the short URL, both as text:
     `curl -d https://example.com/a/long/path …`"""
-    refuse_strangers(request)
+    kurz = context(request)
+    kurz.refuse_strangers()
     try:
         original_url = (await request.body()).decode().strip("\r\n")
     except UnicodeDecodeError:
         raise UrlRefused("The URL is not valid UTF-8 text.") from None
     draft = Draft(original_url=original_url, is_anonymous=True)
-    created = await context(request).links.create(draft, own_hosts=own_hosts(request))
-    address = short_url(base_url(request), created.link.short_code)
+    created = await kurz.links.create(draft, own_hosts=kurz.own_hosts_of(request))
+    address = short_url(kurz.base_url_of(request), created.link.short_code)
     return PlainTextResponse(f"{address}\n", 201, _created_headers(address))
 
 

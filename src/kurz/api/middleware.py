@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from kurz.api.problems import BodyTooLarge, MediaTypeUnsupported, respond
+from starlette.exceptions import HTTPException
 
-MAX_BODY_BYTES = 16 * 1024
+from kurz.api.problems import MAX_BODY_BYTES, TOO_LARGE, MediaTypeUnsupported, respond
+
 # What `curl -d` and a shell's HTTP client send when nobody tells them a type.
 PLAIN_TYPES = frozenset({"", "text/plain", "application/x-www-form-urlencoded"})
 JSON_TYPES = frozenset({"application/json"})
@@ -34,42 +35,25 @@ class BodyGuard:
             error = MediaTypeUnsupported(f"Send the body uncompressed, as {named}.")
             await respond(error)(scope, receive, send)
             return
-        try:
-            body = await _read(receive, headers.get(b"content-length", b""))
-        except BodyTooLarge as refused:
-            await respond(refused, {"connection": "close"})(scope, receive, send)
-        except ConnectionAbortedError:  # half a body is no body: there is nobody to answer either
+        announced = headers.get(b"content-length")
+        if announced is None:
+            receive = _Limited(receive).receive
+        elif int(announced) > MAX_BODY_BYTES:
+            await respond(TOO_LARGE, {"connection": "close"})(scope, receive, send)
             return
-        else:
-            await self._app(scope, _replay(body, receive), send)
+        await self._app(scope, receive, send)
 
 
-async def _read(receive: Receive, announced: bytes) -> bytes:
-    """The whole body, or `BodyTooLarge` as soon as that is known."""
-    too_large = BodyTooLarge(f"A body has at most {MAX_BODY_BYTES} bytes.")
-    if announced.isdigit() and int(announced) > MAX_BODY_BYTES:
-        raise too_large
-    chunks = []
-    size = 0
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionAbortedError
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > MAX_BODY_BYTES:
-            raise too_large
-        more = message.get("more_body", False)
-    return b"".join(chunks)
+class _Limited:
+    """Counts a body of unknown length while it arrives. (The server holds the others to theirs.)"""
 
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._size = 0
 
-def _replay(body: bytes, receive: Receive) -> Receive:
-    waiting = [body]
-
-    async def replayed() -> Message:
-        if waiting:
-            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
-        return await receive()
-
-    return replayed
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._size += len(message.get("body", b""))
+        if self._size > MAX_BODY_BYTES:
+            raise HTTPException(413, headers={"connection": "close"})
+        return message

@@ -1,7 +1,7 @@
 """Errors as RFC 9457 problems: the one place where the API's status codes are decided."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -10,6 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from kurz.errors import Kind, KurzError, Unavailable, problem
+
+MAX_BODY_BYTES = 16 * 1024
 
 STATUSES = {
     Kind.INVALID: 422,
@@ -72,11 +74,16 @@ class InternalError(RequestError):
     status = 500
 
 
+TOO_LARGE = BodyTooLarge(f"A body has at most {MAX_BODY_BYTES} bytes.")
 _HTTP_ERRORS = {
     400: BodyMalformed("The body is not the JSON it claims to be."),
     404: PathUnknown("Nothing answers here. /api/docs lists what does."),
     405: MethodNotAllowed("This path exists, but not for this method."),
+    413: TOO_LARGE,
 }
+
+
+_PLACES = ("body", "query", "path", "header")  # FastAPI puts one before the name of a field
 
 
 class ProblemResponse(Response):
@@ -103,7 +110,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def on_refused_request(_: Request, error: RequestValidationError) -> Response:
-        return respond(_refusal(error.errors()))
+        return respond(refusal(error.errors()))
 
     @app.exception_handler(HTTPException)
     async def on_http_error(_: Request, error: HTTPException) -> Response:
@@ -115,16 +122,13 @@ def install(app: FastAPI) -> None:
         return respond(InternalError("The mistake is logged under this answer's X-Request-Id."))
 
 
-def _refusal(errors: Sequence[dict[str, Any]]) -> KurzError:
+def refusal(errors: Iterable[Mapping[str, Any]]) -> KurzError:
     """What pydantic found, without echoing what was sent: it may not even be text."""
-    if errors[0]["type"] == "json_invalid":
-        return BodyMalformed("The body is not valid JSON.")
-    found = [
-        {
-            "field": ".".join(str(part) for part in error["loc"][1:]) or "body",
-            "problem": error["msg"],
-        }
-        for error in errors
-    ]
+    found = []
+    for error in errors:
+        if error["type"] == "json_invalid":
+            return BodyMalformed("The body is not valid JSON.")
+        field = ".".join(str(part) for part in error["loc"] if part not in _PLACES)
+        found.append({"field": field or "body", "problem": error["msg"]})
     names = ", ".join(f"`{item['field']}`" for item in found)
     return RequestRefused(f"Not accepted: {names}.", errors=found)

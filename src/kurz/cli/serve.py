@@ -71,7 +71,6 @@ async def _serve(settings: "Settings") -> None:
         await serve(
             create_app(kurz),
             listener,
-            settings.trusted_proxies,
             lambda: _announce(settings, listener),
         )
         structlog.get_logger().info("stopped", **kurz.database.counts())

@@ -1,6 +1,6 @@
 """Which codes to try for a new link, in order. The store's insert decides which of them is free."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 from kurz.links.codes import deterministic
 from kurz.links.codes.words import is_offensive, is_reserved
@@ -8,7 +8,12 @@ from kurz.links.errors import StrategyRefused
 from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.ports import Counter
 
-ATTEMPTS = 5  # codes tried for one link before giving up, random or counted
+# Codes tried for one link before giving up.
+ATTEMPTS = {
+    Strategy.RANDOM: 5,
+    Strategy.COUNTER: 5,
+    Strategy.DETERMINISTIC: deterministic.SALTS,
+}
 
 
 class Mint:
@@ -43,20 +48,16 @@ class Mint:
             )
         return wanted or (self._root_strategy if is_root else Strategy.DETERMINISTIC)
 
-    async def codes(
-        self, strategy: Strategy, canonical_url: str, workspace_id: int
-    ) -> AsyncIterator[str]:
-        """The candidates of a generated code, at most as many as may be tried."""
+    async def code(
+        self, strategy: Strategy, canonical_url: str, workspace_id: int, attempt: int
+    ) -> str:
+        """The code to try at this attempt, of `ATTEMPTS[strategy]`."""
         if strategy is Strategy.DETERMINISTIC:
-            for salt in range(deterministic.SALTS):
-                yield deterministic.generate(canonical_url, workspace_id, salt)
-            return
-        for _ in range(ATTEMPTS):
-            while True:
-                if strategy is Strategy.COUNTER:
-                    code = self._counted_code(await self._counter.next())
-                else:
-                    code = self._random_code()
-                if not (is_reserved(code) or is_offensive(code)):
-                    break
-            yield code
+            return deterministic.generate(canonical_url, workspace_id, salt=attempt)
+        while True:
+            if strategy is Strategy.COUNTER:
+                code = self._counted_code(await self._counter.next())
+            else:
+                code = self._random_code()
+            if not (is_reserved(code) or is_offensive(code)):
+                return code

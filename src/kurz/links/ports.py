@@ -11,11 +11,9 @@ class LinkStore(Protocol):
     """Keeps links. Every write is durable when it returns, and leaves its row in the change log in
     the same transaction. An outage raises `StoreUnavailable`, never "not found"."""
 
-    async def insert(
-        self, link: Link, short_code: str, *, claim_hash: bytes | None = None
-    ) -> int | None:
-        """Stores a new link under `short_code` and returns the id it got. None: the code is taken
-        in its workspace or, for a deterministic link, its canonical URL is."""
+    async def insert(self, link: Link, claim_hash: bytes | None = None) -> int | None:
+        """Stores a new link and returns the id it got. None: its code is taken in its workspace or,
+        for a deterministic link, its canonical URL is."""
 
     async def find(self, link_id: int, scope: Scope) -> Link | None: ...
 

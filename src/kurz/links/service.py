@@ -1,6 +1,5 @@
 """What may be done with links: create, read, list, edit, delete, restore."""
 
-import dataclasses
 import hashlib
 import secrets
 from collections.abc import Collection, Mapping
@@ -20,7 +19,7 @@ from kurz.links.errors import (
     LinkChanged,
     LinkNotFound,
 )
-from kurz.links.minting import Mint
+from kurz.links.minting import ATTEMPTS, Mint
 from kurz.links.model import (
     Created,
     Draft,
@@ -162,25 +161,33 @@ class LinkService:
 
     async def _insert(self, link: Link, claim_hash: bytes | None = None) -> Link:
         if link.strategy is Strategy.CUSTOM:
-            link_id = await self._store.insert(link, link.short_code)
-            if link_id is None:
+            if not await self._try(link, link.short_code):
                 raise CustomCodeTaken(f"The code “{link.short_code}” is taken. Choose another one.")
-            return dataclasses.replace(link, id=link_id)
-        async for code in self._mint.codes(link.strategy, link.canonical_url, link.workspace_id):
-            link_id = await self._store.insert(link, code, claim_hash=claim_hash)
-            if link_id is not None:
-                return dataclasses.replace(link, id=link_id, short_code=code)
+            return link
+        for attempt in range(ATTEMPTS[link.strategy]):
+            if await self._try(link, await self._code(link, attempt), claim_hash):
+                return link
         raise CodesExhausted("Every code that was tried is taken. Try again.")
 
     async def _insert_deterministic(self, link: Link, now: datetime) -> Created:
-        async for code in self._mint.codes(link.strategy, link.canonical_url, link.workspace_id):
-            link_id = await self._store.insert(link, code)
-            if link_id is not None:
-                return Created(dataclasses.replace(link, id=link_id, short_code=code), is_new=True)
+        for attempt in range(ATTEMPTS[link.strategy]):
+            if await self._try(link, await self._code(link, attempt)):
+                return Created(link, is_new=True)
             existing = await self._store.find_deterministic(link.workspace_id, link.canonical_url)
             if existing is not None:
                 return await self._reuse(existing, link, now)
         raise CodesExhausted("Every code this URL could have is taken by another link.")
+
+    async def _try(self, link: Link, code: str, claim_hash: bytes | None = None) -> bool:
+        """Stores the new link under this code, if it is free."""
+        link.short_code = code
+        link_id = await self._store.insert(link, claim_hash)
+        if link_id is not None:
+            link.id = link_id
+        return link_id is not None
+
+    async def _code(self, link: Link, attempt: int) -> str:
+        return await self._mint.code(link.strategy, link.canonical_url, link.workspace_id, attempt)
 
     async def _reuse(self, existing: Link, wanted: Link, now: datetime) -> Created:
         """The existing link, unchanged while it lives; an expired or deleted one comes back under

@@ -132,7 +132,7 @@ class _Visit:
         self.wants_page = b"text/html" in headers.get(b"accept", b"")
         purpose = headers.get(b"sec-purpose", b"") + headers.get(b"purpose", b"")
         self.is_only_looking = self.method == "HEAD" or b"prefetch" in purpose
-        self.origin = f"{scope['scheme']}://{headers.get(b'host', b'').decode('latin-1')}"
+        self.origin = f"{scope['scheme']}://{scope['kurz.host']}"
         self._scope = scope
 
     @property

@@ -26,7 +26,7 @@ _UNITS = {
     "minute": timedelta(minutes=1),
 }
 # Anything else (a script, a user name that looks like a host) is shown, but never made a link.
-_WEB_URL = re.compile(r"(https?://)([^/?#@\\]+)(.*)", re.DOTALL)
+_WEB_URL = re.compile(r"(https?://)([^/?#@\\]+)((?:[/?#].*)?)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

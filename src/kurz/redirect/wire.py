@@ -2,6 +2,7 @@
 
 import functools
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -39,7 +40,7 @@ _PROBLEMS = {
     Outcome.EXHAUSTED: LinkExhausted("This link could be opened a limited number of times."),
     Outcome.BANNED: LinkBanned("This link was taken down."),
 }
-_PAGES = {
+_PAGES: dict[type[KurzError], Callable[[], pages.Page]] = {
     LinkNotFound: pages.missing,
     LinkExpired: functools.partial(pages.gone, "expired"),
     LinkExhausted: functools.partial(pages.gone, "exhausted"),

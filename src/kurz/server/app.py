@@ -1,7 +1,9 @@
 """The outermost ASGI application: which site a request is for, who answers it, and what every
 answer carries."""
 
+import itertools
 import json
+import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from secrets import token_hex
@@ -10,8 +12,10 @@ from typing import Any
 import structlog
 
 from kurz.errors import KurzError
+from kurz.logs import request_id
 from kurz.people.workspaces import Site
 from kurz.server.hosts import Hosts
+from kurz.server.proxies import TrustedProxies
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -20,9 +24,9 @@ Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 # A page that needs more (its style, a script of ours) brings a policy of its own.
+POLICY = b"content-security-policy"
 STRICTEST_POLICY = (
-    b"content-security-policy",
-    b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -33,56 +37,65 @@ SECURITY_HEADERS = (
 PROBES = frozenset({"/healthz", "/readyz"})
 
 log = structlog.get_logger()
+_PROCESS = token_hex(6)
+_numbers = itertools.count(1)
 
 
 class App:
     """`api` answers under /api, on the probes and to POST on `/`; `redirect` everything else, and
     the requests that belong to no site. Both find `kurz.site` or `kurz.problem` in their scope."""
 
-    def __init__(self, *, api: AsgiApp, redirect: AsgiApp, hosts: Hosts) -> None:
+    def __init__(
+        self, *, api: AsgiApp, redirect: AsgiApp, hosts: Hosts, proxies: TrustedProxies
+    ) -> None:
+        self._proxies = proxies
         self._api = api
         self._redirect = redirect
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         reply = _Reply(send)
+        request_id.set(reply.request_id)
         started = time.perf_counter()
-        path: str = scope["path"]
-        with structlog.contextvars.bound_contextvars(request_id=reply.request_id):
-            try:
-                if await self._is_for_api(scope, path):
-                    await self._api(scope, receive, reply.send)
-                    milliseconds = round((time.perf_counter() - started) * 1000, 2)
-                    log.info(
-                        "request",
-                        method=scope["method"],
-                        path=path,
-                        status=reply.status,
-                        ms=milliseconds,
-                    )
-                else:
-                    await self._redirect(scope, receive, reply.send)
-            except Exception:
-                log.exception("request failed", method=scope["method"], path=path)
-                if reply.status is None:
-                    await _send_internal_error(reply.send)
+        try:
+            answer = self._api if await self._is_for_api(scope) else self._redirect
+            await answer(scope, receive, reply.send)
+        except Exception:
+            log.exception("request failed", method=scope["method"], path=scope["path"])
+            if reply.status is None:
+                await _send_internal_error(reply.send)
+        # What went well is counted, not told: a line each would cost a tenth of a create.
+        if reply.status is None or reply.status >= 400 or log.is_enabled_for(logging.DEBUG):
+            _log_request(scope, reply.status, time.perf_counter() - started)
 
-    async def _is_for_api(self, scope: Scope, path: str) -> bool:
+    async def _is_for_api(self, scope: Scope) -> bool:
+        """Finds the request's site, and whether the API answers it."""
+        self._read_headers(scope)
+        path: str = scope["path"]
         if path in PROBES:
             return True
         try:
-            site: Site = await self._hosts.get(_host(scope))
+            site: Site = await self._hosts.get(scope["kurz.host"])
         except KurzError as problem:
             scope["kurz.problem"] = problem
             return False
         scope["kurz.site"] = site
         if site.is_custom_domain:
             return False
-        return (
-            path.startswith("/api/")
-            or path == "/api"
-            or (path == "/" and scope["method"] not in ("GET", "HEAD"))
-        )
+        if path == "/":
+            return scope["method"] not in ("GET", "HEAD")
+        return path.startswith("/api/") or path == "/api"
+
+    def _read_headers(self, scope: Scope) -> None:
+        """Notes the Host, lower case (empty if missing or doubled, which no site answers to), and
+        corrects the scheme where a trusted proxy knows better."""
+        hosts = []
+        for name, value in scope["headers"]:
+            if name == b"host":
+                hosts.append(value)
+            elif name == b"x-forwarded-proto" and self._proxies.include(scope["client"][0]):
+                scope["scheme"] = "https" if value.strip().lower() == b"https" else "http"
+        scope["kurz.host"] = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
 
 
 class _Reply:
@@ -90,24 +103,26 @@ class _Reply:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self.request_id = token_hex(8)
+        self.request_id = f"{_PROCESS}-{next(_numbers):x}"
         self.status: int | None = None
 
-    async def send(self, message: Message) -> None:
+    def send(self, message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = [*message["headers"], *SECURITY_HEADERS]
-            headers.append((b"x-request-id", self.request_id.encode()))
-            if not any(name == b"content-security-policy" for name, _ in headers):
-                headers.append(STRICTEST_POLICY)
-            message["headers"] = headers
-        await self._send(message)
+            headers = message["headers"] = [
+                *message["headers"],
+                *SECURITY_HEADERS,
+                (b"x-request-id", self.request_id.encode()),
+            ]
+            if POLICY not in [name for name, _ in headers]:
+                headers.append((POLICY, STRICTEST_POLICY))
+        return self._send(message)
 
 
-def _host(scope: Scope) -> str:
-    """The Host header; empty if it is missing or doubled, which no site answers to."""
-    hosts = [value for name, value in scope["headers"] if name == b"host"]
-    return hosts[0].decode("latin-1") if len(hosts) == 1 else ""
+def _log_request(scope: Scope, status: int | None, seconds: float) -> None:
+    write = log.debug if status is not None and status < 400 else log.info
+    milliseconds = round(seconds * 1000, 2)
+    write("request", method=scope["method"], path=scope["path"], status=status, ms=milliseconds)
 
 
 async def _send_internal_error(send: Send) -> None:

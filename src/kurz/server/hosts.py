@@ -25,8 +25,8 @@ class Hosts:
         self._remembered: dict[str, tuple[float, Site | None]] = {}
 
     async def get(self, host: str) -> Site:
-        """The site of a Host header; `HostUnknown` if kurz does not answer for it."""
-        match = _HOST.fullmatch(host.lower())
+        """The site of a Host header, lower case; `HostUnknown` if kurz does not answer for it."""
+        match = _HOST.fullmatch(host)
         name = match[1].strip("[]").removesuffix(".") if match else ""
         if self._base_host == name:
             return _ROOT

@@ -2,10 +2,11 @@
 so one sync of the disk. Each is answered after that sync."""
 
 import asyncio
+import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Concatenate
 
@@ -27,7 +28,11 @@ class _Call:
 
 
 class GroupWriter:
-    """`translate` turns a driver's error into the outage behind it, or None. An outage fails every
+    """Belongs to the event loop that first uses it. Calls gather in the loop while the thread is
+    busy, and are handed over together at the end of a turn: woken for each of them, the thread
+    would commit small groups and fight the loop for the interpreter (`docs/adr/0004-storage.md`).
+
+    `translate` turns a driver's error into the outage behind it, or None. An outage fails every
     call of the group; any other error only the call that made it, which is undone alone."""
 
     def __init__(
@@ -35,74 +40,102 @@ class GroupWriter:
     ) -> None:
         self._engine = engine
         self._translate = translate
-        self._calls: deque[_Call] = deque()
-        self._wake = threading.Condition()
+        self._gathered: list[_Call] = []
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._is_closed = False
+        self._groups: queue.SimpleQueue[list[_Call] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._is_closing = False
         self.writes = 0
         self.commits = 0
 
     async def run(
         self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        answer = asyncio.get_running_loop().create_future()
-        call = _Call(lambda connection: query(connection, *args, **kwargs), answer)
-        with self._wake:
-            if self._is_closing:
-                raise StoreUnavailable("The database is closing.")
-            if self._thread is None:  # started late, so that no connection exists before a fork
-                self._thread = threading.Thread(target=self._write, name="kurz-write", daemon=True)
-                self._thread.start()
-            self._calls.append(call)
-            self._wake.notify()
-        result: T = await answer
-        return result
+        if self._is_closed:
+            raise StoreUnavailable("The database is closing.")
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+        self._gathered.append(_Call(lambda connection: query(connection, *args, **kwargs), answer))
+        if self._idle.is_set():
+            self._idle.clear()
+            loop.call_soon(self._hand_over, loop)
+        return await answer
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Finishes the calls that wait, then stops the thread."""
-        with self._wake:
-            self._is_closing = True
-            self._wake.notify()
+        self._is_closed = True
+        await self._idle.wait()
         if self._thread is not None:
-            self._thread.join()
+            self._groups.put(None)
+            await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
 
-    def _write(self) -> None:
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._thread is None:  # started late, so that no connection exists before a fork
+            self._thread = threading.Thread(
+                target=self._write, args=(loop,), name="kurz-write", daemon=True
+            )
+            self._thread.start()
+        self._groups.put(self._gathered)
+        self._gathered = []
+
+    def _deliver(self, loop: asyncio.AbstractEventLoop, calls: list[_Call]) -> None:
+        for call in calls:
+            if call.answer.cancelled():  # whoever asked has left; the write stands
+                continue
+            if call.error is not None:
+                call.answer.set_exception(call.error)
+            else:
+                call.answer.set_result(call.result)
+        if self._gathered:
+            self._hand_over(loop)
+        else:
+            self._idle.set()
+
+    def _write(self, loop: asyncio.AbstractEventLoop) -> None:
         connection: sa.Connection | None = None
-        while True:
-            with self._wake:
-                while not self._calls and not self._is_closing:
-                    self._wake.wait()
-                if not self._calls:
-                    break
-            group: list[_Call] = []
-            try:
-                if connection is None:
-                    connection = self._engine.connect()
-                self._commit_group(connection, group)
-            except Exception as error:  # noqa: BLE001  whatever it was, the callers are told
-                if connection is not None:
+        while (calls := self._groups.get()) is not None:
+            waiting = deque(calls)
+            while waiting:
+                group: list[_Call] = []
+                try:
+                    connection = connection or self._engine.connect()
+                    self._commit_group(connection, waiting, group)
+                except Exception as error:  # noqa: BLE001  whatever it was, the callers are told
                     _discard(connection)
                     connection = None
-                self._fail(group, self._translate(error) or error)
-            _deliver(group)
+                    self._fail(group or waiting, error)
+                    if not group:  # no connection to be had: the rest need not try
+                        break
+            loop.call_soon_threadsafe(self._deliver, loop, calls)
         if connection is not None:
             connection.close()
 
-    def _commit_group(self, connection: sa.Connection, group: list[_Call]) -> None:
-        """One transaction for the calls that wait. `group` receives them as they are taken."""
+    def _commit_group(
+        self, connection: sa.Connection, waiting: deque[_Call], group: list[_Call]
+    ) -> None:
+        """One transaction for as many of the calls as its time allows; they move to `group`."""
         driver: Any = connection.connection.driver_connection
-        self._take(group)
         driver.execute("BEGIN IMMEDIATE")
         ends_at = time.monotonic() + GROUP_SECONDS
-        self._perform(connection, driver, group[0])
-        while self._calls and time.monotonic() < ends_at:
-            self._take(group)
-            self._perform(connection, driver, group[-1])
+        try:
+            while waiting and (not group or time.monotonic() < ends_at):
+                group.append(waiting.popleft())
+                group[-1].result = group[-1].work(connection)
+        except Exception as error:
+            if self._translate(error) is not None:
+                raise
+            # One call is mistaken. Queries have no effect but on the database, so all of them may
+            # run again, each to be undone alone: cheaper than a savepoint for every call.
+            driver.execute("ROLLBACK")
+            driver.execute("BEGIN IMMEDIATE")
+            for call in group:
+                self._perform_alone(connection, driver, call)
         driver.execute("COMMIT")
         self.writes += len(group)
         self.commits += 1
 
-    def _perform(self, connection: sa.Connection, driver: Any, call: _Call) -> None:
+    def _perform_alone(self, connection: sa.Connection, driver: Any, call: _Call) -> None:
         driver.execute("SAVEPOINT work")
         try:
             call.result = call.work(connection)
@@ -113,39 +146,16 @@ class GroupWriter:
             driver.execute("ROLLBACK TO work")
         driver.execute("RELEASE work")
 
-    def _take(self, group: list[_Call]) -> None:
-        group.append(self._calls.popleft())  # a deque: safe beside `append` in another thread
-
-    def _fail(self, group: list[_Call], error: BaseException) -> None:
-        if not group:  # no connection could be made: whoever waits is told
-            while self._calls:
-                self._take(group)
-        for call in group:
-            call.error = error
+    def _fail(self, calls: Iterable[_Call], error: BaseException) -> None:
+        for call in calls:
+            call.error = self._translate(error) or error
 
 
-def _discard(connection: sa.Connection) -> None:
-    """Closes the connection after an outage; closing rolls back what it had begun."""
+def _discard(connection: sa.Connection | None) -> None:
+    """Gives up a connection after an outage; closing rolls back what it had begun."""
+    if connection is None:
+        return
     try:
         connection.close()
-    except Exception:  # noqa: BLE001  the connection is being given up in any case
+    except sa.exc.DBAPIError:
         connection.invalidate()
-
-
-def _deliver(group: list[_Call]) -> None:
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Call]] = {}
-    for call in group:
-        by_loop.setdefault(call.answer.get_loop(), []).append(call)
-    for loop, calls in by_loop.items():
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(_answer, calls)
-
-
-def _answer(calls: list[_Call]) -> None:
-    for call in calls:
-        if call.answer.cancelled():  # whoever asked has left; the write stands
-            continue
-        if call.error is not None:
-            call.answer.set_exception(call.error)
-        else:
-            call.answer.set_result(call.result)

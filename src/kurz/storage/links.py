@@ -46,14 +46,14 @@ _INSERT = HotStatement(insert(links).on_conflict_do_nothing().returning(links.c.
 
 
 def insert_link(
-    connection: sa.Connection, link: Link, short_code: str, claim_hash: bytes | None
+    connection: sa.Connection, link: Link, claim_hash: bytes | None = None
 ) -> int | None:
     created_at = to_micros(link.created_at)
     link_id: int | None = _INSERT.scalar(
         connection,
         (
             link.workspace_id,
-            short_code,
+            link.short_code,
             link.version,
             link.strategy,
             link.original_url,
@@ -79,7 +79,9 @@ def insert_link(
         ),
     )
     if link_id is not None:
-        record_change(connection, link_id, link.workspace_id, short_code, link.version, created_at)
+        record_change(
+            connection, link_id, link.workspace_id, link.short_code, link.version, created_at
+        )
     return link_id
 
 
@@ -154,10 +156,8 @@ class SqlLinkStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert(
-        self, link: Link, short_code: str, *, claim_hash: bytes | None = None
-    ) -> int | None:
-        return await self._database.write(insert_link, link, short_code, claim_hash)
+    async def insert(self, link: Link, claim_hash: bytes | None = None) -> int | None:
+        return await self._database.write(insert_link, link, claim_hash)
 
     async def find(self, link_id: int, scope: Scope) -> Link | None:
         return await self._database.read(find_link, link_id, scope)

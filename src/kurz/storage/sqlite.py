@@ -109,7 +109,7 @@ class SqliteDatabase:
 
     async def close(self) -> None:
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(None, self._writer.close)
+        await self._writer.close()
         await loop.run_in_executor(None, self._readers.shutdown)
         for connection in self._open_readers:
             connection.close()

@@ -5,7 +5,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
-from kurz.api.dependencies import base_url, context, own_hosts, refuse_strangers
+from kurz.api.bodies import described, read_body
+from kurz.api.dependencies import context
 from kurz.api.responses import JsonResponse
 from kurz.api.schemas.problems import problems
 from kurz.links.model import Draft, LinkType, Status
@@ -13,7 +14,7 @@ from kurz.links.view import short_url, view
 
 
 class _Camel(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, extra="forbid")
 
 
 class UrlCreate(_Camel):
@@ -49,15 +50,17 @@ router = APIRouter(
     response_model=UrlRead,
     summary="Make a temporary link",
     operation_id="create_public_url",
+    openapi_extra=described(UrlCreate),
 )
-async def create_public_url(request: Request, body: UrlCreate) -> Response:
+async def create_public_url(request: Request) -> Response:
     """Makes a temporary link, which anybody may do."""
-    refuse_strangers(request)
-    service = context(request).links
+    kurz = context(request)
+    kurz.refuse_strangers()
+    body = await read_body(request, UrlCreate)
     draft = Draft(original_url=body.original_url, is_anonymous=True)
-    created = await service.create(draft, own_hosts=own_hosts(request))
-    address = short_url(base_url(request), created.link.short_code)
-    seen = view(created.link, service, address) | {"claim_token": created.claim_token}
-    answer = UrlRead.model_construct(**{name: seen[name] for name in UrlRead.model_fields})
+    created = await kurz.links.create(draft, own_hosts=kurz.own_hosts_of(request))
+    address = short_url(kurz.base_url_of(request), created.link.short_code)
+    seen = view(created.link, kurz.links, address) | {"claim_token": created.claim_token}
+    answer = UrlRead(**{name: seen[name] for name in UrlRead.model_fields})
     headers = {"cache-control": "no-store"}
     return JsonResponse(answer.model_dump_json(by_alias=True), 201, headers)

@@ -46,10 +46,10 @@ class Permutation:
 
     def _round(self, label: bytes, half: int) -> int:
         inner = self._inner.copy()
-        inner.update(label + half.to_bytes(_HALF_BYTES, "big"))
+        inner.update(label + half.to_bytes(_HALF_BYTES))
         outer = self._outer.copy()
         outer.update(inner.digest())
-        return int.from_bytes(outer.digest()[:16], "big")
+        return int.from_bytes(outer.digest()[:16])
 
     def _check(self, number: int) -> None:
         if not 0 <= number < self._size:
