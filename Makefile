@@ -7,7 +7,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check format lock test-faults bench bench-create clean need-python
+.PHONY: help run setup test check format lock test-faults bench bench-create bench-start clean need-python
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -26,7 +26,7 @@ check: setup ## Check format, lint, types, layers and guards
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/lint-imports --no-logo >/tmp/kurz-lint-imports.$$$$ || { cat /tmp/kurz-lint-imports.$$$$; exit 1; }; rm -f /tmp/kurz-lint-imports.$$$$
+	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/pytest -q tests/guards
 
 format: setup ## Format the code and mend what can be mended by machine
@@ -36,10 +36,13 @@ format: setup ## Format the code and mend what can be mended by machine
 test-faults: setup ## Run the long proofs: kills and outages, many rounds
 	@$(BIN)/pytest -n 1 -m long
 
-bench: bench-create ## Run every benchmark
+bench: bench-create bench-start ## Run every benchmark
 
 bench-create: setup ## What an acknowledged create costs beside an empty FastAPI route
 	@$(BIN)/python benchmarks/create.py
+
+bench-start: setup ## How fast it starts, and what it takes while idle
+	@$(BIN)/python benchmarks/start.py
 
 lock: setup ## Renew the locks from pyproject.toml (they name no registry)
 	@$(BIN)/uv pip compile pyproject.toml --group build $(LOCK_OPTIONS) -o requirements/run.lock

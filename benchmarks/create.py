@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import uvloop
+
 from load import Result, drive
 
 BODY = json.dumps({"original_url": "https://example.com/some/long/path?utm_source=letter&id=12345"})

@@ -26,7 +26,7 @@ EXIT_CONFIG = 78
 app = typer.Typer(
     name="kurz",
     help="kurz, a self-hosted URL shortener.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -44,7 +44,8 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001  its callback does the work
         bool,
         typer.Option(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
@@ -52,15 +53,33 @@ def options(
     ] = False,
 ) -> None:
     """kurz, a self-hosted URL shortener."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:
     try:
-        app()
+        "".join(sys.argv).encode()
+    except UnicodeEncodeError:
+        _fail("An argument is not valid text in this terminal's encoding.")
+        sys.exit(EXIT_CODES[Kind.INVALID])
+    try:
+        sys.exit(app(standalone_mode=False))
     except KurzError as error:
-        typer.echo(f"kurz: {error.detail}", err=True)
+        _fail(error.detail)
         is_config = isinstance(error, (SettingRefused, SchemaOutdated))
         sys.exit(EXIT_CONFIG if is_config else EXIT_CODES[error.kind])
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        hint = f" See `{context.command_path} --help`." if context else ""
+        _fail(error.format_message().rstrip(".") + "." + hint)
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
     except BrokenPipeError:  # `kurz list | head`
         sys.stderr.close()
         sys.exit(0)
+
+
+def _fail(sentence: str) -> None:
+    typer.echo(f"{typer.style('kurz:', fg='red', bold=True)} {sentence}", err=True)

@@ -1,6 +1,5 @@
 """`kurz doctor`: what is configured, reachable and missing."""
 
-import asyncio
 import platform
 import shutil
 from dataclasses import asdict, dataclass
@@ -100,6 +99,8 @@ def _embedded(settings: Settings) -> list[Finding]:
 
 
 def _database(settings: Settings) -> Finding:
+    import asyncio
+
     from kurz.bootstrap import open_database
     from kurz.storage.migrate import Migrations
 

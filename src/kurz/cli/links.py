@@ -9,7 +9,9 @@ import typer
 
 from kurz.cli import output, values
 from kurz.cli.session import AsJson, DataDir, shown_base_url, with_kurz
+from kurz.links.errors import FieldRefused, InstantRefused
 from kurz.links.model import ROOT_WORKSPACE_ID, Draft, Edit, Filter, Link, Scope, Status, Strategy
+from kurz.people.errors import WorkspaceNotFound
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,7 +108,7 @@ def create(
             title=title,
             tags=tuple(tag or ()),
             notes=notes,
-            redirect_status=_checked_status(redirect_status),
+            redirect_status=redirect_status,
             forward_query=forward_query,
             max_clicks=max_clicks,
         )
@@ -207,7 +209,7 @@ def edit(
             "title": title,
             "tags": tuple(tag) if tag else None,
             "notes": notes,
-            "redirect_status": _checked_status(redirect_status),
+            "redirect_status": redirect_status,
             "forward_query": forward_query,
             "max_clicks": max_clicks,
             "is_paused": paused,
@@ -215,7 +217,7 @@ def edit(
         changes: dict[str, object] = {k: value for k, value in given.items() if value is not None}
         changes |= dict(_CLEARED[item] for item in clear or ())
         if not changes:
-            raise typer.BadParameter("nothing to change: see `kurz edit --help`")
+            raise FieldRefused("Nothing to change was given. See `kurz edit --help`.")
         public_id = kurz.links.public_id(found)
         return await kurz.links.edit(public_id, EVERYTHING, cast("Edit", changes))
 
@@ -300,7 +302,7 @@ async def _workspace_id(kurz: "Kurz", name: str | None) -> int:
         kurz.workspaces.find(int(name)) if by_number else kurz.workspaces.find_by_slug(name.lower())
     )
     if found is None:
-        raise typer.BadParameter(f"there is no workspace “{name}”")
+        raise WorkspaceNotFound(f"There is no workspace “{name}”.")
     return found.id
 
 
@@ -318,13 +320,5 @@ def _expiry(kurz: "Kurz", expires_in: int | None, expires_at: datetime | None) -
     if expires_in is None:
         return expires_at
     if expires_at is not None:
-        raise typer.BadParameter("give either --expires-in or --expires-at")
+        raise InstantRefused("Give either --expires-in or --expires-at, not both.")
     return kurz.clock.now() + timedelta(seconds=expires_in)
-
-
-def _checked_status(status: int | None) -> int | None:
-    from kurz.links.model import REDIRECT_STATUSES
-
-    if status is not None and status not in REDIRECT_STATUSES:
-        raise typer.BadParameter("a redirect status is 301, 302, 307 or 308")
-    return status

@@ -1,8 +1,11 @@
 """How results look in a terminal, and as JSON for programs."""
 
 import json
-from collections.abc import Mapping
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 import typer
@@ -16,6 +19,8 @@ _MARKS = {
     "BANNED": ("⊘", "red"),
 }
 _SPANS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+_GAP = "  "
+_NARROWEST = 16  # characters that a URL keeps in the narrowest terminal
 
 
 def print_json(value: object) -> None:
@@ -25,46 +30,45 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=plain))
 
 
-def print_links(views: list[dict[str, Any]], now: datetime) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("status", no_wrap=True)
-    table.add_column("short URL", no_wrap=True)
-    table.add_column("leads to", no_wrap=True, overflow="ellipsis", ratio=1)
-    table.add_column("clicks", justify="right", no_wrap=True)
-    table.add_column("expires", no_wrap=True)
-    table.add_column("made", no_wrap=True)
-    for item in views:
-        mark, colour = _MARKS[item["status"]]
-        table.add_row(
-            Text(f"{mark} {item['status'].lower()}", colour),
-            Text(item["short_url"]),
-            Text(item["original_url"]),
+def print_links(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
+    """A line each, cut to the terminal's width; nothing is cut in a pipe."""
+    head = ("status", "link", "clicks", "expires", "made", "leads to")
+    rows = [
+        (
+            f"{_MARKS[item['status']][0]} {item['status'].lower()}",
+            _name(item["short_url"]),
             f"{item['redirect_count']:,}",
             _relative(item["expires_at"], now) if item["expires_at"] else "never",
             _relative(item["created_at"], now),
+            item["original_url"],
         )
-    _console().print(table)
+        for item in views
+    ]
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
+    room = _room(sum(widths) + len(_GAP) * len(widths))
+    typer.secho(_line(head, widths, room), dim=True)
+    for item, row in zip(views, rows, strict=True):
+        line = _line(row, widths, room)
+        mark = line[: widths[0]]
+        typer.echo(typer.style(mark, fg=_MARKS[item["status"]][1]) + line[widths[0] :])
 
 
 def print_link(item: Mapping[str, Any], now: datetime) -> None:
     """One link, a field a line; what is not set is left out."""
-    from rich.table import Table
-    from rich.text import Text
-
     mark, colour = _MARKS[item["status"]]
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row("short URL", Text(item["short_url"], "bold"))
-    table.add_row("leads to", Text(item["original_url"]))
-    table.add_row("status", Text(f"{mark} {item['status'].lower()}", colour))
-    for label, name in _FIELDS:
-        if item[name] not in (None, [], False):
-            table.add_row(label, Text(_shown(item[name], now)))
-    _console().print(table)
+    rows = [
+        ("short URL", typer.style(item["short_url"], bold=True)),
+        ("leads to", item["original_url"]),
+        ("status", typer.style(f"{mark} {item['status'].lower()}", fg=colour)),
+    ]
+    rows += [
+        (label, _shown(item[name], now))
+        for label, name in _FIELDS
+        if item[name] not in (None, [], False)
+    ]
+    width = max(len(label) for label, _ in rows)
+    for label, text in rows:
+        typer.echo(typer.style(f"{label:<{width}}", dim=True) + _GAP + text)
 
 
 _FIELDS = (
@@ -91,6 +95,27 @@ def print_hint(text: str) -> None:
     typer.secho(text, err=True, dim=True)
 
 
+def _line(row: Sequence[str], widths: Sequence[int], room: int | None) -> str:
+    cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)]
+    cells[2] = cells[2].strip().rjust(widths[2])  # numbers stand under each other
+    last = row[-1]
+    if room is not None and len(last) > room:
+        last = last[: room - 1] + "…"
+    return _GAP.join((*cells, last))
+
+
+def _room(taken: int) -> int | None:
+    """Characters left for the last column; None: as many as it wants."""
+    if not sys.stdout.isatty():
+        return None
+    return max(shutil.get_terminal_size().columns - taken, _NARROWEST)
+
+
+def _name(short_url: str) -> str:
+    """`/code` or `/@slug/code`: the host is the same for all."""
+    return "/" + short_url.partition("://")[2].partition("/")[2]
+
+
 def _shown(value: object, now: datetime) -> str:
     if isinstance(value, datetime):
         return f"{_relative(value, now)}  ({value:%Y-%m-%d %H:%M:%S} UTC)"
@@ -98,7 +123,7 @@ def _shown(value: object, now: datetime) -> str:
         return ", ".join(value)
     if value is True:
         return "yes"
-    return str(value).lower() if isinstance(value, str) and value.isupper() else str(value)
+    return value.lower() if isinstance(value, StrEnum) else str(value)
 
 
 def _relative(instant: datetime, now: datetime) -> str:
@@ -109,9 +134,3 @@ def _relative(instant: datetime, now: datetime) -> str:
             words = f"{int(size // seconds)} {unit}"
             return f"in {words}" if distance > 0 else f"{words} ago"
     return "now"
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console(soft_wrap=False, highlight=False)

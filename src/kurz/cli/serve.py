@@ -1,6 +1,5 @@
 """`kurz serve` and `kurz migrate`."""
 
-import asyncio
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,6 +34,8 @@ def serve(
 
 def migrate(data_dir: DataDir = None) -> None:
     """Make or upgrade the database's schema."""
+    import asyncio
+
     from kurz.bootstrap import prepare
     from kurz.storage.migrate import Migrations
 
@@ -50,6 +51,8 @@ def _run(work: Coroutine[None, None, None]) -> None:
     try:
         import uvloop
     except ImportError:
+        import asyncio
+
         asyncio.run(work)
     else:
         uvloop.run(work)

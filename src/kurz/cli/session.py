@@ -1,6 +1,5 @@
 """What commands on the local store share: the settings, and an open kurz."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -26,6 +25,8 @@ def read_settings(**flags: object) -> Settings:
 
 def with_kurz(data_dir: Path | None, work: Callable[["Kurz"], Awaitable[T]]) -> T:
     """Runs `work` on the store the settings name; it may be in use by a server."""
+    import asyncio
+
     from kurz.bootstrap import open_kurz
 
     settings = read_settings(data_dir=data_dir)

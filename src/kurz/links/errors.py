@@ -27,6 +27,12 @@ class InstantRefused(KurzError):
     title = "This point in time cannot be used"
 
 
+class FieldRefused(KurzError):
+    kind = Kind.INVALID
+    code = "field-refused"
+    title = "A field has a value that cannot be kept"
+
+
 class StrategyRefused(KurzError):
     kind = Kind.INVALID
     code = "strategy-refused"

@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import TypedDict
 
 ROOT_WORKSPACE_ID = 0  # anonymous and personal links, at the root of the base URL
-REDIRECT_STATUSES = (301, 302, 307, 308)
 
 
 class LinkType(StrEnum):

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from kurz.clock import Clock
-from kurz.links import lifecycle, urls
+from kurz.links import fields, lifecycle, urls
 from kurz.links.codes import custom
 from kurz.links.codes.permutation import Permutation
 from kurz.links.errors import (
@@ -84,7 +84,8 @@ class LinkService:
         return link
 
     async def get_by_code(self, workspace_id: int, short_code: str) -> Link:
-        link = await self._store.find_by_code(workspace_id, short_code)
+        is_possible = custom.is_possible(short_code)
+        link = await self._store.find_by_code(workspace_id, short_code) if is_possible else None
         if link is None:
             raise LinkNotFound("There is no link with this code.")
         return link
@@ -93,6 +94,8 @@ class LinkService:
         self, scope: Scope, wanted: Filter, *, cursor: str | None = None, limit: int = 50
     ) -> LinkPage:
         """A page of links, newest first; `cursor` is the `next_cursor` of the page before."""
+        if wanted.search is not None:
+            fields.check_search(wanted.search)
         before_id = None if cursor is None else self._row_of_cursor(cursor)
         links, total = await self._store.list(
             scope, wanted, self._clock.now(), before_id=before_id, limit=limit + 1
@@ -212,6 +215,14 @@ class LinkService:
     def _link(self, draft: Draft, strategy: Strategy, url: urls.JudgedUrl, now: datetime) -> Link:
         if draft.custom_code is not None:
             custom.check(draft.custom_code)
+        if not draft.is_anonymous:
+            fields.check(
+                title=draft.title,
+                notes=draft.notes,
+                tags=draft.tags,
+                redirect_status=draft.redirect_status,
+                max_clicks=draft.max_clicks,
+            )
         expires_at = self._expiry(draft, now)
         _check_start(draft.starts_at, expires_at, now)
         return Link(
@@ -261,6 +272,7 @@ class LinkService:
     def _changes(self, link: Link, edit: Edit, now: datetime) -> Mapping[str, Any]:
         """The edit in the fields of a stored link."""
         changes: dict[str, Any] = {**edit}
+        fields.check(**{name: changes[name] for name in _CHECKED_FIELDS & changes.keys()})
         if "original_url" in edit:
             url = self._judge(edit["original_url"], ())
             changes |= {"canonical_url": url.canonical, "location": url.location}
@@ -314,6 +326,7 @@ class LinkService:
             raise CursorRefused("Use the `next_cursor` of the page before, unchanged.") from None
 
 
+_CHECKED_FIELDS = frozenset({"title", "notes", "tags", "redirect_status", "max_clicks"})
 _FIELDS_OF_A_REQUEST = (
     "original_url",
     "location",

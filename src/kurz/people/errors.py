@@ -7,3 +7,9 @@ class HostUnknown(KurzError):
     kind = Kind.NOT_FOUND
     code = "host-unknown"
     title = "This server does not answer for that host"
+
+
+class WorkspaceNotFound(KurzError):
+    kind = Kind.NOT_FOUND
+    code = "workspace-not-found"
+    title = "There is no such workspace"

@@ -8,6 +8,7 @@ from typing import Any
 from kurz.clock import Clock
 from kurz.errors import KurzError, StoreUnavailable
 from kurz.links import lifecycle
+from kurz.links.codes.custom import CODE_PATTERN
 from kurz.links.codes.words import is_reserved
 from kurz.links.lifecycle import Outcome
 from kurz.links.model import Link
@@ -19,10 +20,7 @@ from kurz.redirect.wire import Answer
 ROBOTS = b"User-agent: *\nDisallow: /api/\nDisallow: /app/\n"
 FAVICON = (Path(__file__).parent / "static" / "favicon.ico").read_bytes()
 
-# Chosen and imported codes are within this; anything else cannot be one and is not looked up.
-_PATH = re.compile(
-    r"/(?:@(?P<slug>[A-Za-z0-9-]{1,64})/)?(?P<code>[A-Za-z0-9._~-]{1,128})(?P<plus>\+)?"
-)
+_PATH = re.compile(rf"/(?:@(?P<slug>[A-Za-z0-9-]{{1,64}})/)?(?P<code>{CODE_PATTERN})(?P<plus>\+)?")
 
 Scope = MutableMapping[str, Any]
 

@@ -1,23 +1,11 @@
 """Links as the API takes and gives them."""
 
-import unicodedata
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from kurz.links import fields
 from kurz.links.model import LinkType, Status, Strategy
-
-
-def _plain(text: str) -> str:
-    """Text that both engines store and every page shows: no control characters but line breaks."""
-    if any(unicodedata.category(letter) == "Cc" and letter not in "\n\t" for letter in text):
-        raise ValueError("must not contain control characters")
-    return text
-
-
-Title = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain)]
-Notes = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_plain)]
-Tag = Annotated[str, Field(min_length=1, max_length=50), AfterValidator(_plain)]
 
 
 class LinkCreate(BaseModel):
@@ -36,14 +24,14 @@ class LinkCreate(BaseModel):
     expires_in: Annotated[int, Field(strict=True)] | None = Field(
         None, description="Seconds until it expires, instead of `expires_at`."
     )
-    title: Title | None = None
-    tags: list[Tag] = Field(default_factory=list, max_length=20)
-    notes: Notes | None = None
+    title: str | None = Field(None, max_length=fields.MAX_TITLE_LENGTH)
+    tags: list[str] = Field(default_factory=list, max_length=fields.MAX_TAGS)
+    notes: str | None = Field(None, max_length=fields.MAX_NOTES_LENGTH)
     redirect_status: Literal[301, 302, 307, 308] | None = None
     forward_query: bool = Field(
         default=False, strict=True, description="Append the visitor's query to the destination."
     )
-    max_clicks: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = Field(
+    max_clicks: Annotated[int, Field(strict=True, ge=1, le=fields.MAX_CLICKS)] | None = Field(
         None, description="Redirects until the link is used up."
     )
 

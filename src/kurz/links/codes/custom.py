@@ -5,6 +5,9 @@ import re
 from kurz.links.codes.words import is_reserved
 from kurz.links.errors import CustomCodeRefused
 
+# What any code is made of: an imported one may be shorter, longer and have more characters.
+CODE_PATTERN = r"[A-Za-z0-9._~-]{1,128}"
+_CODE = re.compile(CODE_PATTERN)
 _CUSTOM = re.compile(r"[A-Za-z0-9_-]{3,64}")
 
 
@@ -16,3 +19,8 @@ def check(custom_code: str) -> None:
         )
     if is_reserved(custom_code):
         raise CustomCodeRefused(f"“{custom_code}” is a word that kurz keeps for itself.")
+
+
+def is_possible(code: str) -> bool:
+    """False for what cannot be a code and need not be looked up."""
+    return _CODE.fullmatch(code) is not None

@@ -1,0 +1,49 @@
+"""What the fields of a link may hold, apart from its URL and code."""
+
+import unicodedata
+
+from kurz.links.errors import FieldRefused
+
+REDIRECT_STATUSES = (301, 302, 307, 308)
+MAX_CLICKS = 2**53  # what a JavaScript number holds exactly
+MAX_TITLE_LENGTH = 200
+MAX_NOTES_LENGTH = 2000
+MAX_TAG_LENGTH = 50
+MAX_TAGS = 20
+
+
+def check(
+    *,
+    title: str | None = None,
+    notes: str | None = None,
+    tags: tuple[str, ...] = (),
+    redirect_status: int | None = None,
+    max_clicks: int | None = None,
+) -> None:
+    """Raises `FieldRefused` for the first value that cannot be kept."""
+    if title is not None:
+        _check_text("title", title, MAX_TITLE_LENGTH)
+    if notes is not None:
+        _check_text("notes", notes, MAX_NOTES_LENGTH)
+    if len(tags) > MAX_TAGS:
+        raise FieldRefused(f"A link has at most {MAX_TAGS} tags.")
+    for tag in tags:
+        _check_text("tags", tag, MAX_TAG_LENGTH)
+    if redirect_status is not None and redirect_status not in REDIRECT_STATUSES:
+        raise FieldRefused("`redirect_status` is 301, 302, 307 or 308.")
+    if max_clicks is not None and not 1 <= max_clicks <= MAX_CLICKS:
+        raise FieldRefused("`max_clicks` is a whole number, 1 or more.")
+
+
+def check_search(text: str) -> None:
+    _check_text("search", text, MAX_TITLE_LENGTH)
+
+
+def _check_text(field: str, text: str, longest: int) -> None:
+    """Text that both engines store and every page and terminal shows as it is."""
+    if not 1 <= len(text) <= longest:
+        raise FieldRefused(f"`{field}` has 1 to {longest} characters.")
+    if any(
+        unicodedata.category(letter) in ("Cc", "Cs") and letter not in "\n\t" for letter in text
+    ):
+        raise FieldRefused(f"`{field}` contains a control character or is not valid text.")

@@ -1,0 +1,1 @@
+"""What tests use to drive kurz from outside."""
