@@ -7,7 +7,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check format lock test-faults bench bench-create bench-start clean need-python
+.PHONY: help run setup test check format lock test-faults bench bench-create bench-start openapi clean need-python
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -43,6 +43,9 @@ bench-create: setup ## What an acknowledged create costs beside an empty FastAPI
 
 bench-start: setup ## How fast it starts, and what it takes while idle
 	@$(BIN)/python benchmarks/start.py
+
+openapi: setup ## Write the OpenAPI document into the docs
+	@$(BIN)/python scripts/openapi.py
 
 lock: setup ## Renew the locks from pyproject.toml (they name no registry)
 	@$(BIN)/uv pip compile pyproject.toml --group build $(LOCK_OPTIONS) -o requirements/run.lock

@@ -66,10 +66,10 @@ async def _serve(settings: "Settings") -> None:
     from kurz.server.serve import bind, serve
 
     logs.configure(settings.log_level, settings.log_format)
+    listener = bind(settings.host, settings.port)
     backup = await prepare(settings, upgrades_postgres=False)
     if backup is not None:
         typer.echo(f"The database was upgraded. A copy from before: {backup}")
-    listener = bind(settings.host, settings.port)
     async with open_kurz(settings) as kurz:
         await serve(
             create_app(kurz),
@@ -83,7 +83,7 @@ def _announce(settings: "Settings", listener: "socket.socket") -> None:
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     hours = settings.temporary_link_hours
-    store = "PostgreSQL" if settings.database_url else str(settings.data_dir.resolve())
+    store = "PostgreSQL" if settings.database_url else _embedded_store(settings)
     access = {
         "public": f"public: anybody may make links, which live {hours} h",
         "private": "private: nobody may make links without an account",
@@ -97,3 +97,14 @@ def _announce(settings: "Settings", listener: "socket.socket") -> None:
         ("stop", "Ctrl+C"),
     ):
         typer.echo(f"{typer.style(f'{label:<9}', bold=True)}{text}")
+
+
+def _embedded_store(settings: "Settings") -> str:
+    from kurz.storage.sqlite import can_use_wal, default_driver
+
+    folder = str(settings.data_dir.resolve())
+    if can_use_wal(default_driver.sqlite_version_info):
+        return folder
+    return (
+        f"{folder}  (SQLite {default_driver.sqlite_version}, no write-ahead log: see kurz doctor)"
+    )

@@ -286,8 +286,11 @@ class LinkService:
         if "is_paused" in edit:
             changes["status"] = Status.PAUSED if changes.pop("is_paused") else Status.ACTIVE
         expires_at = changes.get("expires_at", link.expires_at)
-        if "expires_at" in edit and expires_at is not None:
-            _check_expiry(expires_at, now)
+        if "expires_at" in edit:
+            if expires_at is not None:
+                _check_expiry(expires_at, now)
+            if link.status is Status.EXPIRED:
+                changes.setdefault("status", Status.ACTIVE)
         if "starts_at" in edit:
             _check_start(edit["starts_at"], expires_at, now)
         return changes

@@ -1,0 +1,435 @@
+"""The store of links keeps its promises on both engines."""
+
+import asyncio
+import random
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from kurz.links import lifecycle
+from kurz.links.model import Filter, Link, LinkType, Scope, Status, Strategy
+from kurz.storage import schema
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ODD_INSTANT = datetime(2031, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+ANY = Scope()
+ALL = Filter()
+
+
+def link(code: str = "abc", **fields) -> Link:
+    url = fields.pop("url", f"https://example.com/{code}")
+    return Link(
+        **{
+            "id": 0,
+            "workspace_id": 0,
+            "short_code": code,
+            "version": 1,
+            "strategy": Strategy.RANDOM,
+            "original_url": url,
+            "canonical_url": url,
+            "location": url,
+            "owner_id": None,
+            "link_type": LinkType.PERMANENT,
+            "status": Status.ACTIVE,
+            "created_at": NOW,
+            "updated_at": NOW,
+            **fields,
+        }
+    )
+
+
+async def insert(kurz, code="abc", **fields) -> Link:
+    new = link(code, **fields)
+    link_id = await kurz.store.insert(new)
+    assert link_id is not None
+    return replace(new, id=link_id)
+
+
+async def execute(kurz, statement: str, **values) -> None:
+    await kurz.database.write(lambda connection: connection.execute(sa.text(statement), values))
+
+
+async def rows(kurz, table: sa.Table) -> list[sa.RowMapping]:
+    def select(connection: sa.Connection) -> list[sa.RowMapping]:
+        return list(connection.execute(sa.select(table).order_by(table.c[0])).mappings())
+
+    return await kurz.database.read(select)
+
+
+async def changes(kurz) -> list[tuple[int, int, str, int]]:
+    """(link, workspace, code, version) of every change, in order."""
+    return [
+        (row["link_id"], row["workspace_id"], row["short_code"], row["version"])
+        for row in await rows(kurz, schema.changes)
+    ]
+
+
+async def listed(kurz, wanted=ALL, scope=ANY, before_id=None, limit=1000) -> list[str]:
+    found, _ = await kurz.store.list(scope, wanted, NOW, before_id=before_id, limit=limit)
+    return [each.short_code for each in found]
+
+
+FULL = {
+    "workspace_id": 7,
+    "owner_id": 3,
+    "strategy": Strategy.CUSTOM,
+    "url": "https://example.com/ü",
+    "canonical_url": "https://example.com/%C3%BC",
+    "location": "https://example.com/%C3%BC#top",
+    "link_type": LinkType.TEMPORARY,
+    "starts_at": NOW + timedelta(microseconds=1),
+    "expires_at": ODD_INSTANT,
+    "redirect_status": 308,
+    "title": "Ein Titel \U0001f600 'with' \"quotes\"",
+    "tags": ("a", "ü,b", '"c"'),
+    "notes": "two\nlines",
+    "forward_query": True,
+    "max_clicks": 2**53,
+}
+
+
+async def test_a_stored_link_is_found_as_it_was_given(kurz):
+    stored = await insert(kurz, "Full", **FULL)
+    assert await kurz.store.find(stored.id, ANY) == stored
+    assert await kurz.store.find_by_code(7, "Full") == stored
+
+
+async def test_a_plain_link_is_found_as_it_was_given(kurz):
+    stored = await insert(kurz)
+    assert await kurz.store.find(stored.id, ANY) == stored
+
+
+async def test_an_unknown_link_is_none(kurz):
+    assert await kurz.store.find(1, ANY) is None
+    assert await kurz.store.find_by_code(0, "abc") is None
+    assert await kurz.store.find_deterministic(1, "https://example.com/") is None
+
+
+async def test_a_taken_code_gives_none_and_changes_nothing(kurz):
+    first = await insert(kurz, title="first")
+    assert await kurz.store.insert(link(title="second")) is None
+    assert await kurz.store.find_by_code(0, "abc") == first
+    assert await changes(kurz) == [(first.id, 0, "abc", 1)]
+
+
+async def test_workspaces_have_codes_of_their_own(kurz):
+    one, other = await insert(kurz, workspace_id=1), await insert(kurz, workspace_id=2)
+    assert await kurz.store.find_by_code(1, "abc") == one
+    assert await kurz.store.find_by_code(2, "abc") == other
+    assert await kurz.store.find_by_code(0, "abc") is None
+
+
+async def test_case_matters(kurz):
+    lower, upper = await insert(kurz, "abc"), await insert(kurz, "ABC")
+    assert (await kurz.store.find_by_code(0, "abc")).id == lower.id
+    assert (await kurz.store.find_by_code(0, "ABC")).id == upper.id
+    assert await kurz.store.find_by_code(0, "Abc") is None
+
+
+async def test_parallel_inserts_of_one_code_store_one_link(kurz):
+    ids = await asyncio.gather(*(kurz.store.insert(link()) for _ in range(30)))
+    assert len([link_id for link_id in ids if link_id is not None]) == 1
+    assert len(await rows(kurz, schema.links)) == 1
+    assert len(await changes(kurz)) == 1
+
+
+async def test_ids_are_never_given_twice(kurz):
+    ids = [(await insert(kurz, f"code-{number}")).id for number in range(3)]
+    await execute(kurz, "DELETE FROM links WHERE id = :id", id=ids[-1])
+    await execute(kurz, "DELETE FROM changes")
+    after_the_last = (await insert(kurz, "next")).id
+    await execute(kurz, "DELETE FROM links")
+    after_all = (await insert(kurz, "again")).id
+    assert sorted({*ids, after_the_last, after_all}) == [*ids, after_the_last, after_all]
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_seen"),
+    [
+        (Scope(), True),
+        (Scope(workspace_id=1), True),
+        (Scope(owner_id=5), True),
+        (Scope(1, 5), True),
+        (Scope(workspace_id=2), False),
+        (Scope(workspace_id=0), False),
+        (Scope(owner_id=6), False),
+        (Scope(1, 6), False),
+        (Scope(2, 5), False),
+    ],
+    ids=str,
+)
+async def test_a_scope_hides_what_is_outside(kurz, scope, is_seen):
+    stored = await insert(kurz, workspace_id=1, owner_id=5)
+    assert (await kurz.store.find(stored.id, scope) is not None) is is_seen
+    found, total = await kurz.store.list(scope, ALL, NOW, before_id=None, limit=10)
+    assert (len(found), total) == (int(is_seen), int(is_seen))
+
+
+async def test_an_anonymous_link_has_no_owner_to_be_seen_by(kurz):
+    stored = await insert(kurz, owner_id=None)
+    assert await kurz.store.find(stored.id, Scope(0, 0)) is None
+    assert await kurz.store.find(stored.id, Scope(0)) == stored
+
+
+async def test_one_deterministic_link_for_a_canonical_url(kurz):
+    url = "https://example.com/same"
+    first = await insert(kurz, "one", workspace_id=1, strategy=Strategy.DETERMINISTIC, url=url)
+    again = link("two", workspace_id=1, strategy=Strategy.DETERMINISTIC, url=url)
+    assert await kurz.store.insert(again) is None
+    assert await kurz.store.insert(replace(again, workspace_id=2)) is not None
+    assert await kurz.store.insert(replace(again, strategy=Strategy.CUSTOM)) is not None
+    assert await kurz.store.find_deterministic(1, url) == first
+    assert await kurz.store.find_deterministic(3, url) is None
+
+
+async def test_a_url_too_long_for_an_index_is_deterministic_too(kurz):
+    noise = "".join(random.Random(1).choices("abcdefghij0123456789", k=2000))
+    url = f"https://example.com/{noise}"
+    stored = await insert(kurz, workspace_id=1, strategy=Strategy.DETERMINISTIC, url=url)
+    assert await kurz.store.find_deterministic(1, url) == stored
+
+
+async def test_lists_are_newest_first_with_a_total(kurz):
+    ids = [(await insert(kurz, f"code-{number}")).id for number in range(5)]
+    found, total = await kurz.store.list(ANY, ALL, NOW, before_id=None, limit=2)
+    assert ([each.id for each in found], total) == ([ids[4], ids[3]], 5)
+    found, total = await kurz.store.list(ANY, ALL, NOW, before_id=ids[3], limit=2)
+    assert ([each.id for each in found], total) == ([ids[2], ids[1]], 5)
+    found, total = await kurz.store.list(ANY, ALL, NOW, before_id=ids[0], limit=2)
+    assert (found, total) == ([], 5)
+
+
+@pytest.mark.parametrize(
+    ("search", "codes"),
+    [
+        ("sale", ["title-1", "Sale-code", "in-url"]),
+        ("SALE", ["title-1", "Sale-code", "in-url"]),
+        ("100%", ["percent"]),
+        ("%", ["percent"]),
+        ("a_b", ["a_b"]),
+        ("_", ["a_b"]),
+        ("c:\\x", ["backslash"]),
+        ("\\", ["backslash"]),
+        ("/", ["slash-title", "unicode", "percent", "title-1", "backslash", "Sale-code"]),
+        ("Grüße", ["unicode"]),
+        ("\U0001f600", ["unicode"]),
+        ("'; DROP TABLE links; --", []),
+        ("nothing like it", []),
+    ],
+    ids=ascii,
+)
+async def test_a_search_takes_every_character_as_it_is(kurz, search, codes):
+    plain = "https://plain.example"
+    everything = {
+        "slash-title": {"url": "http:", "title": "a/b"},
+        "unicode": {"url": f"{plain}/1", "title": "Grüße \U0001f600"},
+        "percent": {"url": f"{plain}/2", "title": "100% off"},
+        "a_b": {"url": plain.replace("/", ""), "title": None},
+        "axb": {"url": plain.replace("/", ""), "title": "1000 off"},
+        "title-1": {"url": f"{plain}/3", "title": "Spring Sale"},
+        "backslash": {"url": f"{plain}/4", "title": "c:\\x"},
+        "Sale-code": {"url": f"{plain}/5", "title": None},
+        "in-url": {"url": "https:sale.example", "title": None, "notes": "x"},
+        "in-notes": {"url": "x", "title": "", "notes": "a sals in notes only"},
+    }
+    for code, fields in everything.items():
+        await insert(kurz, code, **fields)
+    wanted = Filter(search=search)
+    assert set(await listed(kurz, wanted)) == set(codes)
+    _, total = await kurz.store.list(ANY, wanted, NOW, before_id=None, limit=1)
+    assert total == len(codes)
+
+
+async def test_a_search_does_not_look_outside_the_scope(kurz):
+    await insert(kurz, "mine", owner_id=1, title="same words")
+    await insert(kurz, "theirs", owner_id=2, title="same words")
+    assert await listed(kurz, Filter(search="same"), Scope(0, 1)) == ["mine"]
+
+
+def any_link(chance: random.Random, number: int) -> Link:
+    instants = [None, *(NOW + timedelta(microseconds=distance) for distance in (-1, 0, 1))]
+    return link(
+        f"code-{number}",
+        status=chance.choice(list(Status)),
+        expires_at=chance.choice(instants),
+        starts_at=chance.choice(instants),
+        max_clicks=chance.choice([None, 1, 3]),
+        clicks_used=chance.choice([0, 1, 2, 3, 4]),
+    )
+
+
+async def test_the_status_filter_is_the_status_of_the_lifecycle(kurz):
+    chance = random.Random(7)
+    everything = [any_link(chance, number) for number in range(300)]
+    assert None not in await asyncio.gather(*map(kurz.store.insert, everything))
+    for status in Status:
+        expected = {
+            each.short_code for each in everything if lifecycle.status(each, NOW) is status
+        }
+        assert expected
+        assert set(await listed(kurz, Filter(status=status))) == expected
+        _, total = await kurz.store.list(ANY, Filter(status=status), NOW, before_id=None, limit=1)
+        assert total == len(expected)
+
+
+async def test_an_update_writes_its_changes_and_the_next_version(kurz):
+    stored = await insert(kurz)
+    later = NOW + timedelta(seconds=5)
+    updated = await kurz.store.update(stored, {"title": "new", "tags": ("x",)}, later)
+    assert updated == replace(stored, version=2, title="new", tags=("x",), updated_at=later)
+    assert await kurz.store.find(stored.id, ANY) == updated
+
+
+async def test_an_update_clears_what_is_none(kurz):
+    stored = await insert(kurz, **FULL)
+    cleared = {"title": None, "tags": (), "notes": None, "expires_at": None, "starts_at": None}
+    updated = await kurz.store.update(stored, cleared, NOW)
+    assert updated == replace(stored, version=2, **cleared)
+    assert await kurz.store.find(stored.id, ANY) == updated
+
+
+async def test_an_update_of_the_url_moves_the_location(kurz):
+    stored = await insert(kurz, **FULL)
+    plain = "https://example.com/plain"
+    new = {"original_url": plain, "canonical_url": plain, "location": plain}
+    updated = await kurz.store.update(stored, new, NOW)
+    assert updated == replace(stored, version=2, **new)
+    back = {"original_url": "https://e.example/ä", "location": "https://e.example/%C3%A4"}
+    again = await kurz.store.update(updated, back, NOW)
+    assert again == replace(updated, version=3, **back)
+    assert await kurz.store.find(stored.id, ANY) == again
+
+
+async def test_an_update_of_an_old_version_writes_nothing(kurz):
+    stored = await insert(kurz)
+    first = await kurz.store.update(stored, {"title": "first"}, NOW)
+    assert await kurz.store.update(stored, {"title": "second"}, NOW) is None
+    assert await kurz.store.find(stored.id, ANY) == first
+    assert await changes(kurz) == [(stored.id, 0, "abc", 1), (stored.id, 0, "abc", 2)]
+
+
+async def test_an_update_of_a_link_that_is_gone_writes_nothing(kurz):
+    stored = await insert(kurz)
+    await execute(kurz, "DELETE FROM links")
+    assert await kurz.store.update(stored, {"title": "ghost"}, NOW) is None
+    assert await changes(kurz) == [(stored.id, 0, "abc", 1)]
+
+
+async def test_of_parallel_updates_of_one_version_one_is_written(kurz):
+    stored = await insert(kurz)
+    answers = await asyncio.gather(
+        *(kurz.store.update(stored, {"title": str(number)}, NOW) for number in range(20))
+    )
+    written = [answer for answer in answers if answer is not None]
+    assert len(written) == 1
+    assert await kurz.store.find(stored.id, ANY) == written[0]
+    assert written[0].version == 2
+    assert len(await changes(kurz)) == 2
+
+
+async def test_a_rename_to_a_taken_code_writes_nothing(kurz):
+    stored, other = await insert(kurz, "mine"), await insert(kurz, "taken")
+    assert await kurz.store.update(stored, {"short_code": "taken", "title": "x"}, NOW) is None
+    assert await kurz.store.find(stored.id, ANY) == stored
+    assert await kurz.store.find_by_code(0, "taken") == other
+    assert await changes(kurz) == [(stored.id, 0, "mine", 1), (other.id, 0, "taken", 1)]
+
+
+async def test_a_rename_leaves_a_change_for_each_code(kurz):
+    stored = await insert(kurz, "old", workspace_id=4)
+    assert await kurz.store.update(stored, {"short_code": "new"}, NOW) is not None
+    assert (await changes(kurz))[0] == (stored.id, 4, "old", 1)
+    assert sorted((await changes(kurz))[1:]) == [
+        (stored.id, 4, "new", 2),
+        (stored.id, 4, "old", 2),
+    ]
+    assert await kurz.store.find_by_code(4, "old") is None
+
+
+async def test_changes_carry_the_instant_of_their_write(kurz):
+    later = NOW + timedelta(microseconds=1)
+    stored = await insert(kurz)
+    await kurz.store.update(stored, {"title": "x"}, later)
+    micros = [row["changed_at"] for row in await rows(kurz, schema.changes)]
+    assert micros == [1_772_366_400_000_000, 1_772_366_400_000_001]
+
+
+@pytest.mark.parametrize("write", ["insert", "update"])
+async def test_a_write_whose_change_cannot_be_kept_is_undone(kurz, write):
+    """The link and its row in the change log are one transaction: neither without the other."""
+    stored = await insert(kurz)
+    await execute(kurz, "ALTER TABLE changes RENAME TO elsewhere")
+    attempt = (
+        kurz.store.insert(link("new"))
+        if write == "insert"
+        else kurz.store.update(stored, {"title": "x"}, NOW)
+    )
+    with pytest.raises(Exception, match="changes"):
+        await attempt
+    await execute(kurz, "ALTER TABLE elsewhere RENAME TO changes")
+    assert await kurz.store.find(stored.id, ANY) == stored
+    assert await kurz.store.find_by_code(0, "new") is None
+    assert await changes(kurz) == [(stored.id, 0, "abc", 1)]
+
+
+async def test_clicks_are_spent_exactly_under_parallel_calls(kurz):
+    stored = await insert(kurz, max_clicks=20)
+    other = await insert(kurz, "other", max_clicks=20)
+    answers = await asyncio.gather(*(kurz.store.spend_click(stored.id) for _ in range(50)))
+    assert (answers.count(True), answers.count(False)) == (20, 30)
+    assert (await kurz.store.find(stored.id, ANY)).clicks_used == 20
+    assert (await kurz.store.find(other.id, ANY)).clicks_used == 0
+
+
+async def test_a_link_without_a_limit_has_no_click_to_spend(kurz):
+    stored = await insert(kurz)
+    assert not await kurz.store.spend_click(stored.id)
+    assert not await kurz.store.spend_click(stored.id + 1)
+
+
+async def test_clicks_spent_meanwhile_survive_an_update(kurz):
+    stored = await insert(kurz, max_clicks=5)
+    assert await kurz.store.spend_click(stored.id)
+    updated = await kurz.store.update(stored, {"title": "x"}, NOW)
+    assert updated is not None
+    assert updated.clicks_used == 1
+
+
+@pytest.mark.parametrize(
+    "instant",
+    [
+        datetime(1970, 1, 1, tzinfo=UTC),
+        datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+        datetime(2026, 3, 1, 12, 0, 0, 1, tzinfo=UTC),
+        ODD_INSTANT,
+        datetime.max.replace(tzinfo=UTC),
+    ],
+    ids=str,
+)
+async def test_instants_survive_to_the_microsecond(kurz, instant):
+    fields = ("created_at", "updated_at", "starts_at", "expires_at")
+    stored = await insert(kurz, **dict.fromkeys(fields, instant))
+    found = await kurz.store.find(stored.id, ANY)
+    assert [getattr(found, name) for name in fields] == [instant] * 4
+    (row,) = await rows(kurz, schema.links)
+    micros = (instant - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    assert [row[name] for name in fields] == [micros] * 4
+
+
+async def test_an_instant_of_deletion_survives_too(kurz):
+    stored = await insert(kurz)
+    deleted = await kurz.store.update(
+        stored, {"status": Status.DELETED, "deleted_at": ODD_INSTANT}, NOW
+    )
+    assert deleted is not None
+    assert (deleted.status, deleted.deleted_at) == (Status.DELETED, ODD_INSTANT)
+    assert await kurz.store.find(stored.id, ANY) == deleted
+
+
+async def test_a_claim_hash_is_kept_with_its_link(kurz):
+    await kurz.store.insert(link("with"), bytes(range(32)))
+    await kurz.store.insert(link("without"))
+    kept = {row["short_code"]: row["claim_hash"] for row in await rows(kurz, schema.links)}
+    assert kept == {"with": bytes(range(32)), "without": None}

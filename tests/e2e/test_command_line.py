@@ -1,0 +1,206 @@
+"""The command line as a person meets it: by subprocess, on a local data folder."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KURZ = Path(sys.executable).with_name("kurz")
+
+
+class Terminal:
+    """Runs `kurz` on one data folder."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("KURZ_")}
+        self.environment = {**inherited, **environment}
+
+    def run(self, *arguments: str | bytes, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [KURZ, *arguments],
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    def json(self, *arguments: str) -> dict[str, object]:
+        done = self.run(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+
+@pytest.fixture
+def terminal(engine, tmp_path, request):
+    """A terminal whose database has been made by `kurz migrate`, on both engines."""
+    environment = {"KURZ_DATA_DIR": str(tmp_path / "data")}
+    if engine == "postgres":
+        environment["KURZ_DATABASE_URL"] = request.getfixturevalue("postgres_url")
+    terminal = Terminal(environment)
+    assert terminal.run("migrate").returncode == 0
+    return terminal
+
+
+@pytest.fixture(scope="module")
+def terminal_with_links(tmp_path_factory):
+    """A terminal on an embedded database with two links in it, for tests that change nothing."""
+    terminal = Terminal({"KURZ_DATA_DIR": str(tmp_path_factory.mktemp("kurz") / "data")})
+    terminal.run("migrate")
+    for code in ("taken", "other"):
+        terminal.run("create", "https://example.com/", "--code", code)
+    return terminal
+
+
+@pytest.fixture
+def bare_terminal(tmp_path):
+    """A terminal in a place where nothing has been made yet."""
+    return Terminal({"KURZ_DATA_DIR": str(tmp_path / "data")})
+
+
+def test_a_link_lives_its_life(terminal):
+    made = terminal.run("create", "https://example.com/a", "--code", "launch", "--tag", "x")
+    assert made.stdout == "http://127.0.0.1:8080/launch\n"
+    assert terminal.json("show", "launch")["tags"] == ["x"]
+    edited = terminal.json("edit", "launch", "--url", "https://example.com/b", "--title", "Launch")
+    assert (edited["original_url"], edited["title"]) == ("https://example.com/b", "Launch")
+    assert terminal.json("edit", "launch", "--clear", "title", "--pause")["status"] == "PAUSED"
+    assert terminal.json("edit", "launch", "--resume")["title"] is None
+    assert terminal.json("delete", "launch")["status"] == "DELETED"
+    assert terminal.json("restore", "launch")["status"] == "ACTIVE"
+
+
+def test_a_list_is_searched_filtered_and_paged(terminal):
+    for number in range(5):
+        terminal.run("create", f"https://example.com/{number}", "--code", f"code-{number}")
+    terminal.run("delete", "code-0")
+    page = terminal.json("list", "--limit", "2")
+    assert [link["short_code"] for link in page["links"]] == ["code-4", "code-3"]
+    assert page["total"] == 5
+    following = terminal.json("list", "--limit", "2", "--cursor", str(page["next_cursor"]))
+    assert [link["short_code"] for link in following["links"]] == ["code-2", "code-1"]
+    found = terminal.json("list", "example.com/3")
+    assert [link["short_code"] for link in found["links"]] == ["code-3"]
+    deleted = terminal.json("list", "--status", "deleted")
+    assert [link["short_code"] for link in deleted["links"]] == ["code-0"]
+
+
+def test_a_table_for_people_names_every_link(terminal):
+    terminal.run("create", "https://example.com/a", "--code", "first")
+    terminal.run("create", "https://example.com/b", "--code", "second", "--expires-in", "3d")
+    done = terminal.run("list")
+    lines = done.stdout.splitlines()
+    assert [line.split()[2] for line in lines[1:]] == ["/second", "/first"]
+    assert "in 2 d" in lines[1]
+    assert "2 of 2 links" in done.stderr
+
+
+def test_expiry_can_be_given_as_a_span_or_an_instant(terminal):
+    spanned = terminal.json("create", "https://example.com/", "--expires-in", "2h")
+    assert spanned["expires_at"] is not None
+    dated = terminal.json("create", "https://example.com/", "--expires-at", "2090-01-31T18:00Z")
+    assert dated["expires_at"] == "2090-01-31T18:00:00+00:00"
+    both = terminal.run(
+        "create", "https://e.com/", "--expires-in", "2h", "--expires-at", "2090-01-31"
+    )
+    assert both.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["show", "nothing"], 3, "There is no link with this code."),
+        (["show", "@team/abc"], 3, "no workspace"),
+        (["show", "a b\n"], 3, "There is no link"),
+        (["create", "ftp://example.com/"], 2, "http://"),
+        (["create", "https://example.com/", "--code", "api"], 2, "keeps for itself"),
+        (["create", "https://example.com/", "--code", "taken"], 4, "is taken"),
+        (["create", "https://example.com/", "--expires-in", "soon"], 2, "12h"),
+        (["create", "https://example.com/", "--expires-at", "2001-01-01"], 2, "in the past"),
+        (["create", "https://example.com/", "--redirect-status", "200"], 2, "301, 302, 307"),
+        (["create", "https://example.com/", "--title", "\x1b[31mred"], 2, "control character"),
+        (["create", "https://example.com/", "--strategy", "deterministic"], 2, "workspaces only"),
+        (["create", "https://example.com/", "--workspace", "team"], 3, "no workspace"),
+        (["create", "https://example.com/", "--max-clicks", "0"], 2, "--max-clicks"),
+        (["edit", "taken"], 2, "Nothing to change"),
+        (["edit", "taken", "--code", "other"], 4, "is taken"),
+        (["list", "--cursor", "junk"], 2, "next_cursor"),
+        (["list", "--status", "nope"], 2, "active"),
+        (["frobnicate"], 2, "frobnicate"),
+        ([b"show", b"\xff\xfe"], 2, "not valid text"),
+    ],
+    ids=str,
+)
+def test_a_mistake_gets_one_line_that_helps_and_a_code_of_its_own(terminal, arguments, code, words):
+    terminal.run("create", "https://example.com/", "--code", "taken")
+    terminal.run("create", "https://example.com/", "--code", "other")
+    done = terminal.run(*arguments)
+    assert done.returncode == code, done.stderr
+    assert done.stderr.startswith("kurz: ")
+    assert done.stderr.count("\n") == 1
+    assert words in done.stderr
+
+
+def test_the_code_of_a_url_needs_no_database(bare_terminal, tmp_path):
+    url = "HTTP://Example.com:80/api/users?name=john&id=123"
+    done = bare_terminal.run("code", url, "--workspace", "42")
+    assert done.stdout == "K5YWpCtbjZ\n"
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    "command", [["list"], ["show", "x"], ["create", "https://e.com/"]], ids=str
+)
+def test_only_serve_and_migrate_make_a_data_folder(bare_terminal, tmp_path, command):
+    done = bare_terminal.run(*command)
+    assert done.returncode == 78
+    assert "kurz serve" in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_the_data_folder_is_closed_to_others(bare_terminal, tmp_path):
+    bare_terminal.run("migrate")
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+
+
+def test_the_doctor_finds_what_is_wrong_and_hides_secrets(terminal, engine, postgres):
+    report = terminal.json("doctor")
+    verdicts = {item["about"]: item["verdict"] for item in report["findings"]}
+    assert verdicts["database"] == "ok"
+    assert verdicts["base URL"] == "warning"
+    if engine == "postgres":
+        assert "postgresql://" not in terminal.run("doctor").stdout
+    sick = terminal.run("doctor", KURZ_DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
+    assert sick.returncode == 1
+    assert "✗ database" in sick.stdout
+
+
+def test_the_doctor_tells_of_settings_that_do_not_exist(terminal):
+    done = terminal.run("doctor", KURZ_BASEURL="https://example.com")
+    assert "KURZ_BASEURL" in done.stdout
+
+
+def test_a_port_that_is_taken_is_explained(terminal, start_program, tmp_path):
+    program = start_program(KURZ_DATA_DIR=str(tmp_path / "other"))
+    done = terminal.run("serve", "--port", str(program.port))
+    assert done.returncode == 78
+    assert "--port" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_command_line_works_beside_a_running_server(start_program, tmp_path):
+    program = start_program()
+    terminal = Terminal({"KURZ_DATA_DIR": str(tmp_path / "kurz-data")})
+    terminal.run("create", "https://example.com/beside", "--code", "beside")
+    with program.client() as client:
+        assert client.get("/beside").headers["location"] == "https://example.com/beside"
+        terminal.run("edit", "beside", "--url", "https://example.com/moved")
+        assert client.get("/beside").headers["location"] == "https://example.com/moved"
+        terminal.run("delete", "beside")
+        assert client.get("/beside").status_code == 404
+        made = client.post("/", content="https://example.com/by-server").text.strip()
+    assert terminal.json("show", made)["original_url"] == "https://example.com/by-server"

@@ -1,0 +1,107 @@
+"""The documentation names everything that exists, and what it says about it is so."""
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import openapi
+import pytest
+
+import kurz
+from kurz import settings
+from kurz.api.app import create_api
+from kurz.cli.app import app as command_line
+from kurz.errors import catalogue
+from kurz.links.codes import deterministic
+from kurz.links.codes.words import OWN_SEGMENTS, RESERVED
+from kurz.links.urls import judge
+
+ROOT = Path(kurz.__file__).parent.parent.parent
+DOCS = ROOT / "docs"
+
+
+def reference(name: str) -> str:
+    return (DOCS / "reference" / name).read_text()
+
+
+def routes() -> list[str]:
+    return [route.path for route in create_api(None).routes]  # type: ignore[arg-type,attr-defined]
+
+
+@pytest.mark.parametrize("item", settings.fields(), ids=lambda item: item.name)
+def test_every_setting_is_documented_with_its_default(item):
+    rows = [
+        line
+        for line in reference("settings.md").splitlines()
+        if line.startswith(f"| `{settings.variable(item.name)}`")
+    ]
+    assert len(rows) == 1
+    default = item.default
+    shown = ", ".join(default) if isinstance(default, tuple) else str(default)
+    assert ("none" if default is None else shown) in rows[0]
+
+
+def test_every_problem_is_documented():
+    for module in pkgutil.walk_packages(kurz.__path__, "kurz."):
+        if "migrations" not in module.name and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    text = reference("problems.md")
+    codes = [error.code for error in catalogue()]
+    assert len(codes) > 20
+    assert [code for code in codes if f"`{code}`" not in text] == []
+
+
+def test_every_route_is_documented():
+    text = reference("http.md")
+    assert [path for path in routes() if f"`{path}`" not in text and f" {path}`" not in text] == []
+
+
+def test_every_first_segment_is_reserved():
+    segments = {path.split("/")[1] for path in routes()} - {""}
+    assert segments
+    assert segments <= OWN_SEGMENTS
+
+
+def test_every_own_segment_is_documented():
+    text = reference("codes.md")
+    assert [word for word in sorted(RESERVED) if f"`{word}`" not in text] == []
+
+
+def test_every_command_is_documented():
+    text = reference("cli.md")
+    names = [
+        item.name or item.callback.__name__  # type: ignore[union-attr]
+        for item in command_line.registered_commands
+    ]
+    assert len(names) >= 10
+    assert [name for name in names if f"kurz {name}" not in text] == []
+
+
+def test_the_openapi_document_is_up_to_date():
+    assert openapi.TARGET.read_text() == openapi.document(), "run `make openapi`"
+
+
+def test_the_table_of_canonical_urls_is_right():
+    row = re.compile(r"\| `(.+?)` \| (\d+) \| `(.+?)` \| `(.+?)` \|")
+    rows = row.findall(reference("canonical-urls.md"))
+    assert len(rows) == 30
+    for url, workspace, canonical, code in rows:
+        assert judge(url).canonical == canonical
+        assert deterministic.generate(canonical, int(workspace)) == code
+
+
+def test_links_between_documents_lead_somewhere():
+    targets = [
+        (page.relative_to(ROOT), page.parent / target)
+        for page in [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text())
+        if "://" not in target
+    ]
+    assert targets
+    assert [f"{page}: {target}" for page, target in targets if not target.exists()] == []
+
+
+def test_no_placeholder_is_left():
+    pages = [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]
+    assert [page.name for page in pages if "<<" in page.read_text()] == []

@@ -1,0 +1,96 @@
+"""kurz over HTTP without sockets, and what the API cannot make yet: workspaces and domains."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import pytest
+import sqlalchemy as sa
+
+from kurz.bootstrap import Kurz, create_app, open_kurz
+from kurz.clock import to_micros
+from kurz.links.model import Draft, Link, Status
+from kurz.storage.schema import domains, workspace_slugs, workspaces
+from support.clock import FrozenClock
+
+ORIGIN = "http://kurz.test"
+DESTINATION = "https://example.com/a/path?x=1#part"
+
+
+@pytest.fixture
+async def connect(
+    kurz: Kurz, clock: FrozenClock
+) -> AsyncIterator[Callable[..., Awaitable[httpx2.AsyncClient]]]:
+    """Opens clients of the application; settings by name make it another one on the same store."""
+    async with AsyncExitStack() as stack:
+
+        async def connect(
+            origin: str = ORIGIN, *, peer: str = "127.0.0.1", **changes: Any
+        ) -> httpx2.AsyncClient:
+            parts = kurz
+            if changes:
+                settings = replace(kurz.settings, **changes)
+                parts = await stack.enter_async_context(open_kurz(settings, clock))
+            transport = httpx2.ASGITransport(app=create_app(parts), client=(peer, 50_000))
+            client = httpx2.AsyncClient(transport=transport, base_url=origin)
+            return await stack.enter_async_context(client)
+
+        yield connect
+
+
+@pytest.fixture
+async def client(connect: Callable[..., Awaitable[httpx2.AsyncClient]]) -> httpx2.AsyncClient:
+    """A client of the application with default settings."""
+    return await connect()
+
+
+@pytest.fixture
+def add_link(kurz: Kurz) -> Callable[..., Awaitable[Link]]:
+    """Makes a permanent link as its owner would; `status` is then written as an administrator's or
+    the reaper's work would leave it."""
+
+    async def add(
+        original_url: str = DESTINATION, *, status: Status | None = None, **fields: Any
+    ) -> Link:
+        created = await kurz.links.create(Draft(original_url=original_url, **fields))
+        if status is None:
+            return created.link
+        changed = await kurz.store.update(created.link, {"status": status}, kurz.clock.now())
+        assert changed is not None
+        return changed
+
+    return add
+
+
+@pytest.fixture
+def add_workspace(kurz: Kurz) -> Callable[..., Awaitable[int]]:
+    """Makes a workspace under its slug and the slugs it had before; gives its id."""
+
+    async def add(slug: str, *old_slugs: str, root_url: str | None = None) -> int:
+        def insert(connection: sa.Connection) -> int:
+            row = {"name": slug, "slug": slug, "root_url": root_url}
+            row["created_at"] = to_micros(kurz.clock.now())
+            made = connection.execute(sa.insert(workspaces).values(row).returning(workspaces.c.id))
+            workspace_id: int = made.scalar_one()
+            names = [{"slug": name, "workspace_id": workspace_id} for name in (slug, *old_slugs)]
+            connection.execute(sa.insert(workspace_slugs), names)
+            return workspace_id
+
+        return await kurz.database.write(insert)
+
+    return add
+
+
+@pytest.fixture
+def add_domain(kurz: Kurz) -> Callable[..., Awaitable[None]]:
+    """Gives a workspace a domain of its own."""
+
+    async def add(host: str, workspace_id: int, *, is_verified: bool = True) -> None:
+        now = to_micros(kurz.clock.now())
+        row = {"host": host, "workspace_id": workspace_id, "created_at": now}
+        row["verified_at"] = now if is_verified else None
+        await kurz.database.write(lambda connection: connection.execute(domains.insert(), [row]))
+
+    return add

@@ -1,0 +1,138 @@
+"""Where settings come from, and how a bad one is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from kurz.errors import SettingRefused
+from kurz.settings import Settings, load
+
+
+@pytest.fixture(autouse=True)
+def somewhere_else(tmp_path, monkeypatch):
+    """No `kurz.toml` of the machine may be read."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_defaults_are_the_products_numbers():
+    settings = load({}, {}).settings
+    assert settings == Settings()
+    assert (settings.host, settings.port, settings.data_dir) == (
+        "127.0.0.1",
+        8080,
+        Path("kurz-data"),
+    )
+    assert (settings.code_strategy, settings.code_length) == ("random", 7)
+    assert (settings.temporary_link_hours, settings.redirect_status) == (8, 302)
+    assert settings.trusted_proxies == ("127.0.0.1", "::1")
+    assert settings.access == "public"
+
+
+def test_a_flag_wins_over_a_variable_over_a_file_over_a_default(tmp_path):
+    (tmp_path / "kurz.toml").write_text('port = 1\nhost = "10.0.0.1"\ncode_length = 9\n')
+    environ = {"KURZ_PORT": "2", "KURZ_HOST": "10.0.0.2"}
+    loaded = load({"port": 3, "host": None}, environ)
+    assert (loaded.settings.port, loaded.settings.host, loaded.settings.code_length) == (
+        3,
+        "10.0.0.2",
+        9,
+    )
+    assert [loaded.sources[name] for name in ("port", "host", "code_length", "access")] == [
+        "--port",
+        "KURZ_HOST",
+        "kurz.toml",
+        "default",
+    ]
+
+
+def test_a_value_can_stand_in_a_file_of_its_own(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("postgresql://me@db/kurz\n")
+    loaded = load({}, {"KURZ_DATABASE_URL_FILE": str(secret)})
+    assert loaded.settings.database_url == "postgresql://me@db/kurz"
+    assert loaded.sources["database_url"] == "KURZ_DATABASE_URL_FILE"
+
+
+def test_a_list_in_the_file_is_a_list(tmp_path):
+    (tmp_path / "kurz.toml").write_text('trusted_proxies = ["10.0.0.0/8", "::1"]')
+    assert load({}, {}).settings.trusted_proxies == ("10.0.0.0/8", "::1")
+
+
+def test_another_file_can_be_named(tmp_path):
+    (tmp_path / "other.toml").write_text("port = 9000")
+    environ = {"KURZ_CONFIG": str(tmp_path / "other.toml")}
+    assert load({}, environ).settings.port == 9000
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("https://go.example.com", "https://go.example.com"),
+        ("https://GO.example.com/", "https://go.example.com"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+    ],
+)
+def test_a_base_url_is_normalised(given, kept):
+    assert load({}, {"KURZ_BASE_URL": given}).settings.base_url == kept
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("KURZ_PORT", "abc"),
+        ("KURZ_PORT", "70000"),
+        ("KURZ_PORT", ""),
+        ("KURZ_BASE_URL", "go.example.com"),
+        ("KURZ_BASE_URL", "ftp://go.example.com"),
+        ("KURZ_BASE_URL", "https://go.example.com/s"),
+        ("KURZ_BASE_URL", "https://me@go.example.com"),
+        ("KURZ_BASE_URL", "https://go.example.com:99999"),
+        ("KURZ_ACCESS", "open"),
+        ("KURZ_CODE_STRATEGY", "deterministic"),
+        ("KURZ_CODE_LENGTH", "3"),
+        ("KURZ_REDIRECT_STATUS", "303"),
+        ("KURZ_TRUSTED_PROXIES", "everyone"),
+        ("KURZ_TEMPORARY_LINK_HOURS", "0"),
+    ],
+)
+def test_a_bad_value_is_refused_by_name(variable, value):
+    with pytest.raises(SettingRefused) as refused:
+        load({}, {variable: value})
+    assert refused.value.detail.startswith(f"{variable} must ")
+
+
+def test_a_secret_is_never_shown():
+    with pytest.raises(SettingRefused) as refused:
+        load({}, {"KURZ_DATABASE_URL": "mysql://root:hunter2@db"})
+    assert "KURZ_DATABASE_URL" in refused.value.detail
+    assert "hunter2" not in refused.value.detail
+
+
+def test_a_value_and_its_file_exclude_each_other(tmp_path):
+    environ = {"KURZ_PORT": "1", "KURZ_PORT_FILE": str(tmp_path / "port")}
+    with pytest.raises(SettingRefused, match="Both KURZ_PORT and KURZ_PORT_FILE"):
+        load({}, environ)
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(SettingRefused, match="KURZ_PORT_FILE"):
+        load({}, {"KURZ_PORT_FILE": str(tmp_path / "missing")})
+    with pytest.raises(SettingRefused, match="cannot be read"):
+        load({}, {"KURZ_CONFIG": str(tmp_path / "missing.toml")})
+
+
+@pytest.mark.parametrize("text", ["port = ", "\x00", 'port = "1"\nport = 2'])
+def test_a_broken_file_is_refused(tmp_path, text):
+    (tmp_path / "kurz.toml").write_text(text)
+    with pytest.raises(SettingRefused, match=r"kurz\.toml cannot be read"):
+        load({}, {})
+
+
+def test_an_unknown_name_in_the_file_is_refused_with_a_suggestion(tmp_path):
+    (tmp_path / "kurz.toml").write_text("baseurl = 1")
+    with pytest.raises(SettingRefused, match="Did you mean base_url"):
+        load({}, {})
+
+
+def test_unknown_variables_are_reported_not_refused():
+    assert load({}, {"KURZ_PROT": "1", "OTHER": "2"}).unknown_variables == ("KURZ_PROT",)
