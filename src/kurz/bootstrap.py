@@ -7,7 +7,6 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
-from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 
@@ -16,9 +15,11 @@ from kurz.errors import SettingRefused
 from kurz.links.codes import random
 from kurz.links.codes.counter import CounterCodes, Scramble
 from kurz.links.codes.permutation import Permutation
+from kurz.links.drafting import Drafting
 from kurz.links.minting import Mint
 from kurz.links.model import Strategy
 from kurz.links.service import LinkService
+from kurz.people.own_hosts import OwnHosts
 from kurz.settings import Settings
 from kurz.storage.database import Database
 from kurz.storage.installation import LeasedCounter, keep_key
@@ -72,7 +73,12 @@ async def prepare(settings: Settings, *, upgrades_postgres: bool) -> Path | None
     PostgreSQL is only upgraded by `kurz migrate`: other instances may still need the old one."""
     migrations = Migrations()
     if settings.database_url is None:
-        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise SettingRefused(
+                f"The data folder {settings.data_dir} cannot be made: {error.strerror}."
+            ) from None
         now = SystemClock().now()
         return migrations.upgrade_sqlite(settings.database_path, settings.backup_dir, now)
     from kurz.storage.postgres import PostgresDatabase
@@ -126,16 +132,6 @@ def create_app(kurz: Kurz) -> "App":
     )
 
 
-def own_hosts(base_url: str | None) -> tuple[str, ...]:
-    """The names that links must not lead to. A base URL with a port stands for that port alone."""
-    if base_url is None:
-        return ()
-    parts = urlsplit(base_url)
-    host = parts.hostname or ""
-    shown = f"[{host}]" if ":" in host else host
-    return (shown if parts.port is None else f"{shown}:{parts.port}",)
-
-
 def _link_service(
     settings: Settings,
     clock: Clock,
@@ -157,10 +153,12 @@ def _link_service(
     return LinkService(
         store,
         mint,
+        Drafting(
+            temporary_life=timedelta(hours=settings.temporary_link_hours),
+            default_life=timedelta(days=days) if days else None,
+            redirect_status=settings.redirect_status,
+        ),
         Permutation(id_key, PUBLIC_IDS, purpose=b"id-v1"),
+        OwnHosts(settings.base_url, SqlWorkspaceStore(database)),
         clock,
-        temporary_life=timedelta(hours=settings.temporary_link_hours),
-        default_life=timedelta(days=days) if days else None,
-        redirect_status=settings.redirect_status,
-        own_hosts=own_hosts(settings.base_url),
     )

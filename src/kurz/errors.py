@@ -49,6 +49,12 @@ class SignInRequired(KurzError):
     title = "This needs an account"
 
 
+class MethodNotAllowed(KurzError):
+    kind = Kind.INVALID
+    code = "method-not-allowed"
+    title = "This method is not allowed here"
+
+
 class SettingRefused(KurzError):
     """A setting that the server cannot start with."""
 

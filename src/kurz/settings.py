@@ -5,6 +5,7 @@ import dataclasses
 import difflib
 import ipaddress
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ PREFIX = "KURZ_"
 CONFIG_FILE = "kurz.toml"
 
 Parse = Callable[[str], Any]
+
+_HOST = re.compile(r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?")
 
 
 def _setting(default: Any, parse: Parse, meaning: str, *, is_secret: bool = False) -> Any:
@@ -58,8 +61,8 @@ def _base_url(value: str) -> str:
         parts.port  # noqa: B018  raises for a port that is none
     except ValueError:
         parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-        raise ValueError("must be an address such as https://go.example.com")
+    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.netloc):
+        raise ValueError("must be an address such as https://go.example.com (xn--… for umlauts)")
     if parts.path.strip("/") or parts.query or parts.fragment:
         raise ValueError("must have no path: short links stand at the root of their host")
     return f"{parts.scheme}://{parts.netloc.lower()}"
@@ -100,7 +103,7 @@ class Settings:
     trusted_proxies: tuple[str, ...] = _setting(
         ("127.0.0.1", "::1"),
         _networks,
-        "Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+        "Proxies whose X-Forwarded-Proto is believed.",
     )
     access: str = _setting(
         "public",
@@ -162,11 +165,11 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str] | None = None) 
     """Reads every setting; `SettingRefused` names the first that cannot be used, never its value
     where that is a secret."""
     environ = os.environ if environ is None else environ
-    config = _read_config(environ)
+    path, config = _read_config(environ)
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for item in fields():
-        given, source = _look_up(item.name, flags, environ, config)
+        given, source = _look_up(item.name, flags, environ, path, config)
         sources[item.name] = source
         if given is not None:
             values[item.name] = _parsed(item, given, source)
@@ -178,7 +181,11 @@ def variable(name: str) -> str:
 
 
 def _look_up(
-    name: str, flags: Mapping[str, object], environ: Mapping[str, str], config: Mapping[str, object]
+    name: str,
+    flags: Mapping[str, object],
+    environ: Mapping[str, str],
+    path: Path,
+    config: Mapping[str, object],
 ) -> tuple[str | None, str]:
     key = variable(name)
     if flags.get(name) is not None:
@@ -192,15 +199,17 @@ def _look_up(
     if name in config:
         value = config[name]
         listed = isinstance(value, list)
-        return ",".join(map(str, value)) if listed else str(value), CONFIG_FILE  # type: ignore[call-overload]
+        return ",".join(map(str, value)) if listed else str(value), f"{name} in {path}"  # type: ignore[call-overload]
     return None, "default"
 
 
 def _parsed(item: dataclasses.Field[Any], given: str, source: str) -> Any:
     try:
+        if not given:
+            raise ValueError("must not be empty")
         return item.metadata["parse"](given)
     except ValueError as error:
-        shown = "" if item.metadata["is_secret"] else f", not “{given}”"
+        shown = "" if item.metadata["is_secret"] or not given else f", not “{given}”"
         raise SettingRefused(f"{source} {error}{shown}.") from None
 
 
@@ -211,11 +220,11 @@ def _read_secret(key: str, path: str) -> str:
         raise SettingRefused(f"{key} names a file that cannot be read: {error}.") from None
 
 
-def _read_config(environ: Mapping[str, str]) -> dict[str, object]:
+def _read_config(environ: Mapping[str, str]) -> tuple[Path, dict[str, object]]:
     chosen = environ.get(f"{PREFIX}CONFIG")
     path = Path(chosen or CONFIG_FILE)
     if chosen is None and not path.exists():
-        return {}
+        return path, {}
     try:
         config = tomllib.loads(path.read_text())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -226,10 +235,10 @@ def _read_config(environ: Mapping[str, str]) -> dict[str, object]:
             near = difflib.get_close_matches(name, names, 1)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise SettingRefused(f"{path} has a setting that kurz does not know: {name}.{hint}")
-    return config
+    return path, config
 
 
 def _unknown(environ: Mapping[str, str]) -> tuple[str, ...]:
-    known = {variable(item.name) for item in fields()} | {f"{PREFIX}CONFIG"}
-    known |= {f"{key}_FILE" for key in known}
+    known = {variable(item.name) for item in fields()}
+    known |= {f"{key}_FILE" for key in known} | {f"{PREFIX}CONFIG"}
     return tuple(sorted(key for key in environ if key.startswith(PREFIX) and key not in known))

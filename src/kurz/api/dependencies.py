@@ -29,9 +29,10 @@ class Context:
         if self.base_url is not None:
             return ()
         host: str = request.scope["kurz.host"]
-        if host.rpartition("]")[2].count(":") == 1:
-            return (host,)
-        return (f"{host}:{443 if request.scope['scheme'] == 'https' else 80}",)
+        name, colon, port = host.rpartition(":")
+        if not colon or port.endswith("]"):
+            name, port = host, "443" if request.scope["scheme"] == "https" else "80"
+        return (f"{name.removesuffix('.')}:{port}",)
 
     def refuse_strangers(self) -> None:
         if self.is_private:

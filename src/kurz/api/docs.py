@@ -6,7 +6,7 @@ from importlib.resources import files
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from kurz.api.problems import STATUSES, PathUnknown, RequestError
+from kurz.api.problems import PathUnknown, status_of
 from kurz.errors import catalogue
 
 # Swagger UI's scripts and styles are served from here; its icons are data: images.
@@ -39,15 +39,17 @@ _START = """SwaggerUIBundle({
 });
 """
 
+READ = ["GET", "HEAD"]
+
 router = APIRouter(include_in_schema=False)
 
 
-@router.get("/api/docs")
+@router.api_route("/api/docs", methods=READ)
 async def explorer() -> Response:
     return Response(_PAGE, media_type="text/html", headers={"content-security-policy": _POLICY})
 
 
-@router.get("/api/docs/{name}")
+@router.api_route("/api/docs/{name}", methods=READ)
 async def asset(name: str) -> Response:
     found = _assets().get(name)
     if found is None:
@@ -57,13 +59,13 @@ async def asset(name: str) -> Response:
     return Response(content, media_type=media_type, headers=headers)
 
 
-@router.get("/api/problems/{code}")
+@router.api_route("/api/problems/{code}", methods=READ)
 async def explain(code: str) -> dict[str, object]:
     """What a problem's `type` leads to."""
     for error in catalogue():
         if error.code == code:
-            status = error.status if issubclass(error, RequestError) else STATUSES[error.kind]
-            return {"type": f"/api/problems/{code}", "title": error.title, "status": status}
+            kind = f"/api/problems/{code}"
+            return {"type": kind, "title": error.title, "status": status_of(error)}
     raise PathUnknown("There is no problem of this type.")
 
 

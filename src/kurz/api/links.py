@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from pydantic_core import to_json
 from starlette.responses import PlainTextResponse, Response
 
-from kurz.api.bodies import described, read_body
+from kurz.api.bodies import described, read_body, read_text
 from kurz.api.dependencies import context
 from kurz.api.responses import JsonResponse
 from kurz.api.schemas.links import AnonymousLinkRead, LinkCreate
@@ -63,7 +63,7 @@ async def create_link_from_text(request: Request) -> Response:
     kurz = context(request)
     kurz.refuse_strangers()
     try:
-        original_url = (await request.body()).decode().strip("\r\n")
+        original_url = (await read_text(request)).decode().strip("\r\n")
     except UnicodeDecodeError:
         raise UrlRefused("The URL is not valid UTF-8 text.") from None
     draft = Draft(original_url=original_url, is_anonymous=True)

@@ -1,15 +1,11 @@
-"""What is checked before a route sees a request: the size and the type of its body."""
+"""What is checked before a route sees a request: the size of its body."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from kurz.api.problems import MAX_BODY_BYTES, TOO_LARGE, MediaTypeUnsupported, respond
-
-# What `curl -d` and a shell's HTTP client send when nobody tells them a type.
-PLAIN_TYPES = frozenset({"", "text/plain", "application/x-www-form-urlencoded"})
-JSON_TYPES = frozenset({"application/json"})
+from kurz.api.problems import MAX_BODY_BYTES, TOO_LARGE, respond
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -18,7 +14,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 class BodyGuard:
-    """Refuses bodies of another type than the path takes, and large ones while they arrive."""
+    """Refuses a large body before it is read, or while it arrives."""
 
     def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
         self._app = app
@@ -27,15 +23,7 @@ class BodyGuard:
         if scope["type"] != "http" or scope["method"] not in ("POST", "PUT", "PATCH"):
             await self._app(scope, receive, send)
             return
-        headers = dict(scope["headers"])
-        accepted = PLAIN_TYPES if scope["path"] == "/" else JSON_TYPES
-        media_type = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0]
-        if media_type.strip().lower() not in accepted or b"content-encoding" in headers:
-            named = ", ".join(sorted(filter(None, accepted)))
-            error = MediaTypeUnsupported(f"Send the body uncompressed, as {named}.")
-            await respond(error)(scope, receive, send)
-            return
-        announced = headers.get(b"content-length")
+        announced = dict(scope["headers"]).get(b"content-length")
         if announced is None:
             receive = _Limited(receive).receive
         elif int(announced) > MAX_BODY_BYTES:

@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from kurz.errors import Kind, KurzError, Unavailable, problem
+from kurz.errors import Kind, KurzError, MethodNotAllowed, Unavailable, problem
+from kurz.people.errors import HostUnknown
 
 MAX_BODY_BYTES = 16 * 1024
 
@@ -29,7 +30,7 @@ class RequestError(KurzError):
     """A request that no service was asked about."""
 
     kind = Kind.INVALID
-    status: int
+    status: ClassVar[int]
 
 
 class BodyMalformed(RequestError):
@@ -42,12 +43,6 @@ class PathUnknown(RequestError):
     code = "path-unknown"
     title = "The API has nothing at this path"
     status = 404
-
-
-class MethodNotAllowed(RequestError):
-    code = "method-not-allowed"
-    title = "This method is not allowed here"
-    status = 405
 
 
 class BodyTooLarge(RequestError):
@@ -74,6 +69,7 @@ class InternalError(RequestError):
     status = 500
 
 
+_OTHER_STATUSES: dict[type[KurzError], int] = {MethodNotAllowed: 405, HostUnknown: 421}
 TOO_LARGE = BodyTooLarge(f"A body has at most {MAX_BODY_BYTES} bytes.")
 _HTTP_ERRORS = {
     400: BodyMalformed("The body is not the JSON it claims to be."),
@@ -81,8 +77,6 @@ _HTTP_ERRORS = {
     405: MethodNotAllowed("This path exists, but not for this method."),
     413: TOO_LARGE,
 }
-
-
 _PLACES = ("body", "query", "path", "header")  # FastAPI puts one before the name of a field
 
 
@@ -90,8 +84,14 @@ class ProblemResponse(Response):
     media_type = "application/problem+json"
 
 
+def status_of(error: type[KurzError]) -> int:
+    if issubclass(error, RequestError):
+        return error.status
+    return _OTHER_STATUSES.get(error, STATUSES[error.kind])
+
+
 def respond(error: KurzError, headers: dict[str, str] | None = None) -> ProblemResponse:
-    status = error.status if isinstance(error, RequestError) else STATUSES[error.kind]
+    status = status_of(type(error))
     sent = {"cache-control": "no-store", **(headers or {})}
     if isinstance(error, Unavailable):
         sent["retry-after"] = str(error.retry_after_seconds)

@@ -1,9 +1,11 @@
 """Commands about links: the operator's tool, on the store itself."""
 
+import shlex
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, cast
+from urllib.parse import urlsplit
 
 import typer
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from kurz.bootstrap import Kurz
 
+MAX_DIGITS = 19  # a longer number is no row number
 EVERYTHING = Scope()  # the operator sees every link
 
 Reference = Annotated[
@@ -95,6 +98,7 @@ def create(
     data_dir: DataDir = None,
 ) -> None:
     """Make a permanent link and print its short URL."""
+    _check_one_expiry(expires_in, expires_at)
 
     async def work(kurz: "Kurz") -> tuple[dict[str, Any], bool]:
         draft = Draft(
@@ -112,7 +116,8 @@ def create(
             forward_query=forward_query,
             max_clicks=max_clicks,
         )
-        created = await kurz.links.create(draft)
+        address = urlsplit(shown_base_url(kurz.settings)).netloc
+        created = await kurz.links.create(draft, own_hosts=(address,))
         return await _view(kurz, created.link), created.is_new
 
     item, is_new = with_kurz(data_dir, work)
@@ -126,7 +131,10 @@ def create(
 
 def list_links(
     search: Annotated[str | None, typer.Argument(help="Part of a code, URL or title.")] = None,
-    workspace: WorkspaceOption = None,
+    workspace: Annotated[
+        str | None,
+        typer.Option("--workspace", "-w", help="Only this workspace's links: a slug or number."),
+    ] = None,
     status: Annotated[
         Status | None, typer.Option(case_sensitive=False, help="Only links in this state.")
     ] = None,
@@ -153,7 +161,10 @@ def list_links(
     noun = "link" if total == 1 else "links"
     output.print_hint(f"{len(views)} of {total:,} {noun}" if views else "No links.")
     if next_cursor:
-        output.print_hint(f"More: kurz list --cursor {next_cursor}")
+        given = [] if search is None else [search]
+        given += [] if workspace is None else ["--workspace", workspace]
+        given += [] if status is None else ["--status", status.lower()]
+        output.print_hint("More: " + shlex.join(["kurz", "list", *given, "--cursor", next_cursor]))
     elif not views and search is None and status is None:
         output.print_hint("Make one: kurz create https://example.com/a/long/path")
 
@@ -297,7 +308,7 @@ def _act(
 async def _workspace_id(kurz: "Kurz", name: str | None) -> int:
     if name is None:
         return ROOT_WORKSPACE_ID
-    by_number = name.isdecimal() and name.isascii()
+    by_number = name.isdecimal() and name.isascii() and len(name) < MAX_DIGITS
     found = await (
         kurz.workspaces.find(int(name)) if by_number else kurz.workspaces.find_by_slug(name.lower())
     )
@@ -317,8 +328,10 @@ async def _view(kurz: "Kurz", link: Link) -> dict[str, Any]:
 def _expiry(kurz: "Kurz", expires_in: int | None, expires_at: datetime | None) -> datetime | None:
     from datetime import timedelta
 
-    if expires_in is None:
-        return expires_at
-    if expires_at is not None:
+    _check_one_expiry(expires_in, expires_at)
+    return expires_at if expires_in is None else kurz.clock.now() + timedelta(seconds=expires_in)
+
+
+def _check_one_expiry(expires_in: int | None, expires_at: datetime | None) -> None:
+    if expires_in is not None and expires_at is not None:
         raise InstantRefused("Give either --expires-in or --expires-at, not both.")
-    return kurz.clock.now() + timedelta(seconds=expires_in)

@@ -127,10 +127,15 @@ def _shown(value: object, now: datetime) -> str:
 
 
 def _relative(instant: datetime, now: datetime) -> str:
-    distance = (instant - now).total_seconds()
-    size = abs(distance)
+    """The distance in its two largest units: "in 2 d 23 h", "5 min 3 s ago"."""
+    distance = round((instant - now).total_seconds())
+    rest = abs(distance)
+    words: list[str] = []
     for seconds, unit in _SPANS:
-        if size >= seconds:
-            words = f"{int(size // seconds)} {unit}"
-            return f"in {words}" if distance > 0 else f"{words} ago"
-    return "now"
+        count, rest = divmod(rest, seconds)
+        if count or words:
+            words.append(f"{count} {unit}" if count else "")
+    shown = " ".join(filter(None, words[:2]))
+    if not shown:
+        return "now"
+    return f"in {shown}" if distance > 0 else f"{shown} ago"

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import typer
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_LONGEST = 5200 * _UNITS["w"]
 _DURATION = re.compile(r"([0-9]+)([smhdw]?)")
 
 
@@ -15,14 +16,17 @@ def seconds(text: str) -> int:
     match = _DURATION.fullmatch(text)
     if match is None:
         raise typer.BadParameter("give seconds, or a number with s, m, h, d or w, such as 12h")
-    return int(match[1]) * _UNITS[match[2] or "s"]
+    span = int(match[1]) * _UNITS[match[2] or "s"]
+    if span > _LONGEST:
+        raise typer.BadParameter("give at most 5200w, which is a hundred years")
+    return span
 
 
 def instant(text: str) -> datetime:
     """ISO 8601; without a time zone it is the local one of this machine."""
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise typer.BadParameter("give a date or time such as 2030-01-31T18:00") from None
 
 

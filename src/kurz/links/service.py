@@ -2,19 +2,18 @@
 
 import hashlib
 import secrets
-from collections.abc import Collection, Mapping
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Collection
+from datetime import datetime
 
 from kurz.clock import Clock
 from kurz.links import fields, lifecycle, urls
 from kurz.links.codes import custom
 from kurz.links.codes.permutation import Permutation
+from kurz.links.drafting import Drafting, changes_of, revival_of
 from kurz.links.errors import (
     CodesExhausted,
     CursorRefused,
     CustomCodeTaken,
-    InstantRefused,
     LinkBanned,
     LinkChanged,
     LinkNotFound,
@@ -27,48 +26,40 @@ from kurz.links.model import (
     Filter,
     Link,
     LinkPage,
-    LinkType,
     Scope,
     Status,
     Strategy,
 )
 from kurz.links.ports import LinkStore
+from kurz.people.own_hosts import OwnHosts
 
 EDIT_ATTEMPTS = 5  # times an edit starts over because somebody else wrote in between
-LONGEST_LIFE = timedelta(days=36_500)
 
 
 class LinkService:
-    """`temporary_life` is how long anonymous links live, `default_life` the others (None: for
-    ever). `own_hosts` are the names kurz answers on (see `urls.judge`)."""
-
     def __init__(
         self,
         store: LinkStore,
         mint: Mint,
+        drafting: Drafting,
         ids: Permutation,
+        own_hosts: OwnHosts,
         clock: Clock,
-        *,
-        temporary_life: timedelta,
-        default_life: timedelta | None = None,
-        redirect_status: int = 302,
-        own_hosts: Collection[str] = (),
     ) -> None:
         self._store = store
         self._mint = mint
+        self._drafting = drafting
         self._ids = ids
+        self._own_hosts = own_hosts
         self._clock = clock
-        self._temporary_life = temporary_life
-        self._default_life = default_life
-        self._redirect_status = redirect_status
-        self._own_hosts = frozenset(own_hosts)
 
     async def create(self, draft: Draft, *, own_hosts: Collection[str] = ()) -> Created:
         """A new link, or the existing one for a deterministic code. `own_hosts` adds the name that
         this request came in by, where no base URL is configured."""
         now = self._clock.now()
         strategy = self._mint.choose(draft.strategy, draft.custom_code, draft.workspace_id)
-        link = self._link(draft, strategy, self._judge(draft.original_url, own_hosts), now)
+        url = urls.judge(draft.original_url, await self._own_hosts.get(), own_hosts)
+        link = self._drafting.link(draft, strategy, url, now)
         if draft.is_anonymous:
             token = secrets.token_urlsafe(32)
             link = await self._insert(link, hash_claim_token(token))
@@ -108,6 +99,9 @@ class LinkService:
         self, public_id: int, scope: Scope, edit: Edit, *, expected_version: int | None = None
     ) -> Link:
         """Writes the edit; with `expected_version` only if nobody has written since."""
+        url = None
+        if "original_url" in edit:
+            url = urls.judge(edit["original_url"], await self._own_hosts.get())
         for _ in range(EDIT_ATTEMPTS):
             link = await self.get(public_id, scope)
             if link.status is Status.BANNED:
@@ -117,7 +111,7 @@ class LinkService:
             if expected_version is not None and link.version != expected_version:
                 break
             now = self._clock.now()
-            edited = await self._store.update(link, self._changes(link, edit, now), now)
+            edited = await self._store.update(link, changes_of(link, edit, url, now), now)
             if edited is not None:
                 return edited
             await self._check_code_is_free(link, edit.get("custom_code"))
@@ -150,7 +144,7 @@ class LinkService:
             now = self._clock.now()
             if lifecycle.status(link, now) not in (Status.EXPIRED, Status.DELETED):
                 return link
-            restored = await self._store.update(link, self._revival(link, expires_at, now), now)
+            restored = await self._store.update(link, revival_of(link, expires_at, now), now)
             if restored is not None:
                 return restored
         raise LinkChanged("Somebody else is changing this link. Try again.")
@@ -212,109 +206,12 @@ class LinkService:
             existing = found
         raise LinkChanged("Somebody else is changing this link. Try again.")
 
-    def _link(self, draft: Draft, strategy: Strategy, url: urls.JudgedUrl, now: datetime) -> Link:
-        if draft.custom_code is not None:
-            custom.check(draft.custom_code)
-        if not draft.is_anonymous:
-            fields.check(
-                title=draft.title,
-                notes=draft.notes,
-                tags=draft.tags,
-                redirect_status=draft.redirect_status,
-                max_clicks=draft.max_clicks,
-            )
-        expires_at = self._expiry(draft, now)
-        _check_start(draft.starts_at, expires_at, now)
-        return Link(
-            id=0,
-            workspace_id=draft.workspace_id,
-            short_code=draft.custom_code or "",
-            version=1,
-            strategy=strategy,
-            original_url=url.original,
-            canonical_url=url.canonical,
-            location=url.location,
-            owner_id=draft.owner_id,
-            link_type=LinkType.TEMPORARY if draft.is_anonymous else LinkType.PERMANENT,
-            status=Status.ACTIVE,
-            created_at=now,
-            updated_at=now,
-            starts_at=draft.starts_at,
-            expires_at=expires_at,
-            redirect_status=draft.redirect_status or self._redirect_status,
-            title=draft.title,
-            tags=draft.tags,
-            notes=draft.notes,
-            forward_query=draft.forward_query,
-            max_clicks=draft.max_clicks,
-        )
-
-    def _expiry(self, draft: Draft, now: datetime) -> datetime | None:
-        if draft.expires_at is not None:
-            if draft.expires_in_seconds is not None:
-                raise InstantRefused("Give either `expires_at` or `expires_in`, not both.")
-            _check_expiry(draft.expires_at, now)
-            return draft.expires_at
-        if draft.expires_in_seconds is not None:
-            return now + self._life(draft.expires_in_seconds, is_anonymous=draft.is_anonymous)
-        life = self._temporary_life if draft.is_anonymous else self._default_life
-        return None if life is None else now + life
-
-    def _life(self, seconds: int, *, is_anonymous: bool) -> timedelta:
-        if seconds <= 0:
-            raise InstantRefused("`expires_in` is a number of seconds, 1 or more.")
-        longest = int((self._temporary_life if is_anonymous else LONGEST_LIFE).total_seconds())
-        if seconds > longest:
-            hint = " without an account" if is_anonymous else ""
-            raise InstantRefused(f"`expires_in` is at most {longest} seconds{hint}.")
-        return timedelta(seconds=seconds)
-
-    def _changes(self, link: Link, edit: Edit, now: datetime) -> Mapping[str, Any]:
-        """The edit in the fields of a stored link."""
-        changes: dict[str, Any] = {**edit}
-        fields.check(**{name: changes[name] for name in _CHECKED_FIELDS & changes.keys()})
-        if "original_url" in edit:
-            url = self._judge(edit["original_url"], ())
-            changes |= {"canonical_url": url.canonical, "location": url.location}
-            if link.strategy is Strategy.DETERMINISTIC and url.canonical != link.canonical_url:
-                changes["strategy"] = Strategy.CUSTOM
-        if "custom_code" in edit:
-            code = changes.pop("custom_code")
-            if code != link.short_code:
-                custom.check(code)
-                changes |= {"short_code": code, "strategy": Strategy.CUSTOM}
-        if "is_paused" in edit:
-            changes["status"] = Status.PAUSED if changes.pop("is_paused") else Status.ACTIVE
-        expires_at = changes.get("expires_at", link.expires_at)
-        if "expires_at" in edit:
-            if expires_at is not None:
-                _check_expiry(expires_at, now)
-            if link.status is Status.EXPIRED:
-                changes.setdefault("status", Status.ACTIVE)
-        if "starts_at" in edit:
-            _check_start(edit["starts_at"], expires_at, now)
-        return changes
-
-    def _revival(self, link: Link, expires_at: datetime | None, now: datetime) -> Mapping[str, Any]:
-        changes: dict[str, Any] = {"status": Status.ACTIVE, "deleted_at": None}
-        if expires_at is not None:
-            _check_expiry(expires_at, now)
-            changes["expires_at"] = expires_at
-        elif lifecycle.is_expired(link, now):
-            # A temporary link is one that expires: without an end it is a permanent one.
-            changes |= {"expires_at": None, "link_type": LinkType.PERMANENT}
-        return changes
-
     async def _check_code_is_free(self, link: Link, code: str | None) -> None:
         if code is None or code == link.short_code:
             return
         holder = await self._store.find_by_code(link.workspace_id, code)
         if holder is not None and holder.id != link.id:
             raise CustomCodeTaken(f"The code “{code}” is taken. Choose another one.")
-
-    def _judge(self, url: str, more_own_hosts: Collection[str]) -> urls.JudgedUrl:
-        own = self._own_hosts.union(more_own_hosts) if more_own_hosts else self._own_hosts
-        return urls.judge(url, own)
 
     def _row_id(self, public_id: int) -> int:
         try:
@@ -329,7 +226,6 @@ class LinkService:
             raise CursorRefused("Use the `next_cursor` of the page before, unchanged.") from None
 
 
-_CHECKED_FIELDS = frozenset({"title", "notes", "tags", "redirect_status", "max_clicks"})
 _FIELDS_OF_A_REQUEST = (
     "original_url",
     "location",
@@ -346,17 +242,3 @@ _FIELDS_OF_A_REQUEST = (
 
 def hash_claim_token(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
-
-
-def _check_expiry(expires_at: datetime, now: datetime) -> None:
-    if expires_at <= now:
-        raise InstantRefused("`expires_at` is in the past.")
-
-
-def _check_start(starts_at: datetime | None, expires_at: datetime | None, now: datetime) -> None:
-    if starts_at is None:
-        return
-    if starts_at < now:
-        raise InstantRefused("`starts_at` is in the past.")
-    if expires_at is not None and starts_at >= expires_at:
-        raise InstantRefused("`starts_at` is not before the link expires.")

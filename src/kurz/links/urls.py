@@ -42,7 +42,7 @@ class JudgedUrl:
     canonical: str
 
 
-def judge(original: str, own_hosts: Collection[str] = ()) -> JudgedUrl:
+def judge(original: str, *own_hosts: Collection[str]) -> JudgedUrl:
     """The URL in its three forms, or `UrlRefused` with the reason.
 
     `own_hosts` are the names kurz itself answers on, lower case: a bare host stands for every
@@ -60,8 +60,9 @@ def judge(original: str, own_hosts: Collection[str] = ()) -> JudgedUrl:
         raise UrlRefused("URLs with a user name or password in them are not accepted.")
     scheme, host, port, path, query = parts.groups()
     _check_host(host, port, authority)
-    if own_hosts and _is_own(host, port or DEFAULT_PORTS[scheme], own_hosts):
-        raise UrlRefused("This URL leads back to this shortener.")
+    for hosts in own_hosts:
+        if hosts and _is_own(host, port or DEFAULT_PORTS[scheme], hosts):
+            raise UrlRefused("This URL leads back to this shortener.")
     return JudgedUrl(original, location, _canonical(scheme, host, port, path, query))
 
 

@@ -33,3 +33,6 @@ class WorkspaceStore(Protocol):
 
     async def find_by_host(self, host: str) -> Workspace | None:
         """By a verified custom domain, lower case."""
+
+    async def verified_hosts(self) -> frozenset[str]:
+        """All verified custom domains."""

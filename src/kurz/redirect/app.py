@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kurz.clock import Clock
-from kurz.errors import KurzError, StoreUnavailable
+from kurz.errors import KurzError, MethodNotAllowed, StoreUnavailable
 from kurz.links import lifecycle
 from kurz.links.codes.custom import CODE_PATTERN
 from kurz.links.codes.words import is_reserved
@@ -64,7 +64,7 @@ class RedirectApp:
         if visit.problem is not None:
             return wire.failure(visit.problem, as_page=visit.wants_page)
         if visit.method not in ("GET", "HEAD"):
-            refused = wire.MethodRefused("Short links are followed with GET or HEAD.")
+            refused = MethodNotAllowed("Short links are followed with GET or HEAD.")
             return wire.failure(refused, as_page=False)
         if visit.path == "/":
             return self._front(visit)

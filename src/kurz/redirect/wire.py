@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from kurz.errors import Kind, KurzError, StoreUnavailable, Unavailable, problem
+from kurz.errors import KurzError, MethodNotAllowed, StoreUnavailable, Unavailable, problem
 from kurz.links.errors import LinkBanned, LinkExhausted, LinkExpired, LinkNotFound
 from kurz.links.lifecycle import Outcome
 from kurz.links.model import Link
@@ -19,12 +19,6 @@ PERMANENT_MAX_AGE_SECONDS = 60  # browsers may keep a 301 or 308 this long: an e
 Headers = list[tuple[bytes, bytes]]
 
 
-class MethodRefused(KurzError):
-    kind = Kind.INVALID
-    code = "method-not-allowed"
-    title = "This method is not allowed here"
-
-
 _STATUSES = {
     LinkNotFound: 404,
     LinkExpired: 410,
@@ -32,7 +26,7 @@ _STATUSES = {
     LinkBanned: 410,
     HostUnknown: 421,
     StoreUnavailable: 503,
-    MethodRefused: 405,
+    MethodNotAllowed: 405,
 }
 _PROBLEMS = {
     Outcome.MISSING: LinkNotFound("There is no link here. Check the address for typing errors."),
@@ -82,7 +76,7 @@ def failure(error: KurzError, *, as_page: bool) -> Answer:
     extra: Headers = []
     if isinstance(error, Unavailable):
         extra.append((b"retry-after", str(error.retry_after_seconds).encode()))
-    if isinstance(error, MethodRefused):
+    if isinstance(error, MethodNotAllowed):
         extra.append((b"allow", b"GET, HEAD"))
     if as_page and type(error) in _PAGES:
         return page(_PAGES[type(error)](), status, extra)

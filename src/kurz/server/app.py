@@ -57,16 +57,23 @@ class App:
         reply = _Reply(send)
         request_id.set(reply.request_id)
         started = time.perf_counter()
+        worth_telling = 500  # a stranger's wrong code is not; a refused call of the API is
         try:
-            answer = self._api if await self._is_for_api(scope) else self._redirect
-            await answer(scope, receive, reply.send)
+            if await self._is_for_api(scope):
+                worth_telling = 400
+                await self._api(scope, receive, reply.send)
+            else:
+                await self._redirect(scope, receive, reply.send)
         except Exception:
             log.exception("request failed", method=scope["method"], path=scope["path"])
             if reply.status is None:
                 await _send_internal_error(reply.send)
-        # What went well is counted, not told: a line each would cost a tenth of a create.
-        if reply.status is None or reply.status >= 400 or log.is_enabled_for(logging.DEBUG):
-            _log_request(scope, reply.status, time.perf_counter() - started)
+        # What went well is told at level debug only: a line each costs a tenth of a create.
+        is_trouble = reply.status is None or reply.status >= worth_telling
+        if is_trouble or log.is_enabled_for(logging.DEBUG):
+            milliseconds = round((time.perf_counter() - started) * 1000, 2)
+            told = {"method": scope["method"], "path": scope["path"], "status": reply.status}
+            (log.info if is_trouble else log.debug)("request", **told, ms=milliseconds)
 
     async def _is_for_api(self, scope: Scope) -> bool:
         """Finds the request's site, and whether the API answers it."""
@@ -93,8 +100,9 @@ class App:
         for name, value in scope["headers"]:
             if name == b"host":
                 hosts.append(value)
-            elif name == b"x-forwarded-proto" and self._proxies.include(scope["client"][0]):
-                scope["scheme"] = "https" if value.strip().lower() == b"https" else "http"
+            elif name == b"x-forwarded-proto" and self._proxies.include(_peer(scope)):
+                nearest = value.rpartition(b",")[2].strip().lower()
+                scope["scheme"] = "https" if nearest == b"https" else "http"
         scope["kurz.host"] = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
 
 
@@ -119,10 +127,9 @@ class _Reply:
         return self._send(message)
 
 
-def _log_request(scope: Scope, status: int | None, seconds: float) -> None:
-    write = log.debug if status is not None and status < 400 else log.info
-    milliseconds = round(seconds * 1000, 2)
-    write("request", method=scope["method"], path=scope["path"], status=status, ms=milliseconds)
+def _peer(scope: Scope) -> str:
+    """The address at the other end; empty for a socket that has none."""
+    return scope["client"][0] if scope["client"] else ""
 
 
 async def _send_internal_error(send: Send) -> None:

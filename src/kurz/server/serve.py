@@ -23,8 +23,8 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise SettingRefused(
-            f"Cannot listen on {host}:{port} ({error.strerror}). Choose another port with --port or"
-            " KURZ_PORT."
+            f"Cannot listen on {host}:{port} ({error.strerror}). Choose another place with --host"
+            " and --port, or KURZ_HOST and KURZ_PORT."
         ) from None
     return listener
 

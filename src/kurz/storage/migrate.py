@@ -37,17 +37,10 @@ class Migrations:
     def upgrade_sqlite(self, path: Path, backups: Path, now: datetime) -> Path | None:
         """Makes or upgrades the embedded database. What was there is copied to a file in `backups`
         first, whose path is returned. A second instance waits for the first and finds it done."""
-        with sqlite.create_engine(path).connect() as connection:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-            found = revision(connection)
-            if found == self.head:
-                return None
-            self._refuse_newer(found)
-            name = f"{path.stem}-{found}-{now:%Y%m%dT%H%M%SZ}.db"
-            backup = _back_up(path, backups / name) if found else None
-            self._upgrade(connection)
-            connection.exec_driver_sql("COMMIT")
-            return backup
+        try:
+            return self._upgrade_sqlite(path, backups, now)
+        except Exception as error:
+            raise sqlite.translate(error) or error from error
 
     async def upgrade_postgres(self, database: Database, *, only_if_empty: bool) -> bool:
         """Makes or upgrades the schema, one instance at a time; True if there was anything to do.
@@ -63,6 +56,20 @@ class Migrations:
             return True
 
         return await database.write(upgrade)
+
+    def _upgrade_sqlite(self, path: Path, backups: Path, now: datetime) -> Path | None:
+        path.touch(mode=0o600)  # it holds the keys; SQLite gives its other files the same mode
+        with sqlite.create_engine(path).connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            found = revision(connection)
+            if found == self.head:
+                return None
+            self._refuse_newer(found)
+            name = f"{path.stem}-{found}-{now:%Y%m%dT%H%M%SZ}.db"
+            backup = _back_up(path, backups / name) if found else None
+            self._upgrade(connection)
+            connection.exec_driver_sql("COMMIT")
+            return backup
 
     def _refuse_newer(self, found: str | None) -> None:
         if found is not None and found > self.head:
@@ -89,9 +96,10 @@ def revision(connection: sa.Connection) -> str | None:
 
 def _back_up(path: Path, target: Path) -> Path:
     """Copies the database through SQLite itself; the file has its name only when it is whole."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = target.with_suffix(".part")
     unfinished.unlink(missing_ok=True)
+    unfinished.touch(mode=0o600)
     driver: Any = sqlite.default_driver
     with closing(driver.connect(path)) as source, closing(driver.connect(unfinished)) as copy:
         source.backup(copy)

@@ -8,7 +8,7 @@ import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from kurz.errors import StoreUnavailable
+from kurz.errors import SettingRefused, StoreUnavailable
 from kurz.storage.database import P, T
 
 POOL_SIZE = 10
@@ -16,6 +16,8 @@ CONNECT_SECONDS = 2.0
 QUERY_SECONDS = 5.0
 POOL_WAIT_SECONDS = 2.0
 
+_UNREACHABLE = "The database cannot be reached at the moment."
+_REFUSED = "PostgreSQL refuses this role, password or database. Check KURZ_DATABASE_URL."
 # Classes of SQLSTATE that say "not now": connection, transaction rolled back, out of resources
 # (a full disk is one), operator intervention, system error; and two single states.
 _UNAVAILABLE_CLASSES = frozenset({"08", "40", "53", "57", "58"})
@@ -24,7 +26,7 @@ _UNAVAILABLE_STATES = frozenset({"25006", "55P03"})  # read-only server · lock 
 
 def translate(error: BaseException) -> StoreUnavailable | None:
     """The outage behind a driver's error; None when the error is no outage but a mistake."""
-    outage = StoreUnavailable("The database cannot be reached at the moment.")
+    outage = StoreUnavailable(_UNREACHABLE)
     if isinstance(error, (OSError, TimeoutError, sa.exc.TimeoutError)):
         return outage
     if isinstance(error, sa.exc.DBAPIError):
@@ -34,6 +36,8 @@ def translate(error: BaseException) -> StoreUnavailable | None:
     if isinstance(error, asyncpg.InterfaceError):
         return outage
     state = getattr(error, "sqlstate", None) or ""
+    if state[:2] == "28" or state == "3D000":  # authorisation · no such database
+        return StoreUnavailable(_REFUSED)
     if state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES:
         return outage
     return None
@@ -44,9 +48,12 @@ class PostgresDatabase:
 
     def __init__(self, url: str, *, query_seconds: float | None = QUERY_SECONDS) -> None:
         async def connect() -> asyncpg.Connection:
-            return await asyncpg.connect(
-                url, timeout=CONNECT_SECONDS, command_timeout=query_seconds
-            )
+            try:
+                return await asyncpg.connect(
+                    url, timeout=CONNECT_SECONDS, command_timeout=query_seconds
+                )
+            except ValueError as error:  # asyncpg cannot read the address; it shows no password
+                raise SettingRefused(f"KURZ_DATABASE_URL cannot be used: {error}.") from None
 
         self._engine = create_async_engine(
             "postgresql+asyncpg://",

@@ -25,21 +25,22 @@ default_driver: ModuleType = _driver
 READERS = 2
 BUSY_TIMEOUT_SECONDS = 2.0
 
+_LOCKED = "The database is locked by another program. Try again."
+_UNREADABLE = "The database file cannot be read or written."
+_DAMAGED = "The database file is damaged, or is no database at all."
 # Primary result codes that say "not now" rather than "wrong": the caller may try again.
-_UNAVAILABLE_CODES = frozenset(
-    {
-        5,  # BUSY
-        6,  # LOCKED
-        7,  # NOMEM
-        8,  # READONLY
-        10,  # IOERR
-        11,  # CORRUPT
-        13,  # FULL
-        14,  # CANTOPEN
-        15,  # PROTOCOL
-        26,  # NOTADB
-    }
-)
+_OUTAGES = {
+    5: _LOCKED,  # BUSY
+    6: _LOCKED,  # LOCKED
+    7: "The machine has no memory left for the database.",  # NOMEM
+    8: _UNREADABLE,  # READONLY
+    10: _UNREADABLE,  # IOERR
+    11: _DAMAGED,  # CORRUPT
+    13: "The disk of the database is full.",  # FULL
+    14: _UNREADABLE,  # CANTOPEN
+    15: _LOCKED,  # PROTOCOL
+    26: _DAMAGED,  # NOTADB
+}
 
 
 def can_use_wal(version: tuple[int, ...]) -> bool:
@@ -51,7 +52,7 @@ def can_use_wal(version: tuple[int, ...]) -> bool:
 def create_engine(path: Path, driver: ModuleType = default_driver) -> sa.Engine:
     """An engine whose connections leave transactions to us: BEGIN and COMMIT go as text."""
     engine = sa.create_engine(
-        f"sqlite:///{path}",
+        sa.URL.create("sqlite", database=str(path)),
         module=driver,
         poolclass=NullPool,
         isolation_level="AUTOCOMMIT",
@@ -73,10 +74,8 @@ def create_engine(path: Path, driver: ModuleType = default_driver) -> sa.Engine:
 def translate(error: BaseException) -> StoreUnavailable | None:
     """The outage behind a driver's error; None when the error is no outage but a mistake."""
     origin = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-    code = getattr(origin, "sqlite_errorcode", None)
-    if code is None or code & 0xFF not in _UNAVAILABLE_CODES:
-        return None
-    return StoreUnavailable("The database is busy, full or not readable at the moment.")
+    sentence = _OUTAGES.get(getattr(origin, "sqlite_errorcode", 0) & 0xFF)
+    return None if sentence is None else StoreUnavailable(sentence)
 
 
 class SqliteDatabase:

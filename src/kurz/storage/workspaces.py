@@ -33,6 +33,11 @@ def find_workspace_by_host(connection: sa.Connection, host: str) -> Workspace | 
     )
 
 
+def list_verified_hosts(connection: sa.Connection) -> frozenset[str]:
+    hosts = sa.select(domains.c.host).where(domains.c.verified_at.is_not(None))
+    return frozenset(connection.execute(hosts).scalars())
+
+
 class SqlWorkspaceStore:
     """The `WorkspaceStore` of both engines."""
 
@@ -47,6 +52,9 @@ class SqlWorkspaceStore:
 
     async def find_by_host(self, host: str) -> Workspace | None:
         return await self._database.read(find_workspace_by_host, host)
+
+    async def verified_hosts(self) -> frozenset[str]:
+        return await self._database.read(list_verified_hosts)
 
 
 def _one(connection: sa.Connection, query: sa.Select[*tuple[Any, ...]]) -> Workspace | None:

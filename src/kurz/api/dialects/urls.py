@@ -62,5 +62,5 @@ async def create_public_url(request: Request) -> Response:
     address = short_url(kurz.base_url_of(request), created.link.short_code)
     seen = view(created.link, kurz.links, address) | {"claim_token": created.claim_token}
     answer = UrlRead(**{name: seen[name] for name in UrlRead.model_fields})
-    headers = {"cache-control": "no-store"}
+    headers = {"location": address, "cache-control": "no-store"}
     return JsonResponse(answer.model_dump_json(by_alias=True), 201, headers)
