@@ -40,7 +40,7 @@ def test_a_flag_wins_over_a_variable_over_a_file_over_a_default(tmp_path):
     assert [loaded.sources[name] for name in ("port", "host", "code_length", "access")] == [
         "--port",
         "KURZ_HOST",
-        "kurz.toml",
+        "code_length in kurz.toml",
         "default",
     ]
 

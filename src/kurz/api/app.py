@@ -27,6 +27,7 @@ def create_api(context: Context) -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.context = context
     app.add_middleware(BodyGuard)

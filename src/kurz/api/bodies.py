@@ -5,8 +5,9 @@ from typing import Any, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
+from starlette.requests import ClientDisconnect
 
-from kurz.api.problems import MediaTypeUnsupported, refusal
+from kurz.api.problems import BodyMalformed, MediaTypeUnsupported, refusal
 
 JSON_TYPES = frozenset({b"application/json"})
 # What `curl -d` and a shell's HTTP client send when nobody tells them a type.
@@ -18,14 +19,21 @@ Model = TypeVar("Model", bound=BaseModel)
 async def read_body(request: Request, model: type[Model]) -> Model:
     _check_type(request, JSON_TYPES)
     try:
-        return model.model_validate_json(await request.body())
+        return model.model_validate_json(await _whole(request))
     except ValidationError as error:
         raise refusal(error.errors(include_url=False, include_input=False)) from None
 
 
 async def read_text(request: Request) -> bytes:
     _check_type(request, PLAIN_TYPES)
-    return await request.body()
+    return await _whole(request)
+
+
+async def _whole(request: Request) -> bytes:
+    try:
+        return await request.body()
+    except ClientDisconnect:  # half a body is no body; nobody waits for the answer
+        raise BodyMalformed("The body ended before it was whole.") from None
 
 
 def _check_type(request: Request, accepted: frozenset[bytes]) -> None:

@@ -65,7 +65,9 @@ class RedirectApp:
             return wire.failure(visit.problem, as_page=visit.wants_page)
         if visit.method not in ("GET", "HEAD"):
             refused = MethodNotAllowed("Short links are followed with GET or HEAD.")
-            return wire.failure(refused, as_page=False)
+            makes_links = visit.path == "/" and not visit.site.is_custom_domain
+            allowed = b"GET, HEAD, POST" if makes_links else b"GET, HEAD"
+            return wire.failure(refused, as_page=False, allowed_methods=allowed)
         if visit.path == "/":
             return self._front(visit)
         if visit.path == "/robots.txt":

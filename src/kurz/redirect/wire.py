@@ -70,14 +70,14 @@ def dead(outcome: Outcome, *, as_page: bool) -> Answer:
     return failure(_PROBLEMS[outcome], as_page=as_page)
 
 
-def failure(error: KurzError, *, as_page: bool) -> Answer:
+def failure(error: KurzError, *, as_page: bool, allowed_methods: bytes = b"") -> Answer:
     """The error as a page for people or a problem for programs."""
     status = _STATUSES[type(error)]
     extra: Headers = []
     if isinstance(error, Unavailable):
         extra.append((b"retry-after", str(error.retry_after_seconds).encode()))
-    if isinstance(error, MethodNotAllowed):
-        extra.append((b"allow", b"GET, HEAD"))
+    if allowed_methods:
+        extra.append((b"allow", allowed_methods))
     if as_page and type(error) in _PAGES:
         return page(_PAGES[type(error)](), status, extra)
     body = json.dumps(problem(error, status), ensure_ascii=False).encode()

@@ -90,7 +90,7 @@ class App:
         if site.is_custom_domain:
             return False
         if path == "/":
-            return scope["method"] not in ("GET", "HEAD")
+            return scope["method"] == "POST"
         return path.startswith("/api/") or path == "/api"
 
     def _read_headers(self, scope: Scope) -> None:
