@@ -70,7 +70,7 @@ def add_workspace(kurz: Kurz) -> Callable[..., Awaitable[int]]:
 
     async def add(slug: str, *old_slugs: str, root_url: str | None = None) -> int:
         def insert(connection: sa.Connection) -> int:
-            row = {"name": slug, "slug": slug, "root_url": root_url}
+            row: dict[str, object] = {"name": slug, "slug": slug, "root_url": root_url}
             row["created_at"] = to_micros(kurz.clock.now())
             made = connection.execute(sa.insert(workspaces).values(row).returning(workspaces.c.id))
             workspace_id: int = made.scalar_one()
@@ -89,7 +89,7 @@ def add_domain(kurz: Kurz) -> Callable[..., Awaitable[None]]:
 
     async def add(host: str, workspace_id: int, *, is_verified: bool = True) -> None:
         now = to_micros(kurz.clock.now())
-        row = {"host": host, "workspace_id": workspace_id, "created_at": now}
+        row: dict[str, object] = {"host": host, "workspace_id": workspace_id, "created_at": now}
         row["verified_at"] = now if is_verified else None
         await kurz.database.write(lambda connection: connection.execute(domains.insert(), [row]))
 

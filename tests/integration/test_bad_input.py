@@ -1,17 +1,21 @@
-"""Whatever people and machines send: a problem they can read, never a 500, on both engines alike."""
+"""Whatever people and machines send: a problem they can read, never a 500, on both engines."""
 
 import asyncio
 import json
 import re
 import socket
 import time
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from http.client import HTTPConnection
 
+import httpx2
 import pytest
 import sqlalchemy as sa
 
+from kurz.bootstrap import Kurz
 from kurz.storage.schema import links
+from support.program import Program
 
 URL = "https://example.com/"
 API = "/api/v1/links"
@@ -21,11 +25,11 @@ MAX_BODY = 16 * 1024
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 
 
-def body(**fields):
+def body(**fields: object) -> bytes:
     return json.dumps({"original_url": URL, **fields}).encode()
 
 
-def nested(depth, opening, closing):
+def nested(depth: int, opening: bytes, closing: bytes) -> bytes:
     return body(tags=0).replace(b"0}", opening * depth + closing * depth + b"}")
 
 
@@ -80,7 +84,7 @@ REFUSED = {
     "1e999": b'{"original_url": "https://example.com/", "expires_in": 1e999}',
     "a number of 4000 digits": body().replace(b"}", b', "expires_in": ' + b"9" * 4000 + b"}"),
 }
-WRONG_TYPES = {
+WRONG_TYPES: dict[str, list[object]] = {
     "original_url": [None, 1, 1.5, True, [], {}, [URL], {"url": URL}],
     "custom_code": [1, True, [], {}],
     "strategy": ["", "best", "RANDOM", 1, [], {}],
@@ -175,7 +179,7 @@ HOSTILE_URLS = [
 ]
 
 
-def check_problem(answer):
+def check_problem(answer: httpx2.Response) -> tuple[int, str]:
     """Every refusal has the same form; gives its status and code."""
     assert 400 <= answer.status_code < 500, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
@@ -189,7 +193,7 @@ def check_problem(answer):
     return answer.status_code, problem["type"].removeprefix("/api/problems/")
 
 
-async def count_links(kurz):
+async def count_links(kurz: Kurz) -> int:
     count = sa.select(sa.func.count()).select_from(links)
     return await kurz.database.read(lambda connection: connection.execute(count).scalar_one())
 
@@ -198,8 +202,8 @@ async def count_links(kurz):
 async def test_a_body_that_is_not_json_is_malformed(client, kurz, path):
     found = {}
     for name, content in MALFORMED.items():
-        content = content.replace(b"original_url", b"originalUrl") if path == DIALECT else content
-        found[name] = check_problem(await client.post(path, content=content, headers=JSON))
+        sent = content.replace(b"original_url", b"originalUrl") if path == DIALECT else content
+        found[name] = check_problem(await client.post(path, content=sent, headers=JSON))
     assert found == dict.fromkeys(MALFORMED, (400, "body-malformed"))
     assert await count_links(kurz) == 0
 
@@ -233,7 +237,7 @@ async def test_a_field_of_the_wrong_type_is_named(client, kurz):
 
 async def test_refusals_do_not_repeat_what_was_sent(client):
     secret = "x9-not-to-be-repeated"
-    for content in (body(title=[secret]), body(**{"expires_in": secret}), f"[{secret}]".encode()):
+    for content in (body(title=[secret]), body(expires_in=secret), f"[{secret}]".encode()):
         answer = await client.post(API, content=content, headers=JSON)
         check_problem(answer)
         assert secret not in answer.text
@@ -308,7 +312,7 @@ async def test_a_body_of_the_greatest_size_is_read(client):
 async def test_a_larger_body_is_refused_with_and_without_its_length(client, kurz, path):
     headers = JSON if path != "/" else {}
 
-    async def in_pieces():
+    async def in_pieces() -> AsyncIterator[bytes]:
         for _ in range(MAX_BODY // 1024):
             yield b" " * 1024
         yield b" "
@@ -324,7 +328,7 @@ async def test_a_larger_body_is_refused_with_and_without_its_length(client, kurz
 async def test_an_endless_body_is_not_read_to_its_end(client):
     taken = 0
 
-    async def endless():
+    async def endless() -> AsyncIterator[bytes]:
         nonlocal taken
         while taken < 1000:
             taken += 1
@@ -444,7 +448,7 @@ CODE_PATHS = [
     '/abc"OR"1',
     "/<script>",
     "/" + "a" * 129,
-    "/" + "a" * 100_000,
+    "/" + "a" * 60_000,
     "/@" + "a" * 65 + "/abc",
     "/app",
     "/app/links",
@@ -503,7 +507,7 @@ async def test_queries_change_nothing(client, add_link):
         assert (await client.get(f"/healthz{query}")).json() == {"status": "ok"}
 
 
-def allowed_methods(answer):
+def allowed_methods(answer: httpx2.Response) -> set[str]:
     return {name.strip() for name in answer.headers["allow"].split(",")}
 
 
@@ -585,7 +589,7 @@ async def test_a_host_that_is_no_host_belongs_to_nobody(client, kurz):
     assert await count_links(kurz) == 0
 
 
-def exchange(program, request):
+def exchange(program: Program, request: bytes) -> bytes:
     """Sends raw bytes and gives all that comes back."""
     with socket.create_connection(("127.0.0.1", program.port), timeout=10) as connection:
         connection.sendall(request)
@@ -596,7 +600,7 @@ def exchange(program, request):
     return answer
 
 
-def requests():
+def requests() -> dict[str, bytes]:
     host = b"Host: kurz.test\r\n"
     post = b"POST /api/v1/links HTTP/1.1\r\n" + host + b"Content-Type: application/json\r\n"
     return {
@@ -657,7 +661,7 @@ def test_a_client_that_leaves_in_its_body_is_no_mistake_of_ours(program):
 
 @on_sqlite
 def test_a_large_body_over_the_wire_is_refused_while_it_arrives(program):
-    def pieces():
+    def pieces() -> Iterator[bytes]:
         for _ in range(5000):
             yield b"x" * 1024
 

@@ -2,13 +2,17 @@
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from typing import Any
 
+import httpx2
 import pytest
 import sqlalchemy as sa
 
 from kurz.api.dialects.urls import UrlRead
 from kurz.api.schemas.links import AnonymousLinkRead, LinkCreate
+from kurz.bootstrap import Kurz
 from kurz.links.service import hash_claim_token
 from kurz.storage.schema import links
 
@@ -18,7 +22,7 @@ CODE = re.compile(r"[a-zA-Z0-9]{7}")
 HOURS_8 = 28_800
 
 # Every way to make a link: the path, and the request that makes one to `url`.
-WAYS = {
+WAYS: dict[str, Callable[[str], dict[str, Any]]] = {
     "/": lambda url: {"content": url},
     "/api/v1/links": lambda url: {"json": {"original_url": url}},
     "/api/urls/public": lambda url: {"json": {"originalUrl": url}},
@@ -41,26 +45,29 @@ FIELDS = {
 }
 
 
-def make(client, path, url=URL, **options):
+def make(
+    client: httpx2.AsyncClient, path: str, url: str = URL, **options: Any
+) -> Awaitable[httpx2.Response]:
     return client.post(path, **WAYS[path](url), **options)
 
 
-def short_url(answer):
+def short_url(answer: httpx2.Response) -> str:
     if answer.headers["content-type"].startswith("text/plain"):
         return answer.text.removesuffix("\n")
     body = answer.json()
-    return body.get("short_url") or body["shortUrl"]
+    address: str = body.get("short_url") or body["shortUrl"]
+    return address
 
 
-def problem(answer):
+def problem(answer: httpx2.Response) -> tuple[int, str]:
     assert answer.headers["content-type"] == "application/problem+json"
     return answer.status_code, answer.json()["type"].removeprefix("/api/problems/")
 
 
-async def stored(kurz):
+async def stored(kurz: Kurz) -> list[sa.RowMapping]:
     """The rows of all links."""
     return await kurz.database.read(
-        lambda connection: connection.execute(sa.select(links)).mappings().all()
+        lambda connection: [*connection.execute(sa.select(links)).mappings()]
     )
 
 

@@ -90,7 +90,7 @@ class App:
         if site.is_custom_domain:
             return False
         if path == "/":
-            return scope["method"] == "POST"
+            return bool(scope["method"] == "POST")
         return path.startswith("/api/") or path == "/api"
 
     def _read_headers(self, scope: Scope) -> None:
