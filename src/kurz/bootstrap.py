@@ -53,8 +53,8 @@ async def open_kurz(settings: Settings, clock: Clock | None = None) -> AsyncIter
     database = open_database(settings)
     try:
         await database.read(Migrations().check)
-        code_key = await database.write(keep_key, "code-key")
-        id_key = await database.write(keep_key, "id-key")
+        code_key = await keep_key(database, "code-key")
+        id_key = await keep_key(database, "id-key")
         store = SqlLinkStore(database)
         yield Kurz(
             settings,

@@ -253,9 +253,7 @@ async def test_the_status_filter_is_the_status_of_the_lifecycle(kurz):
     everything = [any_link(chance, number) for number in range(300)]
     assert None not in await asyncio.gather(*map(kurz.store.insert, everything))
     for status in Status:
-        expected = {
-            each.short_code for each in everything if lifecycle.status(each, NOW) is status
-        }
+        expected = {each.short_code for each in everything if lifecycle.status(each, NOW) is status}
         assert expected
         assert set(await listed(kurz, Filter(status=status))) == expected
         _, total = await kurz.store.list(ANY, Filter(status=status), NOW, before_id=None, limit=1)

@@ -42,7 +42,14 @@ HOSTS = [
     *("☃.example", "xn--mnchen-3ya.example", "127.0.0.1", "10.1", "0x7f.1", "2130706433", "[::1]"),
     *("[2001:DB8::A]", "[::ffff:1.2.3.4]", "[1:2:3:4:5:6:7:8]", "example.com.", "a_b.example"),
     *("İstanbul.example", "ǅ.example", "ﬃ.example", "пример.example", "مثال.example", "1.example"),
-    *("例え。テスト", "％４１.example", "ex%41mple.com", "%e4%b8%ad.example", "K.example", "ẞ.example"),
+    *(
+        "例え。テスト",
+        "％４１.example",
+        "ex%41mple.com",
+        "%e4%b8%ad.example",
+        "K.example",
+        "ẞ.example",
+    ),
     *("xn--a", "xn--zca.example", "XN--ZCA.example", "a\u200cb.example", "a\xadb.example"),
 ]
 PORTS = ["", "", "", ":", ":80", ":443", ":8080", ":00080", ":0", ":65535", ":65536", ":x"]

@@ -356,7 +356,7 @@ async def test_an_endless_body_is_not_read_to_its_end(client):
         ("/", {"content-type": "application/json"}),
         ("/", {"content-type": "text/html"}),
         ("/", {"content-type": "text/plain", "content-encoding": "br"}),
-        ("/api/nothing", {"content-type": "\xff"}),
+        (API, {"content-type": "\xff"}),
     ],
 )
 async def test_a_body_of_another_type_is_refused(client, path, headers):

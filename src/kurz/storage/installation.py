@@ -13,13 +13,23 @@ from kurz.storage.schema import counters, installation
 COUNTER_BLOCK = 1000  # numbers leased at a time; what a stopped worker leaves over is skipped
 
 
-def keep_key(connection: sa.Connection, name: str) -> bytes:
-    """The key of that name, made on first use. Whoever comes second gets the first one's."""
+def find_key(connection: sa.Connection, name: str) -> bytes | None:
+    query = sa.select(installation.c.value).where(installation.c.name == name)
+    return connection.execute(query).scalar()
+
+
+def make_key(connection: sa.Connection, name: str) -> bytes | None:
+    """The key of that name, made now. Whoever comes second gets the first one's."""
     fresh = secrets.token_bytes(KEY_BYTES)
     connection.execute(insert(installation).values(name=name, value=fresh).on_conflict_do_nothing())
-    key: bytes = connection.execute(
-        sa.select(installation.c.value).where(installation.c.name == name)
-    ).scalar_one()
+    return find_key(connection, name)
+
+
+async def keep_key(database: Database, name: str) -> bytes:
+    """The key of that name, made on first use. Only that use writes."""
+    key = await database.read(find_key, name) or await database.write(make_key, name)
+    if key is None:
+        raise RuntimeError(f"the installation's {name} is gone while it was read")
     return key
 
 

@@ -24,23 +24,44 @@ HOST = re.compile(r"https?://([^/]+)")
 ODD_PIECES = [
     *("/", "//", "/./", "/../", "/%2e/", "?", "&", "=", "#", ":", "@", ".", "%", "%2F", "%zz", "+"),
     *(";", "'", '"', "<", "`", "{", "|", "^", "~", "[", "]", "a", "B", "b=1", "ü", "ß", "ẞ", "İ"),
-    *("ﬃ", "路", "😀", "\xad", "\u200c", "\u2060", "。", "\uff0e", "１", "0x7f", "127.0.0.1", "xn--"),
+    *(
+        "ﬃ",
+        "路",
+        "😀",
+        "\xad",
+        "\u200c",
+        "\u2060",
+        "。",
+        "\uff0e",
+        "１",
+        "0x7f",
+        "127.0.0.1",
+        "xn--",
+    ),
     *(":80", ":443", ":0", "example", ".com", "www.", "[::1]", "%41", "%00", " ", "\\", "\t"),
 ]
 ASCII_NAMES = st.text("abcABZ019-_%7e.~", max_size=4)
 
 
 def tails() -> st.SearchStrategy[str]:
-    return st.lists(
-        st.one_of(st.sampled_from(ODD_PIECES), st.text(max_size=3)), max_size=12
-    ).map("".join)
+    return st.lists(st.one_of(st.sampled_from(ODD_PIECES), st.text(max_size=3)), max_size=12).map(
+        "".join
+    )
 
 
 def addresses() -> st.SearchStrategy[str]:
     """Mostly acceptable URLs, so that properties of accepted ones are really tried."""
     schemes = st.sampled_from(["http://", "https://", "HTTP://", "hTTps://"])
     hosts = st.sampled_from(
-        ["example.com", "EXAMPLE.com.", "münchen.example", "1.2.3.4", "[2001:DB8::1]", "a", "faß.de"]
+        [
+            "example.com",
+            "EXAMPLE.com.",
+            "münchen.example",
+            "1.2.3.4",
+            "[2001:DB8::1]",
+            "a",
+            "faß.de",
+        ]
     )
     ports = st.sampled_from(["", ":", ":80", ":443", ":8080", ":00080"])
     paths = st.tuples(st.sampled_from(["", "/", "?", "#", "/a", "//"]), tails()).map("".join)

@@ -22,7 +22,20 @@ def test_codes_that_may_be_chosen(code):
     [
         *("", "a", "ab", "a" * 65, "a" * 1000, "a b", " abc", "abc ", "abc\n", "\nabc", "a\tb"),
         *("a.b", "abc.", "a~b", "a/b", "/abc", "a\\b", "a%41", "a+b", "abc+", "a@b", "@abc", "a:b"),
-        *("a?b", "a#b", "a&b", "a=b", "ä-b", "abç", "ａｂｃ", "абв", "١٢٣", "a\u200bb", "abc\x00", "😀😀😀"),
+        *(
+            "a?b",
+            "a#b",
+            "a&b",
+            "a=b",
+            "ä-b",
+            "abç",
+            "ａｂｃ",
+            "абв",
+            "١٢٣",
+            "a\u200bb",
+            "abc\x00",
+            "😀😀😀",
+        ),
     ],
     ids=ascii,
 )

@@ -71,13 +71,17 @@ def test_offensive_words_are_found_in_leet_too(code):
     assert is_offensive(code)
 
 
-@pytest.mark.parametrize("code", ["", "abcdefg", "K5YWpCtbjZ", "aB3xK9z", "hello", "0123789", "fuc"])
+@pytest.mark.parametrize(
+    "code", ["", "abcdefg", "K5YWpCtbjZ", "aB3xK9z", "hello", "0123789", "fuc"]
+)
 def test_harmless_codes_are_not_offensive(code):
     assert not is_offensive(code)
 
 
 @pytest.mark.parametrize("strategy", [Strategy.RANDOM, Strategy.COUNTER])
-@pytest.mark.parametrize("unwanted", ["healthz", "HEALTHZ", "metrics", "Support", "xxfuckx", "5H1Tabc"])
+@pytest.mark.parametrize(
+    "unwanted", ["healthz", "HEALTHZ", "metrics", "Support", "xxfuckx", "5H1Tabc"]
+)
 async def test_generated_codes_skip_unwanted_words(strategy, unwanted):
     codes = mint([unwanted, unwanted, "fine001", "fine002"])
     assert await codes.code(strategy, "", 0, 0) == "fine001"
