@@ -5,7 +5,6 @@ import dataclasses
 import difflib
 import ipaddress
 import os
-import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,8 +18,6 @@ PREFIX = "KURZ_"
 CONFIG_FILE = "kurz.toml"
 
 Parse = Callable[[str], Any]
-
-_HOST = re.compile(r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?")
 
 
 def _setting(default: Any, parse: Parse, meaning: str, *, is_secret: bool = False) -> Any:
@@ -56,16 +53,18 @@ def _choice(*words: str) -> Parse:
 
 
 def _base_url(value: str) -> str:
+    from ada_url import normalize_url  # late: few commands meet a base URL
+
     try:
-        parts = urlsplit(value)
-        parts.port  # noqa: B018  raises for a port that is none
+        normal = normalize_url(value)
     except ValueError:
-        parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.netloc):
-        raise ValueError("must be an address such as https://go.example.com (xn--… for umlauts)")
-    if parts.path.strip("/") or parts.query or parts.fragment:
+        normal = ""
+    parts = urlsplit(normal)
+    if parts.scheme not in ("http", "https") or "@" in parts.netloc or not value.isprintable():
+        raise ValueError("must be an address such as https://go.example.com")
+    if parts.path != "/" or parts.query or parts.fragment:
         raise ValueError("must have no path: short links stand at the root of their host")
-    return f"{parts.scheme}://{parts.netloc.lower()}"
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _database_url(value: str) -> str:

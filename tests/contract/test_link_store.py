@@ -4,10 +4,12 @@ import asyncio
 import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from kurz.bootstrap import Kurz
 from kurz.links import lifecycle
 from kurz.links.model import Filter, Link, LinkType, Scope, Status, Strategy
 from kurz.storage import schema
@@ -51,7 +53,7 @@ async def execute(kurz, statement: str, **values) -> None:
     await kurz.database.write(lambda connection: connection.execute(sa.text(statement), values))
 
 
-async def rows(kurz, table: sa.Table) -> list[sa.RowMapping]:
+async def rows(kurz: Kurz, table: sa.Table) -> list[sa.RowMapping]:
     def select(connection: sa.Connection) -> list[sa.RowMapping]:
         return list(connection.execute(sa.select(table).order_by(table.c[0])).mappings())
 
@@ -191,7 +193,7 @@ async def test_lists_are_newest_first_with_a_total(kurz):
     assert (found, total) == ([], 5)
 
 
-SEARCHABLE = {
+SEARCHABLE: dict[str, dict[str, str | None]] = {
     "slash-title": {"url": "http:", "title": "a/b"},
     "unicode": {"url": "https://plain.example", "title": "Grüße \U0001f600"},
     "percent": {"url": "http:", "title": "100% off"},
@@ -203,7 +205,7 @@ SEARCHABLE = {
     "in-url": {"url": "https:sale.example", "title": None},
     "in-notes": {"url": "http:", "title": "", "notes": "a sale in the notes only"},
 }
-FOUND = {
+FOUND: dict[str, set[str]] = {
     "sale": {"title-1", "Sale-code", "in-url"},
     "SALE": {"title-1", "Sale-code", "in-url"},
     "100%": {"percent"},
@@ -270,7 +272,13 @@ async def test_an_update_writes_its_changes_and_the_next_version(kurz):
 
 async def test_an_update_clears_what_is_none(kurz):
     stored = await insert(kurz, **FULL)
-    cleared = {"title": None, "tags": (), "notes": None, "expires_at": None, "starts_at": None}
+    cleared: dict[str, Any] = {
+        "title": None,
+        "tags": (),
+        "notes": None,
+        "expires_at": None,
+        "starts_at": None,
+    }
     updated = await kurz.store.update(stored, cleared, NOW)
     assert updated == replace(stored, version=2, **cleared)
     assert await kurz.store.find(stored.id, ANY) == updated
@@ -279,10 +287,13 @@ async def test_an_update_clears_what_is_none(kurz):
 async def test_an_update_of_the_url_moves_the_location(kurz):
     stored = await insert(kurz, **FULL)
     plain = "https://example.com/plain"
-    new = {"original_url": plain, "canonical_url": plain, "location": plain}
+    new: dict[str, Any] = {"original_url": plain, "canonical_url": plain, "location": plain}
     updated = await kurz.store.update(stored, new, NOW)
     assert updated == replace(stored, version=2, **new)
-    back = {"original_url": "https://e.example/ä", "location": "https://e.example/%C3%A4"}
+    back: dict[str, Any] = {
+        "original_url": "https://e.example/ä",
+        "location": "https://e.example/%C3%A4",
+    }
     again = await kurz.store.update(updated, back, NOW)
     assert again == replace(updated, version=3, **back)
     assert await kurz.store.find(stored.id, ANY) == again

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kurz.links import fields, lifecycle
@@ -36,9 +36,9 @@ class Drafting:
                 redirect_status=draft.redirect_status,
                 max_clicks=draft.max_clicks,
             )
+        starts_at = _start(draft.starts_at, now)
         expires_at = self._expiry(draft, now)
-        _check_start(draft.starts_at, now)
-        _check_order(draft.starts_at, expires_at)
+        _check_order(starts_at, expires_at)
         return Link(
             id=0,
             workspace_id=draft.workspace_id,
@@ -53,7 +53,7 @@ class Drafting:
             status=Status.ACTIVE,
             created_at=now,
             updated_at=now,
-            starts_at=draft.starts_at,
+            starts_at=starts_at,
             expires_at=expires_at,
             redirect_status=draft.redirect_status or self.redirect_status,
             title=draft.title,
@@ -67,8 +67,7 @@ class Drafting:
         if draft.expires_at is not None:
             if draft.expires_in_seconds is not None:
                 raise InstantRefused("Give either `expires_at` or `expires_in`, not both.")
-            _check_expiry(draft.expires_at, now)
-            return draft.expires_at
+            return _end(draft.expires_at, now)
         if draft.expires_in_seconds is not None:
             return now + self._life(draft.expires_in_seconds, is_anonymous=draft.is_anonymous)
         life = self.temporary_life if draft.is_anonymous else self.default_life
@@ -102,11 +101,10 @@ def changes_of(link: Link, edit: Edit, url: JudgedUrl | None, now: datetime) -> 
     if "is_paused" in edit:
         changes["status"] = Status.PAUSED if changes.pop("is_paused") else Status.ACTIVE
     if "starts_at" in edit:
-        _check_start(edit["starts_at"], now)
+        changes["starts_at"] = _start(edit["starts_at"], now)
     if "starts_at" in edit or "expires_at" in edit:
-        _check_order(
-            changes.get("starts_at", link.starts_at), changes.get("expires_at", link.expires_at)
-        )
+        starts_at = changes.get("starts_at", link.starts_at)
+        _check_order(starts_at, changes.get("expires_at", link.expires_at))
     return changes
 
 
@@ -116,28 +114,38 @@ def revival_of(link: Link, expires_at: datetime | None, now: datetime) -> Mappin
     changes: dict[str, Any] = {"deleted_at": None}
     if expires_at is not None or lifecycle.is_expired(link, now):
         changes |= _expiring(link, expires_at, now)
+        _check_order(link.starts_at, changes["expires_at"])
     return changes | {"status": Status.ACTIVE}
 
 
 def _expiring(link: Link, expires_at: datetime | None, now: datetime) -> Mapping[str, Any]:
-    if expires_at is not None:
-        _check_expiry(expires_at, now)
     return {
-        "expires_at": expires_at,
+        "expires_at": None if expires_at is None else _end(expires_at, now),
         "status": Status.ACTIVE if link.status is Status.EXPIRED else link.status,
         # A temporary link is one that expires: without an end it is a permanent one.
         "link_type": LinkType.PERMANENT if expires_at is None else link.link_type,
     }
 
 
-def _check_expiry(expires_at: datetime, now: datetime) -> None:
+def _end(expires_at: datetime, now: datetime) -> datetime:
     if expires_at <= now:
         raise InstantRefused("`expires_at` is in the past.")
+    return _utc(expires_at)
 
 
-def _check_start(starts_at: datetime | None, now: datetime) -> None:
-    if starts_at is not None and starts_at < now:
+def _start(starts_at: datetime | None, now: datetime) -> datetime | None:
+    if starts_at is None:
+        return None
+    if starts_at < now:
         raise InstantRefused("`starts_at` is in the past.")
+    return _utc(starts_at)
+
+
+def _utc(instant: datetime) -> datetime:
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError:  # the calendar ends with the year 9999, in UTC too
+        raise InstantRefused("This point in time is too far away.") from None
 
 
 def _check_order(starts_at: datetime | None, expires_at: datetime | None) -> None:

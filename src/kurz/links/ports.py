@@ -8,8 +8,9 @@ from kurz.links.model import Filter, Link, Scope
 
 
 class LinkStore(Protocol):
-    """Keeps links. Every write is durable when it returns, and leaves its row in the change log in
-    the same transaction. An outage raises `StoreUnavailable`, never "not found"."""
+    """Keeps links. Every write is durable when it returns, and each but `spend_click` leaves its
+    row in the change log in the same transaction. An outage raises `StoreUnavailable`, never "not
+    found"."""
 
     async def insert(self, link: Link, claim_hash: bytes | None = None) -> int | None:
         """Stores a new link and returns the id it got. None: its code is taken in its workspace or,

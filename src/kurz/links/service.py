@@ -33,7 +33,7 @@ from kurz.links.model import (
 from kurz.links.ports import LinkStore
 from kurz.people.own_hosts import OwnHosts
 
-EDIT_ATTEMPTS = 5  # times an edit starts over because somebody else wrote in between
+EDIT_ATTEMPTS = 25  # times a write starts over because somebody else wrote in between
 
 
 class LinkService:
@@ -158,7 +158,7 @@ class LinkService:
 
     async def _insert(self, link: Link, claim_hash: bytes | None = None) -> Link:
         if link.strategy is Strategy.CUSTOM:
-            if not await self._try(link, link.short_code):
+            if not await self._try(link, link.short_code, claim_hash):
                 raise CustomCodeTaken(f"The code “{link.short_code}” is taken. Choose another one.")
             return link
         for attempt in range(ATTEMPTS[link.strategy]):

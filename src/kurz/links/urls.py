@@ -6,6 +6,7 @@ Parsing, percent-encoding and IDNA are the WHATWG standard's, by ada-url.
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from urllib.parse import unquote_plus
 
 from ada_url import normalize_url
 
@@ -17,9 +18,9 @@ MAX_LABEL_LENGTH = 63
 DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 # What a parser would drop or rewrite without a word, so that what a person reads is not where
-# they would go: controls, every kind of space and line end, backslashes, direction marks.
+# they would go: controls, all spaces and line ends, backslashes, invisible and direction marks.
 _FORBIDDEN = re.compile(
-    "[\x00-\x20\x7f-\xa0\\\\\u061c\u1680\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f\u2066-\u2069"
+    "[\x00-\x20\x7f-\xa0\xad\\\\\u061c\u1680\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u2064\u2066-\u2069"
     "\u3000\ufeff]"
 )
 _AUTHORITY = re.compile(r"(?i)https?://([^/?#]+)")
@@ -72,11 +73,11 @@ def merge_query(location: str, query: str) -> str:
     base, hash_mark, fragment = location.partition("#")
     path, _, own = base.partition("?")
     own_pieces = [piece for piece in own.split("&") if piece]
-    own_names = {_name(piece) for piece in own_pieces}
+    own_names = {_read_name(piece) for piece in own_pieces}
     new_pieces = [
         piece
         for piece in query.split("&")
-        if _VISITOR_PIECE.fullmatch(piece) and _name(piece) not in own_names
+        if _VISITOR_PIECE.fullmatch(piece) and _read_name(piece) not in own_names
     ]
     if not new_pieces:
         return location
@@ -110,8 +111,9 @@ def _check_host(host: str, port: str | None, authority: str) -> None:
         if _PORT.sub("", authority) != host:
             raise UrlRefused(f"Write the IPv4 address in its usual form: {host}.")
         return
-    labels = host.removesuffix(".").split(".")
-    if len(host) > MAX_HOST_LENGTH or not all(0 < len(x) <= MAX_LABEL_LENGTH for x in labels):
+    name = host.removesuffix(".")
+    labels = name.split(".")
+    if len(name) > MAX_HOST_LENGTH or not all(0 < len(x) <= MAX_LABEL_LENGTH for x in labels):
         raise UrlRefused("No host can have this name: a part of it is empty or too long.")
 
 
@@ -131,3 +133,8 @@ def _canonical(scheme: str, host: str, port: str | None, path: str, query: str |
 
 def _name(piece: str) -> str:
     return piece.partition("=")[0]
+
+
+def _read_name(piece: str) -> str:
+    """The name as a server reads it: `%61` is an `a`."""
+    return unquote_plus(_name(piece))

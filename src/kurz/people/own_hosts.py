@@ -28,5 +28,6 @@ class OwnHosts:
 
 def _own_host(base_url: str) -> str:
     parts = urlsplit(base_url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+    name = (parts.hostname or "").removesuffix(".")
+    host = f"[{name}]" if ":" in name else name
     return host if parts.port is None else f"{host}:{parts.port}"

@@ -20,7 +20,8 @@ class Hosts:
     """Without a base URL every host that is no custom domain is the root; with one, its host is."""
 
     def __init__(self, base_url: str | None, workspaces: WorkspaceStore) -> None:
-        self._base_host = urlsplit(base_url).hostname if base_url else None
+        host = urlsplit(base_url).hostname if base_url else None
+        self._base_host = host.removesuffix(".") if host else None
         self._workspaces = workspaces
         self._remembered: dict[str, tuple[float, Site | None]] = {}
 

@@ -40,7 +40,10 @@ class Migrations:
         try:
             return self._upgrade_sqlite(path, backups, now)
         except Exception as error:
-            raise sqlite.translate(error) or error from error
+            outage = sqlite.translate(error)
+            if outage is None:
+                raise
+            raise outage from error
 
     async def upgrade_postgres(self, database: Database, *, only_if_empty: bool) -> bool:
         """Makes or upgrades the schema, one instance at a time; True if there was anything to do.

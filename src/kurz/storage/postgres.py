@@ -80,7 +80,10 @@ class PostgresDatabase:
             async with self._engine.begin() as connection:
                 yield connection
         except Exception as error:
-            raise translate(error) or error from error
+            outage = translate(error)
+            if outage is None:
+                raise
+            raise outage from error
 
     def counts(self) -> dict[str, int]:
         return {}

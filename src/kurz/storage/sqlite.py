@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
-from typing import Concatenate
+from typing import Any, Concatenate
 
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
@@ -95,9 +95,18 @@ class SqliteDatabase:
     ) -> T:
         def run() -> T:
             try:
-                return query(self._reader(), *args, **kwargs)
+                connection = self._reader()
+                driver: Any = connection.connection.driver_connection
+                driver.execute("BEGIN")  # all of the query sees the same moment
+                try:
+                    return query(connection, *args, **kwargs)
+                finally:
+                    driver.execute("ROLLBACK")
             except Exception as error:
-                raise translate(error) or error from error
+                outage = translate(error)
+                if outage is None:
+                    raise
+                raise outage from error
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import string
+from itertools import pairwise
 
 import pytest
 
@@ -68,7 +69,7 @@ def test_a_small_space_is_used_up_without_a_double():
 
 
 def test_no_code_follows_the_one_before(values):
-    steps = [(after - before) % SPACE for before, after in zip(values, values[1:], strict=False)]
+    steps = [(after - before) % SPACE for before, after in pairwise(values)]
     assert not {1, SPACE - 1} & set(steps)
     assert len(set(steps)) == len(steps)
 
@@ -88,7 +89,7 @@ def test_codes_fill_the_space_evenly(values):
 
 
 def test_steps_between_codes_are_even(values):
-    steps = [(after - before) % SPACE for before, after in zip(values, values[1:], strict=False)]
+    steps = [(after - before) % SPACE for before, after in pairwise(values)]
     assert chi_square(steps, SPACE, 100) < 167
 
 
@@ -124,9 +125,7 @@ def test_the_offset_is_the_first_eight_bytes_of_the_hash():
 def test_the_offset_scramble_counts_up_by_one():
     counted = CounterCodes(KEY, 7, "offset")
     values = [value(counted.code(number)) for number in range(1000)]
-    assert {
-        (after - before) % SPACE for before, after in zip(values, values[1:], strict=False)
-    } == {1}
+    assert {(after - before) % SPACE for before, after in pairwise(values)} == {1}
 
 
 @pytest.mark.parametrize("length", [4, 7, 21])
