@@ -73,14 +73,14 @@ async def prepare(settings: Settings, *, upgrades_postgres: bool) -> Path | None
     PostgreSQL is only upgraded by `kurz migrate`: other instances may still need the old one."""
     migrations = Migrations()
     if settings.database_url is None:
+        now = SystemClock().now()
         try:
             settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return migrations.upgrade_sqlite(settings.database_path, settings.backup_dir, now)
         except OSError as error:
             raise SettingRefused(
-                f"The data folder {settings.data_dir} cannot be made: {error.strerror}."
+                f"The data folder {settings.data_dir} cannot be used: {error.strerror}."
             ) from None
-        now = SystemClock().now()
-        return migrations.upgrade_sqlite(settings.database_path, settings.backup_dir, now)
     from kurz.storage.postgres import PostgresDatabase
 
     database = PostgresDatabase(settings.database_url, query_seconds=None)

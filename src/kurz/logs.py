@@ -1,15 +1,36 @@
 """Log lines: structured, one per event, with the id of the request they belong to."""
 
+import contextlib
 import logging
 import sys
 from contextvars import ContextVar
-from typing import TextIO
+from typing import TextIO, cast
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 # Set once a request and read only when something is logged: binding it in structlog costs more.
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+# Without the values of local variables: headers and bodies with their secrets are among them.
+_TRACEBACKS = structlog.processors.ExceptionRenderer(
+    structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+)
+
+
+class _Unfailing:
+    """A stream whose full disk or closed end is nobody's problem: answers go on without a log."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
@@ -21,7 +42,7 @@ def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     render: list[Processor] = (
-        [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        [_TRACEBACKS, structlog.processors.JSONRenderer()]
         if as_json
         else [structlog.dev.ConsoleRenderer(colors=stream.isatty())]
     )
@@ -29,7 +50,7 @@ def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
     structlog.configure(
         processors=[*shared, *render],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
-        logger_factory=structlog.WriteLoggerFactory(stream),
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _Unfailing(stream))),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(stream)

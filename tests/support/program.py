@@ -37,7 +37,7 @@ class Program:
             )
         self.output = self._read_output()
         # With a base URL the address it listens on comes after that.
-        ports = re.findall(r"http://127\.0\.0\.1:(\d+)", self.output.splitlines()[0])
+        ports = re.findall(r"^kurz .*http://127\.0\.0\.1:(\d+)", self.output, re.MULTILINE)
         self._environment["KURZ_PORT"] = ports[-1]
         return self
 

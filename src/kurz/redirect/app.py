@@ -78,7 +78,7 @@ class RedirectApp:
 
     def _front(self, visit: "_Visit") -> Answer:
         if not visit.site.is_custom_domain:
-            return wire.page(pages.home(base_url=self._base_url or visit.origin))
+            return wire.page(pages.home(base_url=self._origin(visit)))
         if visit.site.root_url is None:
             return wire.dead(Outcome.MISSING, as_page=visit.wants_page)
         return wire.redirect_to(visit.site.root_url)
@@ -95,7 +95,7 @@ class RedirectApp:
                 return wire.dead(Outcome.MISSING, as_page=visit.wants_page)
             return wire.preview(
                 link,
-                (self._base_url or visit.origin) + visit.path.removesuffix("+"),
+                self._origin(visit) + visit.path.removesuffix("+"),
                 now,
                 shows_destination=not is_limited,
                 as_page=visit.wants_page,
@@ -103,6 +103,10 @@ class RedirectApp:
         if is_limited and not await self._links.spend_click(link.id):
             return wire.dead(Outcome.EXHAUSTED, as_page=visit.wants_page)
         return wire.redirect(link, visit.query)
+
+    def _origin(self, visit: "_Visit") -> str:
+        """What the short URLs of the visited site start with."""
+        return visit.origin if visit.site.is_custom_domain else self._base_url or visit.origin
 
     async def _find(self, visit: "_Visit") -> tuple[Link | None, bool]:
         """The link a path means, and whether the path asks for its preview."""

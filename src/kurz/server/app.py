@@ -137,6 +137,7 @@ async def _send_internal_error(send: Send) -> None:
         "type": "/api/problems/internal-error",
         "title": "Something went wrong in kurz",
         "status": 500,
+        "detail": "The mistake is logged under this answer's X-Request-Id.",
     }
     body = json.dumps(document).encode()
     headers = [

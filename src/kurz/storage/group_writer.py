@@ -17,12 +17,14 @@ from kurz.storage.database import P, T
 
 # A write transaction keeps other processes from writing: no more calls join one after this long.
 GROUP_SECONDS = 0.025
+FRESH_SECONDS = 0.1  # a call that has waited less may wait for a lock its full time
 
 
 @dataclass(slots=True)
 class _Call:
     work: Callable[[sa.Connection], Any]
     answer: asyncio.Future[Any]
+    asked_at: float
     result: Any = None
     error: BaseException | None = None
 
@@ -33,12 +35,20 @@ class GroupWriter:
     would commit small groups and fight the loop for the interpreter (`docs/adr/0004-storage.md`).
 
     `translate` turns a driver's error into the outage behind it, or None. An outage fails every
-    call of the group; any other error only the call that made it, which is undone alone."""
+    call of the group; any other error only the call that made it, which is undone alone.
+    `check` raises what speaks against writing at all. `busy_seconds` is how long a call may wait
+    for a lock that another process holds."""
 
     def __init__(
-        self, engine: sa.Engine, translate: Callable[[BaseException], StoreUnavailable | None]
+        self,
+        engine: sa.Engine,
+        translate: Callable[[BaseException], StoreUnavailable | None],
+        check: Callable[[], None],
+        busy_seconds: float,
     ) -> None:
         self._engine = engine
+        self._check = check
+        self._busy_seconds = busy_seconds
         self._translate = translate
         self._gathered: list[_Call] = []
         self._idle = asyncio.Event()
@@ -56,7 +66,9 @@ class GroupWriter:
             raise StoreUnavailable("The database is closing.")
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
-        self._gathered.append(_Call(lambda connection: query(connection, *args, **kwargs), answer))
+        self._gathered.append(
+            _Call(lambda connection: query(connection, *args, **kwargs), answer, time.monotonic())
+        )
         if self._idle.is_set():
             self._idle.clear()
             loop.call_soon(self._hand_over, loop)
@@ -99,14 +111,14 @@ class GroupWriter:
             while waiting:
                 group: list[_Call] = []
                 try:
+                    self._check()
                     connection = connection or self._engine.connect()
                     self._commit_group(connection, waiting, group)
                 except Exception as error:  # noqa: BLE001  whatever it was, the callers are told
                     _discard(connection)
                     connection = None
-                    self._fail(group or waiting, error)
-                    if not group:  # no connection to be had: the rest need not try
-                        break
+                    self._fail([*group, *waiting], error)
+                    break  # the rest have waited as long, and would meet the same
             loop.call_soon_threadsafe(self._deliver, loop, calls)
         if connection is not None:
             connection.close()
@@ -116,10 +128,12 @@ class GroupWriter:
     ) -> None:
         """One transaction for as many of the calls as its time allows; they move to `group`."""
         driver: Any = connection.connection.driver_connection
-        driver.execute("BEGIN IMMEDIATE")
+        group.append(waiting.popleft())
+        self._begin(driver, time.monotonic() - group[0].asked_at)
         ends_at = time.monotonic() + GROUP_SECONDS
         try:
-            while waiting and (not group or time.monotonic() < ends_at):
+            group[0].result = group[0].work(connection)
+            while waiting and time.monotonic() < ends_at:
                 group.append(waiting.popleft())
                 group[-1].result = group[-1].work(connection)
         except Exception as error:
@@ -134,6 +148,18 @@ class GroupWriter:
         driver.execute("COMMIT")
         self.writes += len(group)
         self.commits += 1
+
+    def _begin(self, driver: Any, waited: float) -> None:
+        """Takes the lock; a group that waited behind one which met it has less patience left."""
+        if waited < FRESH_SECONDS:
+            driver.execute("BEGIN IMMEDIATE")
+            return
+        left = max(self._busy_seconds - waited, 0.0)
+        driver.execute(f"PRAGMA busy_timeout={left * 1000:.0f}")
+        try:
+            driver.execute("BEGIN IMMEDIATE")
+        finally:
+            driver.execute(f"PRAGMA busy_timeout={self._busy_seconds * 1000:.0f}")
 
     def _perform_alone(self, connection: sa.Connection, driver: Any, call: _Call) -> None:
         driver.execute("SAVEPOINT work")

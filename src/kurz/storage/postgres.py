@@ -1,12 +1,15 @@
 """The engine for more than one machine: PostgreSQL through a pool of asyncpg connections."""
 
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Concatenate
 
 import asyncpg
 import sqlalchemy as sa
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from kurz.errors import SettingRefused, StoreUnavailable
 from kurz.storage.database import P, T
@@ -15,6 +18,7 @@ POOL_SIZE = 10
 CONNECT_SECONDS = 2.0
 QUERY_SECONDS = 5.0
 POOL_WAIT_SECONDS = 2.0
+IDLE_SECONDS = 0.1
 
 _UNREACHABLE = "The database cannot be reached at the moment."
 _REFUSED = "PostgreSQL refuses this role, password or database. Check KURZ_DATABASE_URL."
@@ -58,10 +62,27 @@ class PostgresDatabase:
         self._engine = create_async_engine(
             "postgresql+asyncpg://",
             async_creator=connect,
+            hide_parameters=True,  # in errors, which are logged
             pool_size=POOL_SIZE,
             max_overflow=0,
             pool_timeout=POOL_WAIT_SECONDS,
         )
+
+        sa.event.listen(self._engine.sync_engine, "checkin", _note_use)
+        sa.event.listen(self._engine.sync_engine, "checkout", self._test_idle)
+
+    def _test_idle(
+        self, connection: DBAPIConnection, record: ConnectionPoolEntry, _: object
+    ) -> None:
+        """Asks a connection that has been idle whether it is alive: its server may have been
+        restarted. Busy ones are not asked, which would cost every query a round trip."""
+        now = time.monotonic()
+        if now - record.info.get("used_at", now) < IDLE_SECONDS:
+            return
+        try:
+            self._engine.sync_engine.dialect.do_ping(connection)
+        except Exception as error:
+            raise sa.exc.InvalidatePoolError from error
 
     async def read(
         self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -90,3 +111,7 @@ class PostgresDatabase:
 
     async def close(self) -> None:
         await self._engine.dispose()
+
+
+def _note_use(_: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+    record.info["used_at"] = time.monotonic()

@@ -25,7 +25,7 @@ default_driver: ModuleType = _driver
 READERS = 2
 BUSY_TIMEOUT_SECONDS = 2.0
 
-_LOCKED = "The database is locked by another program. Try again."
+_LOCKED = "Another program keeps the database for itself. Try again."
 _UNREADABLE = "The database file cannot be read or written."
 _DAMAGED = "The database file is damaged, or is no database at all."
 # Primary result codes that say "not now" rather than "wrong": the caller may try again.
@@ -56,6 +56,7 @@ def create_engine(path: Path, driver: ModuleType = default_driver) -> sa.Engine:
         module=driver,
         poolclass=NullPool,
         isolation_level="AUTOCOMMIT",
+        hide_parameters=True,  # in errors, which are logged
         connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
     )
     journal_mode = "WAL" if can_use_wal(driver.sqlite_version_info) else "DELETE"
@@ -81,7 +82,9 @@ def translate(error: BaseException) -> StoreUnavailable | None:
 class SqliteDatabase:
     def __init__(self, path: Path, driver: ModuleType = default_driver) -> None:
         self._engine = create_engine(path, driver)
-        self._writer = GroupWriter(self._engine, translate)
+        self._path = path
+        self._file = _identity(path)
+        self._writer = GroupWriter(self._engine, translate, self._check_file, BUSY_TIMEOUT_SECONDS)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="kurz-read")
         self._local = threading.local()
         self._open_readers: list[sa.Connection] = []
@@ -122,6 +125,13 @@ class SqliteDatabase:
         for connection in self._open_readers:
             connection.close()
 
+    def _check_file(self) -> None:
+        """What is written to a file that has no name any more is lost when kurz stops."""
+        found = _identity(self._path)
+        self._file = self._file or found  # a new database has no file before its first connection
+        if found != self._file:
+            raise StoreUnavailable("The database file was removed or replaced. Restart kurz.")
+
     def _reader(self) -> sa.Connection:
         connection: sa.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
@@ -129,3 +139,11 @@ class SqliteDatabase:
             connection.exec_driver_sql("PRAGMA query_only=ON")
             self._open_readers.append(connection)
         return connection
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
