@@ -44,7 +44,11 @@ def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
     render: list[Processor] = (
         [_TRACEBACKS, structlog.processors.JSONRenderer()]
         if as_json
-        else [structlog.dev.ConsoleRenderer(colors=stream.isatty())]
+        else [
+            structlog.dev.ConsoleRenderer(
+                colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback
+            )
+        ]
     )
     threshold = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(

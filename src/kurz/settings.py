@@ -175,6 +175,28 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str] | None = None) 
     return Loaded(Settings(**values), sources, _unknown(environ))
 
 
+def warnings_about(loaded: Loaded) -> list[str]:
+    """What somebody should know who starts a server with these settings."""
+    settings = loaded.settings
+    warnings = [
+        f"{name} is set, but kurz knows no such setting." for name in loaded.unknown_variables
+    ]
+    host = urlsplit(settings.base_url or "").hostname
+    if (
+        host not in (None, "localhost", "127.0.0.1", "::1")
+        and loaded.sources["access"] == "default"
+    ):
+        warnings.append(
+            "anybody who reaches the base URL may make links. Set KURZ_ACCESS=public if that is"
+            " meant, or KURZ_ACCESS=private."
+        )
+    if settings.counter_scramble == "offset":
+        warnings.append(
+            "KURZ_COUNTER_SCRAMBLE=offset: counted codes follow each other, anybody can walk them."
+        )
+    return warnings
+
+
 def variable(name: str) -> str:
     return PREFIX + name.upper()
 
@@ -194,7 +216,7 @@ def _look_up(
     if key in environ:
         return environ[key], key
     if f"{key}_FILE" in environ:
-        return _read_secret(f"{key}_FILE", environ[f"{key}_FILE"]), f"{key}_FILE"
+        return _read_twin(f"{key}_FILE", environ[f"{key}_FILE"]), f"{key}_FILE"
     if name in config:
         value = config[name]
         listed = isinstance(value, list)
@@ -212,9 +234,9 @@ def _parsed(item: dataclasses.Field[Any], given: str, source: str) -> Any:
         raise SettingRefused(f"{source} {error}{shown}.") from None
 
 
-def _read_secret(key: str, path: str) -> str:
+def _read_twin(key: str, path: str) -> str:
     try:
-        return Path(path).read_text().strip()
+        return Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SettingRefused(f"{key} names a file that cannot be read: {error}.") from None
 
@@ -225,7 +247,7 @@ def _read_config(environ: Mapping[str, str]) -> tuple[Path, dict[str, object]]:
     if chosen is None and not path.exists():
         return path, {}
     try:
-        config = tomllib.loads(path.read_text())
+        config = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingRefused(f"{path} cannot be read: {error}.") from None
     names = [item.name for item in fields()]

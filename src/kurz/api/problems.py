@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -13,6 +14,8 @@ from kurz.errors import Kind, KurzError, MethodNotAllowed, Unavailable, problem
 from kurz.people.errors import HostUnknown
 
 MAX_BODY_BYTES = 16 * 1024
+
+log = structlog.get_logger()
 
 STATUSES = {
     Kind.INVALID: 422,
@@ -106,6 +109,10 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(KurzError)
     async def on_kurz_error(_: Request, error: KurzError) -> Response:
+        if error.kind is Kind.UNAVAILABLE:
+            log.warning(
+                "unavailable", code=error.code, detail=error.detail, cause=str(error.__cause__)
+            )
         return respond(error)
 
     @app.exception_handler(RequestValidationError)
@@ -115,7 +122,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def on_http_error(_: Request, error: HTTPException) -> Response:
         known = _HTTP_ERRORS.get(error.status_code, _HTTP_ERRORS[400])
-        return respond(known, dict(error.headers or {}))
+        headers = dict(error.headers or {})
+        if headers.get("Allow") == "GET":  # where GET is answered, HEAD is too
+            headers["Allow"] = "GET, HEAD"
+        return respond(known, headers)
 
     @app.exception_handler(Exception)
     async def on_mistake(_: Request, __: Exception) -> Response:

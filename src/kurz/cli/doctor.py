@@ -11,7 +11,7 @@ import kurz
 from kurz.cli import output
 from kurz.cli.session import AsJson, DataDir
 from kurz.errors import KurzError
-from kurz.settings import Loaded, Settings, fields, load, variable
+from kurz.settings import Loaded, Settings, fields, load, variable, warnings_about
 
 MIN_FREE_BYTES = 1024**3
 
@@ -55,11 +55,7 @@ def examine(loaded: Loaded) -> list[Finding]:
         *(_embedded(settings) if settings.is_embedded else []),
         _database(settings),
         _base_url(settings),
-        *(_scramble(settings)),
-        *(
-            Finding("warning", "settings", f"{name} is set, but kurz knows no such setting.")
-            for name in loaded.unknown_variables
-        ),
+        *(Finding("warning", "settings", sentence) for sentence in warnings_about(loaded)),
     ]
 
 
@@ -128,18 +124,6 @@ def _base_url(settings: Settings) -> Finding:
             " is answered.",
         )
     return Finding("ok", "base URL", settings.base_url)
-
-
-def _scramble(settings: Settings) -> list[Finding]:
-    if settings.counter_scramble == "permutation":
-        return []
-    return [
-        Finding(
-            "warning",
-            "codes",
-            "KURZ_COUNTER_SCRAMBLE=offset: counted codes follow each other, anybody can walk them.",
-        )
-    ]
 
 
 def _print(findings: list[Finding], loaded: Loaded) -> None:

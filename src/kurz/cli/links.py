@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kurz.bootstrap import Kurz
 
-MAX_DIGITS = 19  # a longer number is no row number
+MAX_DIGITS = 18  # a longer number is no row number
 EVERYTHING = Scope()  # the operator sees every link
 
 Reference = Annotated[
@@ -116,8 +116,7 @@ def create(
             forward_query=forward_query,
             max_clicks=max_clicks,
         )
-        address = urlsplit(shown_base_url(kurz.settings)).netloc
-        created = await kurz.links.create(draft, own_hosts=(address,))
+        created = await kurz.links.create(draft, own_hosts=_own_hosts(kurz))
         return await _view(kurz, created.link), created.is_new
 
     item, is_new = with_kurz(data_dir, work)
@@ -164,7 +163,8 @@ def list_links(
         given = [] if search is None else [search]
         given += [] if workspace is None else ["--workspace", workspace]
         given += [] if status is None else ["--status", status.lower()]
-        output.print_hint("More: " + shlex.join(["kurz", "list", *given, "--cursor", next_cursor]))
+        given += ["--limit", str(limit), "--cursor", next_cursor]
+        output.print_hint("More: " + _command(data_dir, "list", *given))
     elif not views and search is None and status is None:
         output.print_hint("Make one: kurz create https://example.com/a/long/path")
 
@@ -230,7 +230,9 @@ def edit(
         if not changes:
             raise FieldRefused("Nothing to change was given. See `kurz edit --help`.")
         public_id = kurz.links.public_id(found)
-        return await kurz.links.edit(public_id, EVERYTHING, cast("Edit", changes))
+        return await kurz.links.edit(
+            public_id, EVERYTHING, cast("Edit", changes), own_hosts=_own_hosts(kurz)
+        )
 
     _act(link, work, as_json, data_dir)
 
@@ -243,7 +245,7 @@ def delete(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -
 
     _act(link, work, as_json, data_dir)
     if not as_json:
-        output.print_hint(f"Bring it back: kurz restore {link}")
+        output.print_hint("Bring it back: " + _command(data_dir, "restore", link))
 
 
 def restore(
@@ -305,16 +307,27 @@ def _act(
         output.print_link(item, now)
 
 
+def _command(data_dir: "Path | None", *words: str) -> str:
+    """A command to type next, on the same data."""
+    place = [] if data_dir is None else ["--data-dir", str(data_dir)]
+    return shlex.join(["kurz", *words, *place])
+
+
 async def _workspace_id(kurz: "Kurz", name: str | None) -> int:
     if name is None:
         return ROOT_WORKSPACE_ID
-    by_number = name.isdecimal() and name.isascii() and len(name) < MAX_DIGITS
+    by_number = name.isdecimal() and name.isascii() and len(name) <= MAX_DIGITS
     found = await (
         kurz.workspaces.find(int(name)) if by_number else kurz.workspaces.find_by_slug(name.lower())
     )
     if found is None:
         raise WorkspaceNotFound(f"There is no workspace “{name}”.")
     return found.id
+
+
+def _own_hosts(kurz: "Kurz") -> tuple[str, ...]:
+    """Where this kurz listens, as far as the settings tell: a link to it would be a loop."""
+    return (urlsplit(shown_base_url(kurz.settings)).netloc,)
 
 
 async def _view(kurz: "Kurz", link: Link) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kurz.cli.session import DataDir, read_settings
+from kurz.settings import load, warnings_about
 
 if TYPE_CHECKING:
     import socket
@@ -28,8 +29,11 @@ def serve(
     data_dir: DataDir = None,
 ) -> None:
     """Start the server."""
-    settings = read_settings(host=host, port=port, base_url=base_url, data_dir=data_dir)
-    _run(_serve(settings))
+    flags = {"host": host, "port": port, "base_url": base_url, "data_dir": data_dir}
+    loaded = load(flags)
+    for warning in warnings_about(loaded):
+        typer.secho(f"Warning: {warning}", fg="yellow", err=True)
+    _run(_serve(loaded.settings))
 
 
 def migrate(data_dir: DataDir = None) -> None:

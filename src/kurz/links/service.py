@@ -96,12 +96,19 @@ class LinkService:
         return LinkPage(tuple(page), total, str(self.public_id(page[-1])) if more else None)
 
     async def edit(
-        self, public_id: int, scope: Scope, edit: Edit, *, expected_version: int | None = None
+        self,
+        public_id: int,
+        scope: Scope,
+        edit: Edit,
+        *,
+        expected_version: int | None = None,
+        own_hosts: Collection[str] = (),
     ) -> Link:
-        """Writes the edit; with `expected_version` only if nobody has written since."""
+        """Writes the edit; with `expected_version` only if nobody has written since. `own_hosts` as
+        in `create`."""
         url = None
         if "original_url" in edit:
-            url = urls.judge(edit["original_url"], await self._own_hosts.get())
+            url = urls.judge(edit["original_url"], await self._own_hosts.get(), own_hosts)
         for _ in range(EDIT_ATTEMPTS):
             link = await self.get(public_id, scope)
             if link.status is Status.BANNED:

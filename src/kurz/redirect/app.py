@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from kurz.clock import Clock
 from kurz.errors import KurzError, MethodNotAllowed, StoreUnavailable
 from kurz.links import lifecycle
@@ -23,6 +25,8 @@ FAVICON = (Path(__file__).parent / "static" / "favicon.ico").read_bytes()
 _PATH = re.compile(rf"/(?:@(?P<slug>[A-Za-z0-9-]{{1,64}})/)?(?P<code>{CODE_PATTERN})(?P<plus>\+)?")
 
 Scope = MutableMapping[str, Any]
+
+log = structlog.get_logger()
 
 
 class RedirectApp:
@@ -54,6 +58,8 @@ class RedirectApp:
         try:
             answer = await self._answer(visit)
         except StoreUnavailable as outage:
+            cause = str(outage.__cause__)
+            log.warning("unavailable", code=outage.code, detail=outage.detail, cause=cause)
             answer = wire.failure(outage, as_page=visit.wants_page)
         await send(
             {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
@@ -102,7 +108,7 @@ class RedirectApp:
             )
         if is_limited and not await self._links.spend_click(link.id):
             return wire.dead(Outcome.EXHAUSTED, as_page=visit.wants_page)
-        return wire.redirect(link, visit.query)
+        return wire.redirect(link, visit.query, now)
 
     def _origin(self, visit: "_Visit") -> str:
         """What the short URLs of the visited site start with."""

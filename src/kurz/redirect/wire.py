@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from kurz.errors import KurzError, MethodNotAllowed, StoreUnavailable, Unavailable, problem
+from kurz.errors import Kind, KurzError, MethodNotAllowed, StoreUnavailable, Unavailable, problem
 from kurz.links.errors import LinkBanned, LinkExhausted, LinkExpired, LinkNotFound
 from kurz.links.lifecycle import Outcome
 from kurz.links.model import Link
@@ -51,16 +51,19 @@ class Answer:
     body: bytes = b""
 
 
-def redirect(link: Link, query: str) -> Answer:
+def redirect(link: Link, query: str, now: datetime) -> Answer:
     """The redirect of a live link; `query` is the visitor's, for links that forward it."""
     location = merge_query(link.location, query) if link.forward_query and query else link.location
-    return redirect_to(location, link.redirect_status)
+    keep_seconds = 0
+    if link.redirect_status in (301, 308) and link.max_clicks is None:
+        keep_seconds = PERMANENT_MAX_AGE_SECONDS
+        if link.expires_at is not None:  # no browser may follow it after its end
+            keep_seconds = min(keep_seconds, int((link.expires_at - now).total_seconds()))
+    return redirect_to(location, link.redirect_status, keep_seconds)
 
 
-def redirect_to(location: str, status: int = 302) -> Answer:
-    caching = (
-        f"private, max-age={PERMANENT_MAX_AGE_SECONDS}" if status in (301, 308) else "no-store"
-    )
+def redirect_to(location: str, status: int = 302, keep_seconds: int = 0) -> Answer:
+    caching = f"private, max-age={keep_seconds}" if keep_seconds > 0 else "no-store"
     headers = [(b"location", location.encode()), (b"cache-control", caching.encode())]
     return Answer(status, [*headers, (b"content-length", b"0")])
 
@@ -72,7 +75,7 @@ def dead(outcome: Outcome, *, as_page: bool) -> Answer:
 
 def failure(error: KurzError, *, as_page: bool, allowed_methods: bytes = b"") -> Answer:
     """The error as a page for people or a problem for programs."""
-    status = _STATUSES[type(error)]
+    status = _STATUSES.get(type(error), 503 if error.kind is Kind.UNAVAILABLE else 500)
     extra: Headers = []
     if isinstance(error, Unavailable):
         extra.append((b"retry-after", str(error.retry_after_seconds).encode()))

@@ -15,4 +15,5 @@ class TrustedProxies:
             peer = ip_address(address)
         except ValueError:  # a socket without an address
             return False
+        peer = getattr(peer, "ipv4_mapped", None) or peer  # as a socket for both families shows it
         return any(peer in network for network in self._networks)

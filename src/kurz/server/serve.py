@@ -70,7 +70,6 @@ async def serve(
         log_config=None,
         access_log=False,
         server_header=False,
-        date_header=False,
         proxy_headers=False,  # ours are read in `app`, for a tenth of the cost
         timeout_graceful_shutdown=10,
     )

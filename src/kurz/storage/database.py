@@ -30,7 +30,7 @@ class Database(Protocol):
 
 class HotStatement:
     """A statement of the create path. On SQLite it is run by the driver itself: through SQLAlchemy
-    an insert of a link and its change costs 98 µs, so 28 (`docs/adr/0004-storage.md`)."""
+    a link and its change cost 98 µs, this way 28 (`docs/adr/0004-storage.md`)."""
 
     def __init__(self, statement: sa.Insert, columns: Sequence[str]) -> None:
         self._statement = statement

@@ -173,8 +173,11 @@ class GroupWriter:
         driver.execute("RELEASE work")
 
     def _fail(self, calls: Iterable[_Call], error: BaseException) -> None:
+        outage = self._translate(error)
+        if outage is not None:
+            outage.__cause__ = error
         for call in calls:
-            call.error = self._translate(error) or error
+            call.error = outage or error
 
 
 def _discard(connection: sa.Connection | None) -> None:

@@ -22,8 +22,8 @@ except ImportError:  # no wheel for this platform
 
 default_driver: ModuleType = _driver
 
-READERS = 2
-BUSY_TIMEOUT_SECONDS = 2.0
+READERS = 2  # threads: more would only queue for the interpreter
+BUSY_TIMEOUT_SECONDS = 2.0  # how long a write may wait for another process before it is a 503
 
 _LOCKED = "Another program keeps the database for itself. Try again."
 _UNREADABLE = "The database file cannot be read or written."
@@ -66,7 +66,6 @@ def create_engine(path: Path, driver: ModuleType = default_driver) -> sa.Engine:
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA journal_mode={journal_mode}")
         cursor.execute("PRAGMA synchronous=FULL")
-        cursor.execute("PRAGMA foreign_keys=ON")
         cursor.close()
 
     return engine
@@ -104,11 +103,13 @@ class SqliteDatabase:
                 try:
                     return query(connection, *args, **kwargs)
                 finally:
-                    driver.execute("ROLLBACK")
+                    if driver.in_transaction:  # an I/O error has ended it already
+                        driver.execute("ROLLBACK")
             except Exception as error:
                 outage = translate(error)
                 if outage is None:
                     raise
+                self._drop_reader()
                 raise outage from error
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
@@ -139,6 +140,15 @@ class SqliteDatabase:
             connection.exec_driver_sql("PRAGMA query_only=ON")
             self._open_readers.append(connection)
         return connection
+
+    def _drop_reader(self) -> None:
+        """Gives up this thread's connection after an outage; the next read makes another."""
+        connection: sa.Connection | None = getattr(self._local, "connection", None)
+        if connection is not None:
+            self._local.connection = None
+            self._open_readers.remove(connection)
+            connection.invalidate()
+            connection.close()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
