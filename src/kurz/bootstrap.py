@@ -19,6 +19,7 @@ from kurz.links.drafting import Drafting
 from kurz.links.minting import Mint
 from kurz.links.model import Strategy
 from kurz.links.service import LinkService
+from kurz.people.domains import Domains
 from kurz.people.own_hosts import OwnHosts
 from kurz.settings import Settings
 from kurz.storage.database import Database
@@ -43,6 +44,7 @@ class Kurz:
     database: Database
     store: SqlLinkStore
     workspaces: SqlWorkspaceStore
+    domains: Domains
     links: LinkService
 
 
@@ -56,14 +58,18 @@ async def open_kurz(settings: Settings, clock: Clock | None = None) -> AsyncIter
         code_key = await keep_key(database, "code-key")
         id_key = await keep_key(database, "id-key")
         store = SqlLinkStore(database)
-        yield Kurz(
-            settings,
-            clock,
-            database,
+        workspaces = SqlWorkspaceStore(database)
+        domains = Domains(workspaces)
+        ids = Permutation(id_key, PUBLIC_IDS, purpose=b"id-v1")
+        links = LinkService(
             store,
-            SqlWorkspaceStore(database),
-            _link_service(settings, clock, database, store, code_key, id_key),
+            _mint(settings, database, code_key),
+            _drafting(settings),
+            ids,
+            OwnHosts(settings.base_url, domains),
+            clock,
         )
+        yield Kurz(settings, clock, database, store, workspaces, domains, links)
     finally:
         await database.close()
 
@@ -127,38 +133,25 @@ def create_app(kurz: Kurz) -> "App":
             base_url=settings.base_url,
             previews_are_public=not is_private,
         ),
-        hosts=Hosts(settings.base_url, kurz.workspaces),
+        hosts=Hosts(settings.base_url, kurz.domains),
         proxies=TrustedProxies(settings.trusted_proxies),
     )
 
 
-def _link_service(
-    settings: Settings,
-    clock: Clock,
-    database: Database,
-    store: SqlLinkStore,
-    code_key: bytes,
-    id_key: bytes,
-) -> LinkService:
-    counted = CounterCodes(
-        code_key, settings.code_length, cast("Scramble", settings.counter_scramble)
-    )
-    mint = Mint(
+def _mint(settings: Settings, database: Database, key: bytes) -> Mint:
+    counted = CounterCodes(key, settings.code_length, cast("Scramble", settings.counter_scramble))
+    return Mint(
         root_strategy=Strategy(settings.code_strategy),
         random_code=partial(random.generate, settings.code_length),
         counted_code=counted.code,
         counter=LeasedCounter(database),
     )
+
+
+def _drafting(settings: Settings) -> Drafting:
     days = settings.default_expiry_days
-    return LinkService(
-        store,
-        mint,
-        Drafting(
-            temporary_life=timedelta(hours=settings.temporary_link_hours),
-            default_life=timedelta(days=days) if days else None,
-            redirect_status=settings.redirect_status,
-        ),
-        Permutation(id_key, PUBLIC_IDS, purpose=b"id-v1"),
-        OwnHosts(settings.base_url, SqlWorkspaceStore(database)),
-        clock,
+    return Drafting(
+        temporary_life=timedelta(hours=settings.temporary_link_hours),
+        default_life=timedelta(days=days) if days else None,
+        redirect_status=settings.redirect_status,
     )

@@ -32,6 +32,7 @@ from kurz.links.errors import (
 from kurz.links.minting import Mint
 from kurz.links.model import Created, Draft, Filter, Link, LinkType, Scope, Status, Strategy
 from kurz.links.service import LinkService
+from kurz.people.domains import Domains
 from kurz.people.own_hosts import OwnHosts
 from kurz.storage import schema
 from kurz.storage.installation import LeasedCounter, lease_numbers
@@ -105,7 +106,7 @@ def service(
         mint,
         Drafting(timedelta(hours=8), default_life),
         Permutation(bytes(32), 2**53, purpose=b"id-v1"),
-        OwnHosts(base_url, kurz.workspaces),
+        OwnHosts(base_url, Domains(kurz.workspaces)),
         kurz.clock,
     )
 

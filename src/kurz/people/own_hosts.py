@@ -1,28 +1,27 @@
 """The names kurz answers on: a link to one of them would lead back to it."""
 
-import time
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from kurz.people.workspaces import WorkspaceStore
-
-FRESH_SECONDS = 1.0
+from kurz.people.domains import Domains
+from kurz.people.workspaces import Site
 
 
 class OwnHosts:
-    """The base URL's host and every verified domain, asked for at most once a second."""
+    """The base URL's host and every verified domain."""
 
-    def __init__(self, base_url: str | None, workspaces: WorkspaceStore) -> None:
+    def __init__(self, base_url: str | None, domains: Domains) -> None:
         self._base = frozenset() if base_url is None else frozenset({_own_host(base_url)})
-        self._workspaces = workspaces
+        self._domains = domains
+        self._seen: Mapping[str, Site] | None = None
         self._hosts = self._base
-        self._asked_at = -FRESH_SECONDS
 
     async def get(self) -> frozenset[str]:
         """Lower-case names: a bare host stands for every port, `host:port` for that port alone."""
-        now = time.monotonic()
-        if now - self._asked_at >= FRESH_SECONDS:
-            self._hosts = self._base | await self._workspaces.verified_hosts()
-            self._asked_at = now
+        sites = await self._domains.sites()
+        if sites is not self._seen:
+            self._hosts = self._base.union(sites)
+            self._seen = sites
         return self._hosts
 
 

@@ -1,5 +1,6 @@
 """Workspaces: teams with a space of codes of their own, under a slug and custom domains."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,8 +32,5 @@ class WorkspaceStore(Protocol):
     async def find_by_slug(self, slug: str) -> Workspace | None:
         """By its slug or any slug it ever had."""
 
-    async def find_by_host(self, host: str) -> Workspace | None:
-        """By a verified custom domain, lower case."""
-
-    async def verified_hosts(self) -> frozenset[str]:
-        """All verified custom domains."""
+    async def verified_sites(self) -> Mapping[str, Site]:
+        """The site of every verified custom domain, lower case."""

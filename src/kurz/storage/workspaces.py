@@ -1,10 +1,11 @@
 """Queries about workspaces, their slugs and domains."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.people.workspaces import Workspace
+from kurz.people.workspaces import Site, Workspace
 from kurz.storage.database import Database
 from kurz.storage.schema import domains, workspace_slugs, workspaces
 
@@ -23,19 +24,16 @@ def find_workspace_by_slug(connection: sa.Connection, slug: str) -> Workspace | 
     )
 
 
-def find_workspace_by_host(connection: sa.Connection, host: str) -> Workspace | None:
-    holder = domains.c.workspace_id == workspaces.c.id
-    return _one(
-        connection,
-        _WORKSPACE.join(domains, holder).where(
-            domains.c.host == host, domains.c.verified_at.is_not(None)
-        ),
+def list_verified_sites(connection: sa.Connection) -> Mapping[str, Site]:
+    query = (
+        sa.select(domains.c.host, workspaces.c.id, workspaces.c.root_url)
+        .join(workspaces, domains.c.workspace_id == workspaces.c.id)
+        .where(domains.c.verified_at.is_not(None))
     )
-
-
-def list_verified_hosts(connection: sa.Connection) -> frozenset[str]:
-    hosts = sa.select(domains.c.host).where(domains.c.verified_at.is_not(None))
-    return frozenset(connection.execute(hosts).scalars())
+    return {
+        host: Site(workspace_id, is_custom_domain=True, root_url=root_url)
+        for host, workspace_id, root_url in connection.execute(query)
+    }
 
 
 class SqlWorkspaceStore:
@@ -50,11 +48,8 @@ class SqlWorkspaceStore:
     async def find_by_slug(self, slug: str) -> Workspace | None:
         return await self._database.read(find_workspace_by_slug, slug)
 
-    async def find_by_host(self, host: str) -> Workspace | None:
-        return await self._database.read(find_workspace_by_host, host)
-
-    async def verified_hosts(self) -> frozenset[str]:
-        return await self._database.read(list_verified_hosts)
+    async def verified_sites(self) -> Mapping[str, Site]:
+        return await self._database.read(list_verified_sites)
 
 
 def _one(connection: sa.Connection, query: sa.Select[*tuple[Any, ...]]) -> Workspace | None:

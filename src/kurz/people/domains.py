@@ -1,0 +1,39 @@
+"""The verified custom domains, at hand."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+
+from kurz.errors import StoreUnavailable
+from kurz.people.workspaces import Site, WorkspaceStore
+
+FRESH_SECONDS = 1.0  # how long a new or removed domain may go unnoticed
+
+
+class Domains:
+    """All of them at once, asked for at most once a second: what host a stranger names costs no
+    query. While the store is out, the last answer stands."""
+
+    def __init__(self, workspaces: WorkspaceStore) -> None:
+        self._workspaces = workspaces
+        self._sites: Mapping[str, Site] | None = None
+        self._asked_at = 0.0
+        self._asking = asyncio.Lock()
+
+    async def sites(self) -> Mapping[str, Site]:
+        """The site of every verified domain, lower case."""
+        if self._sites is not None and self._is_fresh():
+            return self._sites
+        async with self._asking:
+            if self._sites is not None and self._is_fresh():
+                return self._sites
+            self._asked_at = time.monotonic()
+            try:
+                self._sites = await self._workspaces.verified_sites()
+            except StoreUnavailable:
+                if self._sites is None:
+                    raise
+            return self._sites
+
+    def _is_fresh(self) -> bool:
+        return time.monotonic() - self._asked_at < FRESH_SECONDS
