@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-import sqlalchemy as sa
-
 from kurz.clock import Clock, SystemClock
 from kurz.errors import SettingRefused
 from kurz.links.codes import random
@@ -121,17 +119,14 @@ def create_app(kurz: Kurz) -> "App":
     settings = kurz.settings
     is_private = settings.access == "private"
 
-    async def check_store() -> None:
-        await kurz.database.read(lambda connection: connection.execute(sa.select(1)))
-
     return App(
-        api=create_api(Context(kurz.links, check_store, settings.base_url, is_private)),
+        api=create_api(Context(kurz.links, kurz.database.check, settings.base_url, is_private)),
         redirect=RedirectApp(
             kurz.store,
             kurz.workspaces,
             kurz.clock,
             base_url=settings.base_url,
-            previews_are_public=not is_private,
+            is_public=not is_private,
         ),
         hosts=Hosts(settings.base_url, kurz.domains),
         proxies=TrustedProxies(settings.trusted_proxies),

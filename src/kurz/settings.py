@@ -32,13 +32,10 @@ def _text(value: str) -> str:
 
 def _integer(low: int, high: int) -> Parse:
     def parse(value: str) -> int:
-        try:
-            number = int(value)
-        except ValueError:
-            number = low - 1
-        if not low <= number <= high:
+        is_number = value.isascii() and value.isdigit() and len(value) <= len(str(high))
+        if not is_number or not low <= int(value) <= high:
             raise ValueError(f"must be a whole number from {low} to {high}")
-        return number
+        return int(value)
 
     return parse
 
@@ -74,12 +71,16 @@ def _database_url(value: str) -> str:
 
 
 def _networks(value: str) -> tuple[str, ...]:
+    if value == "none":
+        return ()
     items = tuple(item.strip() for item in value.split(",") if item.strip())
     for item in items:
         try:
             ipaddress.ip_network(item, strict=False)
         except ValueError:
-            raise ValueError("must be addresses or networks, separated by commas") from None
+            raise ValueError(
+                "must be addresses or networks, separated by commas, or none"
+            ) from None
     return items
 
 
@@ -230,24 +231,27 @@ def _parsed(item: dataclasses.Field[Any], given: str, source: str) -> Any:
             raise ValueError("must not be empty")
         return item.metadata["parse"](given)
     except ValueError as error:
-        shown = "" if item.metadata["is_secret"] or not given else f", not “{given}”"
+        is_hidden = item.metadata["is_secret"] or not given or "@" in given  # a password, maybe
+        shown = "" if is_hidden else f", not “{given}”"
         raise SettingRefused(f"{source} {error}{shown}.") from None
 
 
 def _read_twin(key: str, path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8").strip()
+        return Path(path).read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SettingRefused(f"{key} names a file that cannot be read: {error}.") from None
 
 
 def _read_config(environ: Mapping[str, str]) -> tuple[Path, dict[str, object]]:
     chosen = environ.get(f"{PREFIX}CONFIG")
+    if chosen == "":
+        raise SettingRefused(f"{PREFIX}CONFIG must not be empty.")
     path = Path(chosen or CONFIG_FILE)
     if chosen is None and not path.exists():
         return path, {}
     try:
-        config = tomllib.loads(path.read_text(encoding="utf-8"))
+        config = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingRefused(f"{path} cannot be read: {error}.") from None
     names = [item.name for item in fields()]

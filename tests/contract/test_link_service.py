@@ -205,6 +205,11 @@ async def test_links_to_verified_domains_are_refused(kurz):
         values = {"host": host, "workspace_id": 1, "created_at": 0, "verified_at": verified_at}
         connection.execute(sa.insert(schema.domains).values(values))
 
+    def add_workspace(connection: sa.Connection) -> None:
+        values = {"id": 1, "name": "Team", "slug": "team", "created_at": 0}
+        connection.execute(sa.insert(schema.workspaces).values(values))
+
+    await kurz.database.write(add_workspace)
     await kurz.database.write(add_domain, "go.example", 1)
     await kurz.database.write(add_domain, "unproven.example", None)
     own = service(kurz, random_codes=["free"])
@@ -810,7 +815,9 @@ async def test_a_temporary_link_restored_without_end_is_permanent(kurz):
 async def test_a_live_link_is_restored_to_itself(kurz):
     link = await make(kurz, expires_in_seconds=60)
     end = kurz.clock.now() + timedelta(days=9)
-    assert await kurz.links.restore(public(kurz, link), ANY, expires_at=end) == link
+    assert await kurz.links.restore(public(kurz, link), ANY) == link
+    with pytest.raises(InstantRefused, match="is live"):
+        await kurz.links.restore(public(kurz, link), ANY, expires_at=end)
     assert await fetch(kurz, link) == link
 
 

@@ -132,6 +132,10 @@ def test_expiry_can_be_given_as_a_span_or_an_instant(terminal):
         (["list", "--status", "nope"], 2, "active"),
         (["frobnicate"], 2, "frobnicate"),
         ([b"show", b"\xff\xfe"], 2, "not valid text"),
+        (["delete", "https://bit.ly/taken"], 3, "another site"),
+        (["edit", "taken", "--title", "x", "--clear", "title"], 2, "not both"),
+        (["create", "https://example.com/", "--title", "two\nlines"], 2, "control character"),
+        (["restore", "taken", "--expires-in", "1d"], 2, "is live"),
     ],
     ids=str,
 )
@@ -204,3 +208,31 @@ def test_the_command_line_works_beside_a_running_server(start_program, tmp_path)
         assert client.get("/beside").status_code == 404
         made = client.post("/", content="https://example.com/by-server").text.strip()
     assert terminal.json("show", made)["original_url"] == "https://example.com/by-server"
+
+
+def test_output_that_cannot_be_written_is_one_line(terminal_with_links):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [KURZ, "list"],
+            env=terminal_with_links.environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 74
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_who_leaves_is_no_error(terminal_with_links):
+    command = f'"{KURZ}" list | head -n 1; exit "${{PIPESTATUS[0]}}"'
+    done = subprocess.run(
+        ["bash", "-c", command],
+        env=terminal_with_links.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr

@@ -72,7 +72,7 @@ class Broken:
     async def read(self, *_: object, **__: object) -> None:
         raise RuntimeError("secret insides")
 
-    write = read
+    write = check = read
 
 
 def broken_client(kurz: Kurz, base_url: str | None = None) -> httpx2.AsyncClient:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kurz.errors import SettingRefused
-from kurz.settings import Settings, load
+from kurz.settings import Settings, load, warnings_about
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +82,9 @@ def test_a_base_url_is_normalised(given, kept):
         ("KURZ_PORT", "abc"),
         ("KURZ_PORT", "70000"),
         ("KURZ_PORT", ""),
+        ("KURZ_PORT", "8_0"),
+        ("KURZ_PORT", "+80"),
+        ("KURZ_HOST", ""),
         ("KURZ_BASE_URL", "go.example.com"),
         ("KURZ_BASE_URL", "ftp://go.example.com"),
         ("KURZ_BASE_URL", "https://go.example.com/s"),
@@ -136,3 +139,38 @@ def test_an_unknown_name_in_the_file_is_refused_with_a_suggestion(tmp_path):
 
 def test_unknown_variables_are_reported_not_refused():
     assert load({}, {"KURZ_PROT": "1", "OTHER": "2"}).unknown_variables == ("KURZ_PROT",)
+
+
+def test_nobody_may_be_trusted():
+    assert load({}, {"KURZ_TRUSTED_PROXIES": "none"}).settings.trusted_proxies == ()
+
+
+def test_a_password_in_an_address_is_not_shown():
+    with pytest.raises(SettingRefused) as refused:
+        load({}, {"KURZ_BASE_URL": "https://me:hunter2@go.example.com"})
+    assert "hunter2" not in refused.value.detail
+
+
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        ({"KURZ_PROT": "1"}, "KURZ_PROT"),
+        ({"KURZ_BASE_URL": "https://go.example.com"}, "KURZ_ACCESS"),
+        ({"KURZ_COUNTER_SCRAMBLE": "offset"}, "walk"),
+    ],
+)
+def test_the_start_warns_of_what_is_easily_overlooked(environ, words):
+    (warning,) = warnings_about(load({}, environ))
+    assert words in warning
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {},
+        {"KURZ_BASE_URL": "http://127.0.0.1:8080"},
+        {"KURZ_BASE_URL": "https://go.example.com", "KURZ_ACCESS": "public"},
+    ],
+)
+def test_the_start_does_not_warn_of_what_was_chosen(environ):
+    assert warnings_about(load({}, environ)) == []

@@ -1,5 +1,7 @@
 """The `kurz` command: its subcommands, and how errors end it."""
 
+import io
+import os
 import sys
 from typing import Annotated
 
@@ -9,8 +11,8 @@ import kurz
 from kurz.cli import doctor, links, serve
 from kurz.errors import Kind, KurzError, SchemaOutdated, SettingRefused
 
-# What a script can tell apart: 2 is wrong usage; 69 and 78 are "unavailable" and "config" of
-# sysexits.h.
+# What a script can tell apart: 2 is wrong usage; 69, 74 and 78 are "unavailable", "I/O error" and
+# "config" of sysexits.h.
 EXIT_CODES = {
     Kind.INVALID: 2,
     Kind.NOT_FOUND: 3,
@@ -22,6 +24,7 @@ EXIT_CODES = {
     Kind.UNAVAILABLE: 69,
 }
 EXIT_CONFIG = 78
+EXIT_OUTPUT = 74
 
 app = typer.Typer(
     name="kurz",
@@ -63,8 +66,14 @@ def main() -> None:
     except UnicodeEncodeError:
         _fail("An argument is not valid text in this terminal's encoding.")
         sys.exit(EXIT_CODES[Kind.INVALID])
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a mark that cannot be encoded is shown as ?
+            stream.reconfigure(errors="replace")
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        sys.exit(code)
     except KurzError as error:
         _fail(error.detail)
         is_config = isinstance(error, (SettingRefused, SchemaOutdated))
@@ -72,13 +81,23 @@ def main() -> None:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         hint = f" See `{context.command_path} --help`." if context else ""
-        _fail(error.format_message().rstrip(".") + "." + hint)
+        sentence = error.format_message()
+        _fail(sentence + ("" if sentence.endswith((".", "?")) else ".") + hint)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
-    except BrokenPipeError:  # `kurz list | head`
-        sys.stderr.close()
+    except BrokenPipeError:  # `kurz list | head`: nobody reads on, which is no error
+        _discard_output()
         sys.exit(0)
+    except OSError as error:
+        _discard_output()
+        _fail(f"The output cannot be written: {error.strerror}.")
+        sys.exit(EXIT_OUTPUT)
+
+
+def _discard_output() -> None:
+    """Lets the last flush of the interpreter go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(sentence: str) -> None:

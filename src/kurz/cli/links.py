@@ -11,7 +11,7 @@ import typer
 
 from kurz.cli import output, values
 from kurz.cli.session import AsJson, DataDir, shown_base_url, with_kurz
-from kurz.links.errors import FieldRefused, InstantRefused
+from kurz.links.errors import FieldRefused, InstantRefused, LinkNotFound
 from kurz.links.model import ROOT_WORKSPACE_ID, Draft, Edit, Filter, Link, Scope, Status, Strategy
 from kurz.people.errors import WorkspaceNotFound
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kurz.bootstrap import Kurz
 
 MAX_DIGITS = 18  # a longer number is no row number
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 EVERYTHING = Scope()  # the operator sees every link
 
 Reference = Annotated[
@@ -226,7 +227,10 @@ def edit(
             "is_paused": paused,
         }
         changes: dict[str, object] = {k: value for k, value in given.items() if value is not None}
-        changes |= dict(_CLEARED[item] for item in clear or ())
+        cleared = dict(_CLEARED[item] for item in clear or ())
+        if both := sorted(changes.keys() & cleared.keys()):
+            raise FieldRefused(f"Either set or clear it, not both: {', '.join(both)}.")
+        changes |= cleared
         if not changes:
             raise FieldRefused("Nothing to change was given. See `kurz edit --help`.")
         public_id = kurz.links.public_id(found)
@@ -293,9 +297,12 @@ def _act(
     data_dir: "Path | None",
 ) -> None:
     """Finds the link that is meant, acts on it and prints it."""
-    slug, short_code = values.reference(reference)
+    host, slug, short_code = values.reference(reference)
 
     async def work(kurz: "Kurz") -> tuple[dict[str, Any], datetime]:
+        own = urlsplit(shown_base_url(kurz.settings)).hostname
+        if host not in (None, own, *LOOPBACK):
+            raise LinkNotFound(f"{host} is another site. Give a code or a short URL of {own}.")
         workspace_id = await _workspace_id(kurz, slug)
         found = await kurz.links.get_by_code(workspace_id, short_code)
         return await _view(kurz, await act(kurz, found)), kurz.clock.now()

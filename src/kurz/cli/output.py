@@ -106,7 +106,7 @@ def _line(row: Sequence[str], widths: Sequence[int], room: int | None) -> str:
 
 def _room(taken: int) -> int | None:
     """Characters left for the last column; None: as many as it wants."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         return None
     return max(shutil.get_terminal_size().columns - taken, _NARROWEST)
 

@@ -30,12 +30,12 @@ def instant(text: str) -> datetime:
         raise typer.BadParameter("give a date or time such as 2030-01-31T18:00") from None
 
 
-def reference(text: str) -> tuple[str | None, str]:
-    """The slug (None: the root) and the code in `code`, `@slug/code` or a whole short URL."""
-    path = urlsplit(text).path if "://" in text else text
+def reference(text: str) -> tuple[str | None, str | None, str]:
+    """The host (None: not named), the slug (None: the root) and the code in `code`, `@slug/code` or
+    a whole short URL."""
+    parts = urlsplit(text) if "://" in text else None
+    path = parts.path if parts else text
     head, slash, code = path.strip("/").rpartition("/")
-    if not slash:
-        return None, code
-    if not head.startswith("@") or "/" in head:
+    if slash and (not head.startswith("@") or "/" in head):
         raise typer.BadParameter("give a code, @workspace/code or a short URL")
-    return head[1:], code
+    return parts.hostname if parts else None, head[1:] if slash else None, code

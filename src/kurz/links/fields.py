@@ -10,6 +10,7 @@ MAX_TITLE_LENGTH = 200
 MAX_NOTES_LENGTH = 2000
 MAX_TAG_LENGTH = 50
 MAX_TAGS = 20
+_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def check(
@@ -24,7 +25,7 @@ def check(
     if title is not None:
         _check_text("title", title, MAX_TITLE_LENGTH)
     if notes is not None:
-        _check_text("notes", notes, MAX_NOTES_LENGTH)
+        _check_text("notes", notes, MAX_NOTES_LENGTH, breaks="\n\t")
     if len(tags) > MAX_TAGS:
         raise FieldRefused(f"A link has at most {MAX_TAGS} tags.")
     for tag in tags:
@@ -32,18 +33,22 @@ def check(
     if redirect_status is not None and redirect_status not in REDIRECT_STATUSES:
         raise FieldRefused("`redirect_status` is 301, 302, 307 or 308.")
     if max_clicks is not None and not 1 <= max_clicks <= MAX_CLICKS:
-        raise FieldRefused("`max_clicks` is a whole number, 1 or more.")
+        raise FieldRefused(f"`max_clicks` is a whole number from 1 to {MAX_CLICKS}.")
 
 
 def check_search(text: str) -> None:
     _check_text("search", text, MAX_TITLE_LENGTH)
 
 
-def _check_text(field: str, text: str, longest: int) -> None:
-    """Text that both engines store and every page and terminal shows as it is."""
-    if not 1 <= len(text) <= longest:
+def _check_text(field: str, text: str, longest: int, breaks: str = "") -> None:
+    """Text that both engines store, and every page and terminal shows as it is. `breaks` are the
+    control characters it may have."""
+    if not text.strip() or len(text) > longest:
         raise FieldRefused(f"`{field}` has 1 to {longest} characters.")
-    if any(
-        unicodedata.category(letter) in ("Cc", "Cs") and letter not in "\n\t" for letter in text
-    ):
+    if any(_is_unfit(letter) and letter not in breaks for letter in text):
         raise FieldRefused(f"`{field}` contains a control character or is not valid text.")
+
+
+def _is_unfit(letter: str) -> bool:
+    """True for controls, halves of characters, and marks that turn the direction of reading."""
+    return unicodedata.category(letter) in ("Cc", "Cs") or letter in _DIRECTIONS

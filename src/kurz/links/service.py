@@ -14,6 +14,7 @@ from kurz.links.errors import (
     CodesExhausted,
     CursorRefused,
     CustomCodeTaken,
+    InstantRefused,
     LinkBanned,
     LinkChanged,
     LinkNotFound,
@@ -150,6 +151,8 @@ class LinkService:
                 raise LinkBanned("This link was taken down and cannot be restored.")
             now = self._clock.now()
             if lifecycle.status(link, now) not in (Status.EXPIRED, Status.DELETED):
+                if expires_at is not None:
+                    raise InstantRefused("This link is live. Edit it to change when it expires.")
                 return link
             restored = await self._store.update(link, revival_of(link, expires_at, now), now)
             if restored is not None:

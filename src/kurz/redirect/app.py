@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 class RedirectApp:
     """An ASGI application. `base_url` None: short URLs are shown under the request's host.
-    `previews_are_public` False hides previews from people who are not signed in."""
+    `is_public` False: previews are hidden from people who are not signed in."""
 
     def __init__(
         self,
@@ -40,13 +40,13 @@ class RedirectApp:
         clock: Clock,
         *,
         base_url: str | None,
-        previews_are_public: bool,
+        is_public: bool,
     ) -> None:
         self._links = links
         self._workspaces = workspaces
         self._clock = clock
         self._base_url = base_url
-        self._previews_are_public = previews_are_public
+        self._is_public = is_public
 
     async def __call__(
         self,
@@ -84,7 +84,7 @@ class RedirectApp:
 
     def _front(self, visit: "_Visit") -> Answer:
         if not visit.site.is_custom_domain:
-            return wire.page(pages.home(base_url=self._origin(visit)))
+            return wire.page(pages.home(base_url=self._origin(visit), is_public=self._is_public))
         if visit.site.root_url is None:
             return wire.dead(Outcome.MISSING, as_page=visit.wants_page)
         return wire.redirect_to(visit.site.root_url)
@@ -97,7 +97,7 @@ class RedirectApp:
             return wire.dead(outcome, as_page=visit.wants_page)
         is_limited = link.max_clicks is not None
         if is_preview or (is_limited and visit.is_only_looking):
-            if is_preview and not self._previews_are_public:
+            if is_preview and not self._is_public:
                 return wire.dead(Outcome.MISSING, as_page=visit.wants_page)
             return wire.preview(
                 link,
@@ -139,7 +139,7 @@ class _Visit:
         self.path: str = scope["path"]
         self.query: str = scope["query_string"].decode("latin-1")
         self.problem: KurzError | None = scope.get("kurz.problem")
-        self.wants_page = b"text/html" in headers.get(b"accept", b"")
+        self.wants_page = b"text/html" in headers.get(b"accept", b"").lower()
         purpose = headers.get(b"sec-purpose", b"") + headers.get(b"purpose", b"")
         self.is_only_looking = self.method == "HEAD" or b"prefetch" in purpose
         self.origin = f"{scope['scheme']}://{scope['kurz.host']}"

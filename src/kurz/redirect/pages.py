@@ -79,8 +79,8 @@ def preview(
     )
 
 
-def home(*, base_url: str) -> Page:
-    return _render("home.html", base_url=base_url.rstrip("/"))
+def home(*, base_url: str, is_public: bool = True) -> Page:
+    return _render("home.html", base_url=base_url.rstrip("/"), is_public=is_public)
 
 
 def _render(template: str, **values: object) -> Page:

@@ -8,7 +8,11 @@ from kurz.people.domains import Domains
 from kurz.people.errors import HostUnknown
 from kurz.people.workspaces import Site
 
-_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
+_HOST = re.compile(
+    r"(\[[0-9a-f:.]+\]|[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?)(?::([1-9][0-9]{0,4}))?"
+)
+MAX_LENGTH = 253 + len(".:65535")
+MAX_PORT = 65535
 _ROOT = Site(ROOT_WORKSPACE_ID)
 
 
@@ -23,7 +27,8 @@ class Hosts:
     async def get(self, host: str) -> Site:
         """The site of a Host header, lower case; `HostUnknown` if kurz does not answer for it."""
         match = _HOST.fullmatch(host)
-        name = match[1].strip("[]").removesuffix(".") if match else ""
+        is_host = match is not None and len(host) <= MAX_LENGTH and int(match[2] or 1) <= MAX_PORT
+        name = match[1].strip("[]").removesuffix(".") if match and is_host else ""
         if self._base_host == name:
             return _ROOT
         site = (await self._domains.sites()).get(name) if name else None

@@ -22,10 +22,17 @@ class Database(Protocol):
         self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T: ...
 
+    async def check(self) -> None:
+        """Returns while the engine answers and can be written to."""
+
     def counts(self) -> dict[str, int]:
         """What it has done so far, for the log."""
 
     async def close(self) -> None: ...
+
+
+def ping(connection: sa.Connection) -> None:
+    connection.execute(sa.select(1))
 
 
 class HotStatement:

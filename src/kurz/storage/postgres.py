@@ -1,5 +1,6 @@
 """The engine for more than one machine: PostgreSQL through a pool of asyncpg connections."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from kurz.errors import SettingRefused, StoreUnavailable
-from kurz.storage.database import P, T
+from kurz.storage.database import P, T, ping
 
 POOL_SIZE = 10
 CONNECT_SECONDS = 2.0
@@ -56,9 +57,10 @@ class PostgresDatabase:
                 return await asyncpg.connect(
                     url, timeout=CONNECT_SECONDS, command_timeout=query_seconds
                 )
-            except ValueError as error:  # asyncpg cannot read the address; it shows no password
-                raise SettingRefused(f"KURZ_DATABASE_URL cannot be used: {error}.") from None
+            except ValueError:  # its words may show a part of the address
+                raise SettingRefused("KURZ_DATABASE_URL is no PostgreSQL address.") from None
 
+        self._query_seconds = query_seconds
         self._engine = create_async_engine(
             "postgresql+asyncpg://",
             async_creator=connect,
@@ -98,13 +100,17 @@ class PostgresDatabase:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
         try:
-            async with self._engine.begin() as connection:
+            # One limit for all of it: waiting for a connection, making one, and the query.
+            async with asyncio.timeout(self._query_seconds), self._engine.begin() as connection:
                 yield connection
         except Exception as error:
             outage = translate(error)
             if outage is None:
                 raise
             raise outage from error
+
+    async def check(self) -> None:
+        await self.read(ping)
 
     def counts(self) -> dict[str, int]:
         return {}

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from kurz.errors import StoreUnavailable
-from kurz.storage.database import P, T
+from kurz.storage.database import P, T, ping
 from kurz.storage.group_writer import GroupWriter
 
 try:
@@ -87,6 +87,10 @@ class SqliteDatabase:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="kurz-read")
         self._local = threading.local()
         self._open_readers: list[sa.Connection] = []
+
+    async def check(self) -> None:
+        self._check_file()
+        await self.read(ping)
 
     def counts(self) -> dict[str, int]:
         """Writes, and the transactions that carried them; each of those syncs the disk once."""

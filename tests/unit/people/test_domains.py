@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from kurz.errors import StoreUnavailable
-from kurz.people import domains
 from kurz.people.domains import Domains
 from kurz.people.workspaces import Site, Workspace
 
@@ -38,7 +37,7 @@ class CountingStore:
 def moment(monkeypatch):
     """The time that `Domains` sees, in seconds; a test moves it."""
     seconds = [100.0]
-    monkeypatch.setattr(domains.time, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr("kurz.people.domains.time.monotonic", lambda: seconds[0])
     return seconds
 
 
