@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from kurz.errors import SignInRequired
+from kurz.links.model import Created, Draft
 from kurz.links.service import LinkService
+from kurz.links.view import short_url
 
 
 @dataclass(frozen=True)
@@ -19,12 +21,18 @@ class Context:
     base_url: str | None
     is_private: bool
 
-    def base_url_of(self, request: Request) -> str:
-        """What short URLs start with in the answer to this request."""
+    async def create_for_stranger(self, request: Request, draft: Draft) -> tuple[Created, str]:
+        """Makes a link for somebody without an account; the link and its short URL."""
+        created = await self.links.create(draft, own_hosts=self._own_hosts_of(request))
         scope = request.scope
-        return self.base_url or f"{scope['scheme']}://{scope['kurz.host']}"
+        base_url = self.base_url or f"{scope['scheme']}://{scope['kurz.host']}"
+        return created, short_url(base_url, created.link.short_code)
 
-    def own_hosts_of(self, request: Request) -> tuple[str, ...]:
+    def refuse_strangers(self) -> None:
+        if self.is_private:
+            raise SignInRequired("This kurz is private: making a link needs an account.")
+
+    def _own_hosts_of(self, request: Request) -> tuple[str, ...]:
         """The name this request came in by, where no base URL tells: a link to it is a loop."""
         if self.base_url is not None:
             return ()
@@ -33,10 +41,6 @@ class Context:
         if not colon or port.endswith("]"):
             name, port = host, "443" if request.scope["scheme"] == "https" else "80"
         return (f"{name.removesuffix('.')}:{port}",)
-
-    def refuse_strangers(self) -> None:
-        if self.is_private:
-            raise SignInRequired("This kurz is private: making a link needs an account.")
 
 
 def context(request: Request) -> Context:

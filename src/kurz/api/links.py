@@ -12,7 +12,7 @@ from kurz.api.schemas.problems import problems
 from kurz.errors import SignInRequired
 from kurz.links.errors import UrlRefused
 from kurz.links.model import Draft
-from kurz.links.view import short_url, view
+from kurz.links.view import view
 
 ANONYMOUS_FIELDS = frozenset({"original_url", "expires_in"})
 
@@ -41,8 +41,7 @@ async def create_link(request: Request) -> Response:
     draft = Draft(
         original_url=body.original_url, expires_in_seconds=body.expires_in, is_anonymous=True
     )
-    created = await kurz.links.create(draft, own_hosts=kurz.own_hosts_of(request))
-    address = short_url(kurz.base_url_of(request), created.link.short_code)
+    created, address = await kurz.create_for_stranger(request, draft)
     answer = view(created.link, kurz.links, address) | {"claim_token": created.claim_token}
     return JsonResponse(to_json(answer), 201, _created_headers(address))
 
@@ -67,8 +66,7 @@ async def create_link_from_text(request: Request) -> Response:
     except UnicodeDecodeError:
         raise UrlRefused("The URL is not valid UTF-8 text.") from None
     draft = Draft(original_url=original_url, is_anonymous=True)
-    created = await kurz.links.create(draft, own_hosts=kurz.own_hosts_of(request))
-    address = short_url(kurz.base_url_of(request), created.link.short_code)
+    _, address = await kurz.create_for_stranger(request, draft)
     return PlainTextResponse(f"{address}\n", 201, _created_headers(address))
 
 

@@ -10,7 +10,7 @@ from kurz.api.dependencies import context
 from kurz.api.responses import JsonResponse
 from kurz.api.schemas.problems import problems
 from kurz.links.model import Draft, LinkType, Status
-from kurz.links.view import short_url, view
+from kurz.links.view import view
 
 
 class _Camel(BaseModel):
@@ -58,8 +58,7 @@ async def create_public_url(request: Request) -> Response:
     kurz.refuse_strangers()
     body = await read_body(request, UrlCreate)
     draft = Draft(original_url=body.original_url, is_anonymous=True)
-    created = await kurz.links.create(draft, own_hosts=kurz.own_hosts_of(request))
-    address = short_url(kurz.base_url_of(request), created.link.short_code)
+    created, address = await kurz.create_for_stranger(request, draft)
     seen = view(created.link, kurz.links, address) | {"claim_token": created.claim_token}
     answer = UrlRead(**{name: seen[name] for name in UrlRead.model_fields})
     headers = {"location": address, "cache-control": "no-store"}
