@@ -377,4 +377,6 @@ def test_no_create_is_acknowledged_into_a_database_that_was_removed(start_progra
         for path in database.parent.glob("kurz.db*"):
             path.unlink()
         check_outage(create(client))
+        assert client.get("/readyz").status_code == 503
+        assert client.get("/healthz").status_code == 200
     assert "request failed" not in program.log()
