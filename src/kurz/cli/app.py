@@ -86,13 +86,22 @@ def main() -> None:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
-    except BrokenPipeError:  # `kurz list | head`: nobody reads on, which is no error
-        _discard_output()
-        sys.exit(0)
+    except SystemExit as leaving:
+        if not isinstance(leaving.__context__, BrokenPipeError):
+            raise
+        _leave_quietly()  # typer makes a failure of it
+    except BrokenPipeError:
+        _leave_quietly()
     except OSError as error:
         _discard_output()
         _fail(f"The output cannot be written: {error.strerror}.")
         sys.exit(EXIT_OUTPUT)
+
+
+def _leave_quietly() -> None:
+    """`kurz list | head`: nobody reads on, which is no error."""
+    _discard_output()
+    sys.exit(0)
 
 
 def _discard_output() -> None:
