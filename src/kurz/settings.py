@@ -5,6 +5,7 @@ import dataclasses
 import difflib
 import ipaddress
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,23 @@ from kurz.errors import SettingRefused
 
 PREFIX = "KURZ_"
 CONFIG_FILE = "kurz.toml"
+
+MIN_SECRET_LENGTH = 32
+MIN_DISTINCT_CHARACTERS = 10  # 32 random hexadecimal digits practically never have fewer
+SAMPLE_WORDS = (
+    "change",
+    "secret",
+    "sample",
+    "example",
+    "password",
+    "default",
+    "replace",
+    "0123456789",
+    "abcdefgh",
+    "insert",
+    "your-",
+    "your_",
+)
 
 Parse = Callable[[str], Any]
 
@@ -84,6 +102,39 @@ def _networks(value: str) -> tuple[str, ...]:
     return items
 
 
+def _secret(value: str) -> str:
+    if len(value) < MIN_SECRET_LENGTH:
+        raise ValueError(f"must have at least {MIN_SECRET_LENGTH} characters")
+    plain = value.lower()
+    if any(word in plain for word in SAMPLE_WORDS) or len(set(value)) < MIN_DISTINCT_CHARACTERS:
+        raise ValueError("must be random, such as `openssl rand -hex 32` prints; this is a sample")
+    return value
+
+
+def _redis_url(value: str) -> str:
+    if not value.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("must be a Redis address, redis://host:6379/0")
+    return value
+
+
+def _slug(value: str) -> str:
+    if not re.fullmatch(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?", value):
+        raise ValueError("must be the slug of a workspace: a-z, 0-9 and -")
+    return value
+
+
+def _name_servers(value: str) -> tuple[str, ...]:
+    items = tuple(item.strip() for item in value.split(",") if item.strip())
+    for item in items:
+        address, _, port = item.rpartition("@") if "@" in item else (item, "", "53")
+        try:
+            ipaddress.ip_address(address)
+            _integer(1, 65535)(port)
+        except ValueError:
+            raise ValueError("must be addresses such as 9.9.9.9 or 127.0.0.1@5353") from None
+    return items
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     base_url: str | None = _setting(
@@ -100,10 +151,31 @@ class Settings:
         "PostgreSQL to use instead of the embedded database.",
         is_secret=True,
     )
+    redis_url: str | None = _setting(
+        None,
+        _redis_url,
+        "Redis or Valkey that several instances share their rate limits in.",
+        is_secret=True,
+    )
+    secret: str | None = _setting(
+        None,
+        _secret,
+        "What tokens are signed with. None: made once, in the file `secret` of the data folder.",
+        is_secret=True,
+    )
+    admin_email: str | None = _setting(
+        None, _text, "First administrator, made at the start if there is none yet."
+    )
+    admin_password: str | None = _setting(
+        None, _text, "That administrator's password.", is_secret=True
+    )
+    root_workspace: str | None = _setting(
+        None, _slug, "Workspace whose links stand at the root; then there are no other links there."
+    )
     trusted_proxies: tuple[str, ...] = _setting(
         ("127.0.0.1", "::1"),
         _networks,
-        "Proxies whose X-Forwarded-Proto is believed.",
+        "Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
     )
     access: str = _setting(
         "public",
@@ -128,12 +200,25 @@ class Settings:
     redirect_status: int = _setting(
         302, lambda value: int(_choice("301", "302", "307", "308")(value)), "Status of a redirect."
     )
+    links_per_month: int = _setting(
+        0, _integer(0, 10**12), "Links that a person may make in a month; 0 is unlimited."
+    )
+    rate_limits: str = _setting(
+        "on", _choice("on", "off"), "`off`: nobody is slowed down, whatever they do."
+    )
+    dns_servers: tuple[str, ...] = _setting(
+        (), _name_servers, "Name servers to prove custom domains with; none: the system's."
+    )
     log_level: str = _setting(
         "info", _choice("debug", "info", "warning", "error"), "Least important log line to print."
     )
     log_format: str = _setting(
         "auto", _choice("auto", "json", "text"), "`auto` is text on a terminal, JSON elsewhere."
     )
+
+    @property
+    def secret_path(self) -> Path:
+        return self.data_dir / "secret"
 
     @property
     def is_embedded(self) -> bool:

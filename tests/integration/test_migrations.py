@@ -37,8 +37,8 @@ SECOND = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 
 
 def upgrade():
@@ -59,8 +59,8 @@ def second(tmp_path: Path) -> Callable[..., Migrations]:
         scripts = tmp_path / "migrations"
         shutil.rmtree(scripts, ignore_errors=True)
         shutil.copytree(Migrations().scripts, scripts)
-        (scripts / "versions" / "0002_second.py").write_text(SECOND.format(then=then))
-        return Migrations(scripts=scripts, head="0002")
+        (scripts / "versions" / "0003_second.py").write_text(SECOND.format(then=then))
+        return Migrations(scripts=scripts, head="0003")
 
     return make
 
@@ -195,7 +195,7 @@ async def test_five_upgrades_at_the_same_instant_make_one_schema(settings, secon
 
     backups = await asyncio.gather(*(asyncio.to_thread(run) for _ in range(5)))
     assert len([backup for backup in backups if backup]) == (settings.database_url is None)
-    assert await read(settings, revision) == "0002"
+    assert await read(settings, revision) == "0003"
     colours = await read(settings, lambda c: c.execute(sa.text("SELECT colour FROM links")).all())
     assert colours == [("red",)]
 
@@ -210,7 +210,7 @@ def next_kurz(second: Callable[..., Migrations], tmp_path: Path) -> str:
     module = copy / "storage" / "migrate.py"
     text = module.read_text()
     assert text.count(f'"{Migrations().head}"') == 1
-    module.write_text(text.replace(f'"{Migrations().head}"', '"0002"'))
+    module.write_text(text.replace(f'"{Migrations().head}"', '"0003"'))
     return str(copy.parent)
 
 
@@ -264,14 +264,14 @@ async def test_an_embedded_kurz_upgrades_itself_and_says_where_the_backup_is(set
     (backup,) = settings.backup_dir.iterdir()
     assert str(backup) in output.splitlines()[0]
     assert snapshot_of_file(backup) == before
-    assert await read(settings, revision) == "0002"
+    assert await read(settings, revision) == "0003"
 
 
 @on_postgres
 def test_kurz_migrate_makes_an_empty_postgres_ready(settings):
     ended = run_kurz(settings, "migrate")
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "up to date (0001)" in ended.stdout
+    assert "up to date (0002)" in ended.stdout
     again = run_kurz(settings, "migrate")
     assert (again.returncode, again.stdout) == (0, ended.stdout)
     assert run_kurz(settings, "list").returncode == 0
@@ -299,10 +299,10 @@ async def test_an_embedded_upgrade_makes_a_backup_first(settings, second):
     assert backup is not None
     assert backup.parent == settings.backup_dir
     assert [path.name for path in settings.backup_dir.iterdir()] == [
-        "kurz-0001-20260301T120000Z.db"
+        "kurz-0002-20260301T120000Z.db"
     ]
     assert snapshot_of_file(backup) == before
-    assert await read(settings, revision) == "0002"
+    assert await read(settings, revision) == "0003"
     colours = await read(settings, lambda c: c.execute(sa.text("SELECT colour FROM links")).all())
     assert colours == [("red",)]
 
@@ -344,7 +344,7 @@ async def test_a_step_that_fails_leaves_the_database_as_it_was(settings, second)
             await upgrade(settings, second(then))
         assert await read(settings, snapshot) == before
     await upgrade(settings, second())
-    assert await read(settings, revision) == "0002"
+    assert await read(settings, revision) == "0003"
 
 
 async def test_a_first_start_that_fails_leaves_nothing(settings, second):
@@ -365,7 +365,7 @@ from kurz.storage.migrate import Migrations
 from kurz.storage.postgres import PostgresDatabase
 
 scripts, data, url = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-migrations = Migrations(scripts=scripts, head="0002")
+migrations = Migrations(scripts=scripts, head="0003")
 if url:
     database = PostgresDatabase(url, query_seconds=None)
     asyncio.run(migrations.upgrade_postgres(database, only_if_empty=False))
@@ -393,7 +393,7 @@ async def test_a_migration_killed_in_the_middle_can_be_run_again(settings, secon
     async with open_kurz(settings) as parts:
         assert (await parts.links.get_by_code(0, "kept")).original_url == URL
     await upgrade(settings, second())
-    assert await read(settings, revision) == "0002"
+    assert await read(settings, revision) == "0003"
     assert not list(settings.data_dir.rglob("*.part"))
 
 
@@ -401,7 +401,7 @@ async def test_a_migration_killed_in_the_middle_can_be_run_again(settings, secon
 async def test_a_backup_left_half_does_not_stand_in_the_way(settings, second):
     await make_with_link(settings)
     settings.backup_dir.mkdir()
-    (settings.backup_dir / "kurz-0001-20260301T120000Z.part").write_bytes(b"half a backup")
+    (settings.backup_dir / "kurz-0002-20260301T120000Z.part").write_bytes(b"half a backup")
     backup = await upgrade(settings, second())
     assert backup is not None
     assert [path.name for path in settings.backup_dir.iterdir()] == [backup.name]

@@ -61,14 +61,7 @@ def options(
 
 
 def main() -> None:
-    try:
-        "".join(sys.argv).encode()
-    except UnicodeEncodeError:
-        _fail("An argument is not valid text in this terminal's encoding.")
-        sys.exit(EXIT_CODES[Kind.INVALID])
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a mark that cannot be encoded is shown as ?
-            stream.reconfigure(errors="replace")
+    _prepare_terminal()
     try:
         code = app(standalone_mode=False)
         if sys.stdout is not None:
@@ -96,6 +89,17 @@ def main() -> None:
         _discard_output()
         _fail(f"The output cannot be written: {error.strerror}.")
         sys.exit(EXIT_OUTPUT)
+
+
+def _prepare_terminal() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a mark that cannot be encoded is shown as ?
+            stream.reconfigure(errors="replace")
+    try:
+        "".join(sys.argv).encode()
+    except UnicodeEncodeError:
+        _fail("An argument is not valid text in this terminal's encoding.")
+        sys.exit(EXIT_CODES[Kind.INVALID])
 
 
 def _leave_quietly() -> None:

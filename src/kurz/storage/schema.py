@@ -1,5 +1,7 @@
 """The tables, once for both engines. Instants are whole microseconds since 1970, UTC."""
 
+from typing import Any
+
 import sqlalchemy as sa
 
 metadata = sa.MetaData(
@@ -13,6 +15,17 @@ metadata = sa.MetaData(
 # SQLite gives out row numbers only for a column declared INTEGER, and needs AUTOINCREMENT
 # (`sqlite_autoincrement`) to never give the same one twice.
 RowId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+NEVER = 2**63 - 1  # stands for "no expiry" where instants are compared
+
+
+def where(condition: str) -> dict[str, Any]:
+    """The condition of a partial index, for both engines."""
+    return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
+
+
+# Links that nobody owns are in nobody's list: they need no index for it.
+OWNED = where("space <> 0")
 
 links = sa.Table(
     "links",
@@ -30,6 +43,9 @@ links = sa.Table(
     # NULL where the redirect's Location is original_url to the letter, which it mostly is.
     sa.Column("location", sa.Text),
     sa.Column("owner_id", sa.BigInteger),
+    # Whose list it is in: the workspace's id, minus the owner's id for a personal link, 0 for one
+    # that nobody owns. Every index of a list starts with it.
+    sa.Column("space", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("link_type", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
@@ -56,10 +72,53 @@ links = sa.Table(
         "workspace_id",
         "canonical_hash",
         unique=True,
-        sqlite_where=sa.text("canonical_hash IS NOT NULL"),
-        postgresql_where=sa.text("canonical_hash IS NOT NULL"),
+        **where("canonical_hash IS NOT NULL"),
+    ),
+    # Lists: each sort walks its own index, each filter has one that counts what fits.
+    sa.Index("ix_links_created", "space", "created_at", "id", **OWNED),
+    sa.Index("ix_links_updated", "space", "updated_at", "id", **OWNED),
+    sa.Index("ix_links_clicks", "space", "redirect_count", "id", **OWNED),
+    sa.Index("ix_links_expiry", "space", sa.text(f"coalesce(expires_at, {NEVER})"), "id", **OWNED),
+    sa.Index("ix_links_owner", "space", "owner_id", "created_at", "id", **where("space > 0")),
+    sa.Index(
+        "ix_links_state",
+        "space",
+        "status",
+        "created_at",
+        "id",
+        **where("space <> 0 AND status IN ('DELETED', 'PAUSED', 'BANNED')"),
+    ),
+    sa.Index(
+        "ix_links_exhausted",
+        "space",
+        "created_at",
+        "id",
+        **where("space <> 0 AND clicks_used >= max_clicks"),
     ),
     sqlite_autoincrement=True,
+)
+
+# The tags of links again, one a row: what a list is filtered by.
+link_tags = sa.Table(
+    "link_tags",
+    metadata,
+    sa.Column("space", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("tag", sa.Text, primary_key=True),
+    sa.Column("link_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Index("ix_link_tags_link_id", "link_id"),
+    sqlite_with_rowid=False,
+)
+
+# What was changed in a link, by whom: `changes` is a JSON object, field → [before, after].
+history = sa.Table(
+    "history",
+    metadata,
+    sa.Column("link_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("version", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("changed_at", sa.BigInteger, nullable=False),
+    sa.Column("account_id", sa.BigInteger),  # NULL: the operator, on the command line
+    sa.Column("act", sa.Text, nullable=False),
+    sa.Column("changes", sa.Text, nullable=False),
 )
 
 # One row per write of a link, in the transaction of that write; what caches follow.
@@ -75,6 +134,59 @@ changes = sa.Table(
     sqlite_autoincrement=True,
 )
 
+accounts = sa.Table(
+    "accounts",
+    metadata,
+    # Random, so that it does not tell how many there are.
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("email", sa.Text, nullable=False, unique=True),  # normalised
+    sa.Column("password_hash", sa.Text, nullable=False),
+    sa.Column("is_admin", sa.Boolean, nullable=False),
+    # Tokens carry it: a higher number here ends every token from before.
+    sa.Column("epoch", sa.BigInteger, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("signed_in_at", sa.BigInteger),
+    sa.Column("disabled_at", sa.BigInteger),
+)
+
+# Tokens that were signed out, until they would have ended anyway.
+ended_tokens = sa.Table(
+    "ended_tokens",
+    metadata,
+    sa.Column("token_id", sa.Text, primary_key=True),
+    sa.Column("expires_at", sa.BigInteger, nullable=False, index=True),
+)
+
+keys = sa.Table(
+    "keys",
+    metadata,
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("account_id", sa.BigInteger, nullable=False, index=True),
+    sa.Column("workspace_id", sa.BigInteger),  # NULL: all that its person may
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("prefix", sa.Text, nullable=False, unique=True),  # the part that may be shown
+    sa.Column("secret_hash", sa.LargeBinary, nullable=False),
+    sa.Column("scopes", sa.Text, nullable=False),  # separated by spaces
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("expires_at", sa.BigInteger),
+    sa.Column("last_used_at", sa.BigInteger),
+)
+
+# Links that work once: set-up of the first administrator, a new password, an invitation.
+passes = sa.Table(
+    "passes",
+    metadata,
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("token_hash", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("purpose", sa.Text, nullable=False),
+    sa.Column("account_id", sa.BigInteger),  # whose password
+    sa.Column("workspace_id", sa.BigInteger, index=True),  # invited into
+    sa.Column("role", sa.Text),
+    sa.Column("created_by", sa.BigInteger),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+)
+
 workspaces = sa.Table(
     "workspaces",
     metadata,
@@ -82,7 +194,11 @@ workspaces = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("slug", sa.Text, nullable=False),
     sa.Column("root_url", sa.Text),  # where `/` of its domains leads
+    sa.Column("strategy", sa.Text, nullable=False, server_default="deterministic"),
+    sa.Column("default_expiry_days", sa.Integer),  # NULL: as the installation's setting says
+    sa.Column("links_per_month", sa.BigInteger),  # NULL: unlimited
     sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("deleted_at", sa.BigInteger),  # it can be restored for a while
     sqlite_autoincrement=True,
 )
 
@@ -94,13 +210,60 @@ workspace_slugs = sa.Table(
     sa.Column("workspace_id", sa.BigInteger, nullable=False),
 )
 
+members = sa.Table(
+    "members",
+    metadata,
+    sa.Column("workspace_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("account_id", sa.BigInteger, primary_key=True, autoincrement=False, index=True),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+)
+
+# Anybody may name any domain; only one workspace can prove that it is theirs.
 domains = sa.Table(
     "domains",
     metadata,
     sa.Column("host", sa.Text, primary_key=True),
-    sa.Column("workspace_id", sa.BigInteger, nullable=False),
+    sa.Column("workspace_id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("checked_at", sa.BigInteger),
     sa.Column("verified_at", sa.BigInteger),  # NULL: it serves nothing yet
+    # A verified domain that was given up: no other workspace gets it for a while.
+    sa.Column("removed_at", sa.BigInteger),
+    sa.Index(
+        "uq_domains_verified",
+        "host",
+        unique=True,
+        **where("verified_at IS NOT NULL AND removed_at IS NULL"),
+    ),
+)
+
+# Links made by an account or in a workspace, by month (202611); only where there is a quota.
+usage = sa.Table(
+    "usage",
+    metadata,
+    sa.Column("subject", sa.Text, primary_key=True),
+    sa.Column("month", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("links", sa.BigInteger, nullable=False),
+)
+
+# Answers to requests with an Idempotency-Key, sealed; kept a day.
+receipts = sa.Table(
+    "receipts",
+    metadata,
+    sa.Column("caller", sa.Text, primary_key=True),
+    sa.Column("key_hash", sa.LargeBinary, primary_key=True),
+    sa.Column("fingerprint", sa.LargeBinary, nullable=False),
+    sa.Column("answer", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False, index=True),
+)
+
+# Rate limits for several workers without Redis: when the next request is due (GCRA).
+limits = sa.Table(
+    "limits",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("due_at", sa.BigInteger, nullable=False, index=True),
 )
 
 # One row per scheduled job; the holder's lease ends by the database's clock.
@@ -126,4 +289,12 @@ counters = sa.Table(
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("next_value", sa.BigInteger, nullable=False),
+)
+
+# How far the change log has been taken into `link_search`, on SQLite.
+search_position = sa.Table(
+    "search_position",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("change_id", sa.BigInteger, nullable=False),
 )
