@@ -8,9 +8,11 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 from kurz.bootstrap import Kurz, open_kurz, prepare
+from kurz.people.passwords import Passwords
 from kurz.settings import Settings
 from servers.postgres import PostgresServer
 from support.clock import FrozenClock
+from support.people import People
 from support.program import Program
 
 # A busy machine must not fail a property; the examples are what matters.
@@ -45,9 +47,9 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def settings(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> Settings:
-    """Settings for an empty database of the engine."""
+    """Settings for an empty database of the engine; nobody is slowed down."""
     url = request.getfixturevalue("postgres_url") if engine == "postgres" else None
-    return Settings(data_dir=tmp_path / "kurz-data", database_url=url)
+    return Settings(data_dir=tmp_path / "kurz-data", database_url=url, rate_limits="off")
 
 
 @pytest.fixture
@@ -59,8 +61,14 @@ def clock() -> FrozenClock:
 async def kurz(settings: Settings, clock: FrozenClock) -> AsyncIterator[Kurz]:
     """The parts of kurz over a fresh database of the engine."""
     await prepare(settings, upgrades_postgres=False)
-    async with open_kurz(settings, clock) as parts:
+    async with open_kurz(settings, clock, Passwords(cost=4)) as parts:
         yield parts
+
+
+@pytest.fixture
+def people(kurz: Kurz) -> People:
+    """Makes accounts, keys and workspaces without asking the API."""
+    return People(kurz)
 
 
 @pytest.fixture

@@ -15,19 +15,39 @@ from kurz.links.codes.counter import CounterCodes, Scramble
 from kurz.links.codes.permutation import Permutation
 from kurz.links.drafting import Drafting
 from kurz.links.minting import Mint
-from kurz.links.model import Strategy
+from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.service import LinkService
+from kurz.links.tagging import Tagging
+from kurz.links.totals import RecentTotals
+from kurz.people.accounts import AccountService
+from kurz.people.custom_domains import CustomDomains
 from kurz.people.domains import Domains
+from kurz.people.errors import EmailRefused, EmailTaken, PasswordRefused
+from kurz.people.keyring import Keyring
+from kurz.people.keys import KeyService
+from kurz.people.limits import FallbackLimits, Limits, MemoryLimits, NullLimits
 from kurz.people.own_hosts import OwnHosts
+from kurz.people.passes import Passes
+from kurz.people.passwords import Passwords
+from kurz.people.teams import Teams
+from kurz.secret import keep_secret
 from kurz.settings import Settings
+from kurz.storage.accounts import SqlAccountStore
 from kurz.storage.database import Database
+from kurz.storage.domains import SqlDomainStore
 from kurz.storage.installation import LeasedCounter, keep_key
+from kurz.storage.keys import SqlKeyStore
 from kurz.storage.links import SqlLinkStore
 from kurz.storage.migrate import Migrations
+from kurz.storage.passes import SqlPassStore
+from kurz.storage.receipts import SqlReceiptStore
 from kurz.storage.sqlite import SqliteDatabase
+from kurz.storage.tags import SqlTagStore
+from kurz.storage.totals import SqlTotalsStore
 from kurz.storage.workspaces import SqlWorkspaceStore
 
 if TYPE_CHECKING:
+    from kurz.api.dependencies import Context
     from kurz.server.app import App
 
 PUBLIC_IDS = 2**53  # what a JavaScript number holds exactly
@@ -44,12 +64,21 @@ class Kurz:
     workspaces: SqlWorkspaceStore
     domains: Domains
     links: LinkService
+    tagging: Tagging
+    account_store: SqlAccountStore
+    accounts: AccountService
+    passes: Passes
+    keys: KeyService
+    teams: Teams
 
 
 @asynccontextmanager
-async def open_kurz(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Kurz]:
+async def open_kurz(
+    settings: Settings, clock: Clock | None = None, passwords: Passwords | None = None
+) -> AsyncIterator[Kurz]:
     """The parts over a database whose schema fits (`prepare` makes it so)."""
     clock = clock or SystemClock()
+    passwords = passwords or Passwords()
     database = open_database(settings)
     try:
         await database.read(Migrations().check)
@@ -67,8 +96,32 @@ async def open_kurz(settings: Settings, clock: Clock | None = None) -> AsyncIter
             OwnHosts(settings.base_url, domains),
             clock,
         )
-        yield Kurz(settings, clock, database, store, workspaces, domains, links)
+        account_store = SqlAccountStore(database, clock)
+        pass_store = SqlPassStore(database)
+        yield Kurz(
+            settings,
+            clock,
+            database,
+            store,
+            workspaces,
+            domains,
+            links,
+            Tagging(SqlTagStore(database), clock),
+            account_store,
+            AccountService(
+                account_store,
+                pass_store,
+                passwords,
+                clock,
+                is_open=settings.access == "public",
+                first_is_admin=settings.is_local,
+            ),
+            Passes(pass_store, clock),
+            KeyService(SqlKeyStore(database), clock),
+            Teams(workspaces, account_store, clock),
+        )
     finally:
+        passwords.close()
         await database.close()
 
 
@@ -108,29 +161,144 @@ def open_database(settings: Settings) -> Database:
     return SqliteDatabase(settings.database_path)
 
 
-def create_app(kurz: Kurz) -> "App":
+@asynccontextmanager
+async def open_app(kurz: Kurz) -> AsyncIterator["App"]:
+    """The application over these parts, with what only a server needs."""
     from kurz.api.app import create_api
-    from kurz.api.dependencies import Context
     from kurz.redirect.app import RedirectApp
     from kurz.server.app import App
     from kurz.server.hosts import Hosts
     from kurz.server.proxies import TrustedProxies
 
     settings = kurz.settings
-    is_private = settings.access == "private"
+    root_workspace_id = await _root_workspace_id(kurz)
+    async with _limits(kurz) as limits, _search(kurz):
+        yield App(
+            api=create_api(_context(kurz, limits, root_workspace_id)),
+            redirect=RedirectApp(
+                kurz.store,
+                kurz.workspaces,
+                kurz.clock,
+                limits,
+                base_url=settings.base_url,
+                is_public=settings.access == "public",
+            ),
+            hosts=Hosts(settings.base_url, kurz.domains, root_workspace_id or ROOT_WORKSPACE_ID),
+            proxies=TrustedProxies(settings.trusted_proxies),
+        )
 
-    return App(
-        api=create_api(Context(kurz.links, kurz.database.check, settings.base_url, is_private)),
-        redirect=RedirectApp(
-            kurz.store,
-            kurz.workspaces,
-            kurz.clock,
+
+async def make_first_admin(kurz: Kurz) -> str | None:
+    """The administrator whom the settings name, if there is none yet. Where there is none after
+    that, and registering makes none, the token of a set-up link."""
+    settings = kurz.settings
+    if settings.admin_email is not None and not await kurz.account_store.has_admin():
+        if settings.admin_password is None:
+            raise SettingRefused("KURZ_ADMIN_EMAIL needs KURZ_ADMIN_PASSWORD_FILE beside it.")
+        try:
+            await kurz.accounts.create_admin(settings.admin_email, settings.admin_password)
+        except EmailTaken:
+            account = await kurz.accounts.get_by_email(settings.admin_email)
+            await kurz.accounts.set_admin(account.id, is_admin=True)
+        except (EmailRefused, PasswordRefused) as error:
+            raise SettingRefused(
+                f"KURZ_ADMIN_EMAIL or KURZ_ADMIN_PASSWORD cannot be used. {error.detail}"
+            ) from None
+    if not await kurz.accounts.needs_set_up():
+        return None
+    token, _ = await kurz.passes.make_setup()
+    return token
+
+
+def _context(kurz: Kurz, limits: Limits, root_workspace_id: int | None) -> "Context":
+    from kurz.api.dependencies import Context
+    from kurz.api.idempotency import Receipts
+    from kurz.outbound.dns import DnsTxtLookup
+    from kurz.people.identity import Identity
+    from kurz.people.tokens import Tokens
+
+    settings, database, clock = kurz.settings, kurz.database, kurz.clock
+    keyring = Keyring(keep_secret(settings))
+    tokens = Tokens(keyring.key("tokens"), clock)
+    return Context(
+        links=kurz.links,
+        tagging=kurz.tagging,
+        totals=RecentTotals(SqlTotalsStore(database, clock)),
+        accounts=kurz.accounts,
+        tokens=tokens,
+        identity=Identity(tokens, kurz.account_store, kurz.keys, clock),
+        keys=kurz.keys,
+        passes=kurz.passes,
+        teams=kurz.teams,
+        workspaces=kurz.workspaces,
+        custom_domains=CustomDomains(
+            SqlDomainStore(database),
+            DnsTxtLookup(settings.dns_servers),
+            kurz.domains,
+            clock,
+            key=keyring.key("domains"),
             base_url=settings.base_url,
-            is_public=not is_private,
         ),
-        hosts=Hosts(settings.base_url, kurz.domains),
-        proxies=TrustedProxies(settings.trusted_proxies),
+        domains=kurz.domains,
+        limits=limits,
+        receipts=Receipts(SqlReceiptStore(database), keyring.key("receipts"), clock),
+        clock=clock,
+        check_store=database.check,
+        base_url=settings.base_url,
+        is_private=settings.access == "private",
+        links_per_month=settings.links_per_month,
+        root_workspace_id=root_workspace_id,
     )
+
+
+async def _root_workspace_id(kurz: Kurz) -> int | None:
+    slug = kurz.settings.root_workspace
+    if slug is None:
+        return None
+    workspace = await kurz.workspaces.find_by_slug(slug)
+    if workspace is None:
+        raise SettingRefused(
+            f"KURZ_ROOT_WORKSPACE names no workspace: {slug}. Make it first:"
+            f" kurz admin workspace create {slug}"
+        )
+    return workspace.id
+
+
+@asynccontextmanager
+async def _search(kurz: Kurz) -> AsyncIterator[None]:
+    """On SQLite the text of links is indexed behind their writes."""
+    if not kurz.settings.is_embedded:
+        yield
+        return
+    from kurz.storage.search import SearchIndexer
+
+    indexer = SearchIndexer(kurz.database)
+    indexer.start()
+    try:
+        yield
+    finally:
+        await indexer.stop()
+
+
+@asynccontextmanager
+async def _limits(kurz: Kurz) -> AsyncIterator[Limits]:
+    """In memory while one process serves. Else in Redis, or without one in the database, where only
+    sign-ins and creates are worth a write."""
+    settings = kurz.settings
+    if settings.rate_limits == "off":
+        yield NullLimits()
+        return
+    local = MemoryLimits()
+    if settings.redis_url is not None:
+        from kurz.cache.limits import RedisLimits
+
+        shared = RedisLimits(settings.redis_url)
+        try:
+            yield Limits(FallbackLimits(shared, local))
+        finally:
+            await shared.close()
+        return
+    yield Limits(local)
 
 
 def _mint(settings: Settings, database: Database, key: bytes) -> Mint:

@@ -23,3 +23,11 @@ def to_micros(instant: datetime) -> int:
 
 def from_micros(micros: int) -> datetime:
     return EPOCH + timedelta(microseconds=micros)
+
+
+def to_micros_or_none(instant: datetime | None) -> int | None:
+    return None if instant is None else to_micros(instant)
+
+
+def from_micros_or_none(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)

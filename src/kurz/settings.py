@@ -18,6 +18,7 @@ from kurz.errors import SettingRefused
 PREFIX = "KURZ_"
 CONFIG_FILE = "kurz.toml"
 
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 MIN_SECRET_LENGTH = 32
 MIN_DISTINCT_CHARACTERS = 10  # 32 random hexadecimal digits practically never have fewer
 SAMPLE_WORDS = (
@@ -221,6 +222,12 @@ class Settings:
         return self.data_dir / "secret"
 
     @property
+    def is_local(self) -> bool:
+        """True where only people at this machine reach kurz, as far as the settings tell."""
+        base_host = urlsplit(self.base_url).hostname if self.base_url else self.host
+        return base_host in LOOPBACK
+
+    @property
     def is_embedded(self) -> bool:
         return self.database_url is None
 
@@ -267,11 +274,7 @@ def warnings_about(loaded: Loaded) -> list[str]:
     warnings = [
         f"{name} is set, but kurz knows no such setting." for name in loaded.unknown_variables
     ]
-    host = urlsplit(settings.base_url or "").hostname
-    if (
-        host not in (None, "localhost", "127.0.0.1", "::1")
-        and loaded.sources["access"] == "default"
-    ):
+    if settings.base_url and not settings.is_local and loaded.sources["access"] == "default":
         warnings.append(
             "anybody who reaches the base URL may make links. Set KURZ_ACCESS=public if that is"
             " meant, or KURZ_ACCESS=private."

@@ -9,9 +9,10 @@ import httpx2
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz, create_app, open_kurz
+from kurz.bootstrap import Kurz, open_app, open_kurz
 from kurz.clock import to_micros
 from kurz.links.model import Draft, Link, Status
+from kurz.people.passwords import Passwords
 from kurz.storage.schema import domains, workspace_slugs, workspaces
 from support.clock import FrozenClock
 
@@ -32,8 +33,11 @@ async def connect(
             parts = kurz
             if changes:
                 settings = replace(kurz.settings, **changes)
-                parts = await stack.enter_async_context(open_kurz(settings, clock))
-            transport = httpx2.ASGITransport(app=create_app(parts), client=(peer, 50_000))
+                parts = await stack.enter_async_context(
+                    open_kurz(settings, clock, Passwords(cost=4))
+                )
+            app = await stack.enter_async_context(open_app(parts))
+            transport = httpx2.ASGITransport(app=app, client=(peer, 50_000))
             client = httpx2.AsyncClient(transport=transport, base_url=origin)
             return await stack.enter_async_context(client)
 

@@ -7,11 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -21,6 +23,7 @@ from alembic.migration import MigrationContext
 
 import kurz
 from kurz.bootstrap import open_kurz, prepare
+from kurz.errors import StoreUnavailable
 from kurz.links.model import Draft
 from kurz.settings import Settings
 from kurz.storage import sqlite
@@ -33,12 +36,14 @@ T = TypeVar("T")
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 URL = "https://example.com/kept"
+HEAD = Migrations().head
+NEXT = f"{int(HEAD) + 1:04}"
 SECOND = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "{next}"
+down_revision = "{head}"
 
 
 def upgrade():
@@ -49,6 +54,19 @@ def upgrade():
 """
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+# SQLAlchemy does not read indexes of expressions from SQLite; `definitions` does.
+unread_index = pytest.mark.filterwarnings(
+    "ignore:Skipped unsupported reflection of expression-based index ix_links_expiry$"
+    ":sqlalchemy.exc.SAWarning",
+    "ignore:autogenerate skipping metadata-specified expression-based index 'ix_links_expiry';"
+    ":UserWarning",
+)
+
+# What the migrations make beyond the metadata, which has no words for it: what searches use.
+IS_LEAN = sqlite.default_driver.sqlite_version_info >= (3, 43)
+SEARCH_TABLES = {"link_search", *(f"link_search_{part}" for part in ("config", "data", "docsize"))}
+SEARCH_TABLES |= {"link_search_idx"} if IS_LEAN else {"link_search_idx", "link_search_content"}
+SEARCH_INDEX = "ix_links_text"
 
 
 @pytest.fixture
@@ -59,8 +77,10 @@ def second(tmp_path: Path) -> Callable[..., Migrations]:
         scripts = tmp_path / "migrations"
         shutil.rmtree(scripts, ignore_errors=True)
         shutil.copytree(Migrations().scripts, scripts)
-        (scripts / "versions" / "0003_second.py").write_text(SECOND.format(then=then))
-        return Migrations(scripts=scripts, head="0003")
+        (scripts / "versions" / f"{NEXT}_second.py").write_text(
+            SECOND.format(then=then, head=HEAD, next=NEXT)
+        )
+        return Migrations(scripts=scripts, head=NEXT)
 
     return make
 
@@ -124,41 +144,120 @@ def run_kurz(
     )
 
 
+def definitions(connection: sa.Connection) -> dict[str, dict[str, str]]:
+    """By table and name: how the database itself defines its indexes."""
+    query = "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
+    if connection.dialect.name == "sqlite":  # the indexes of its constraints have no SQL
+        query = "SELECT tbl_name, name, sql FROM sqlite_master WHERE type = 'index' AND sql > ''"
+    found: dict[str, dict[str, str]] = {}
+    for table, name, definition in connection.execute(sa.text(query)):
+        found.setdefault(table, {})[name] = definition
+    return found
+
+
+def describe(connection: sa.Connection) -> dict[str, dict[str, Any]]:
+    """All that tables are made of, but the order of their columns, which no query relies on."""
+    inspector = sa.inspect(connection)
+    indexes = definitions(connection)
+    tables: dict[str, dict[str, Any]] = {
+        name: {
+            "columns": {
+                column["name"]: (str(column["type"]), column["nullable"], column["default"])
+                for column in inspector.get_columns(name)
+            },
+            "key": (
+                inspector.get_pk_constraint(name)["name"],
+                inspector.get_pk_constraint(name)["constrained_columns"],
+            ),
+            "unique": sorted(
+                (str(constraint["name"]), constraint["column_names"])
+                for constraint in inspector.get_unique_constraints(name)
+            ),
+            "indexes": indexes.get(name, {}),
+        }
+        for name in inspector.get_table_names()
+        if name != "alembic_version"
+    }
+    if connection.dialect.name == "sqlite":
+        for name, sql in connection.execute(sa.text("SELECT name, sql FROM sqlite_master")):
+            if name in tables:
+                tables[name]["kind"] = ("AUTOINCREMENT" in sql, "WITHOUT ROWID" in sql)
+    return tables
+
+
+def remake(connection: sa.Connection) -> None:
+    """Makes all tables anew, from the metadata."""
+    metadata.drop_all(connection)
+    if connection.dialect.name == "sqlite":
+        connection.execute(sa.text("DROP TABLE link_search"))
+    metadata.create_all(connection)
+
+
+@unread_index
 async def test_the_migrations_make_the_schema_that_the_queries_expect(settings):
     await prepare(settings, upgrades_postgres=False)
 
-    def compare(connection: sa.Connection) -> object:
+    def compare(connection: sa.Connection) -> Any:
         options = {"compare_type": True, "compare_server_default": True}
         return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
 
-    assert await read(settings, compare) == []
-    assert await read(settings, revision) == Migrations().head
+    def name(difference: Any) -> object:
+        match difference:
+            case (("remove_table" | "remove_index") as act, sa.Table() | sa.Index() as thing):
+                return act, thing.name
+        return difference
+
+    expected: list[object] = [("remove_table", table) for table in sorted(SEARCH_TABLES)]
+    if settings.database_url is not None:
+        expected = [("remove_index", SEARCH_INDEX)]
+    differences = await read(settings, compare)
+    assert sorted(map(name, differences), key=repr) == expected
+    assert await read(settings, revision) == HEAD
 
 
-async def test_the_migrations_make_the_same_tables_as_the_metadata(settings, tmp_path):
+@unread_index
+async def test_the_migrations_make_the_same_tables_as_the_metadata(settings):
     await prepare(settings, upgrades_postgres=False)
-
-    def describe(connection: sa.Connection) -> dict[str, object]:
-        inspector = sa.inspect(connection)
-        return {
-            name: (
-                [(c["name"], str(c["type"]), c["nullable"]) for c in inspector.get_columns(name)],
-                inspector.get_pk_constraint(name)["constrained_columns"],
-                sorted(str(c["name"]) for c in inspector.get_unique_constraints(name)),
-                sorted(str(i["name"]) for i in inspector.get_indexes(name)),
-            )
-            for name in inspector.get_table_names()
-            if name != "alembic_version"
-        }
-
-    def remake(connection: sa.Connection) -> None:
-        metadata.drop_all(connection)
-        metadata.create_all(connection)
-
     migrated = await read(settings, describe)
     await read(settings, remake)
+    if settings.database_url is None:
+        for name in SEARCH_TABLES:
+            del migrated[name]
+    else:
+        del migrated["links"]["indexes"][SEARCH_INDEX]
     assert await read(settings, describe) == migrated
     assert migrated.keys() == metadata.tables.keys()
+    assert "coalesce(expires_at" in migrated["links"]["indexes"]["ix_links_expiry"].lower()
+    assert migrated["domains"]["key"] == ("pk_domains", ["host", "workspace_id"])
+
+
+@on_postgres
+async def test_the_index_for_searches_on_postgres_finds_parts_of_words_in_a_space(settings):
+    await prepare(settings, upgrades_postgres=False)
+    definition = (await read(settings, definitions))["links"][SEARCH_INDEX]
+    assert "USING gin (space, " in definition
+    assert re.search(r"short_code.*original_url.*title.* gin_trgm_ops\) WHERE", definition)
+    assert definition.endswith("WHERE (space <> 0)")
+
+
+@on_sqlite
+async def test_the_table_for_searches_on_sqlite_finds_parts_of_words_and_forgets_them(settings):
+    await prepare(settings, upgrades_postgres=False)
+
+    def search(connection: sa.Connection) -> list[int]:
+        query = "SELECT rowid FROM link_search WHERE link_search MATCH :words ORDER BY rowid"
+        return list(connection.execute(sa.text(query), {"words": 'text:"ample"'}).scalars())
+
+    def fill(connection: sa.Connection) -> None:
+        row = sa.text("INSERT INTO link_search (rowid, space, text) VALUES (:id, 's7', :text)")
+        for number, text in enumerate(("https://EXAMPLE.com/", "sample", "other"), start=1):
+            connection.execute(row, {"id": number, "text": text})
+
+    await read(settings, fill)
+    assert await read(settings, search) == [1, 2]
+    delete = sa.text("DELETE FROM link_search WHERE rowid = 1")
+    await read(settings, lambda connection: connection.execute(delete))
+    assert await read(settings, search) == [2]
 
 
 def test_programs_that_start_together_on_nothing_all_serve(settings, tmp_path):
@@ -195,7 +294,7 @@ async def test_five_upgrades_at_the_same_instant_make_one_schema(settings, secon
 
     backups = await asyncio.gather(*(asyncio.to_thread(run) for _ in range(5)))
     assert len([backup for backup in backups if backup]) == (settings.database_url is None)
-    assert await read(settings, revision) == "0003"
+    assert await read(settings, revision) == NEXT
     colours = await read(settings, lambda c: c.execute(sa.text("SELECT colour FROM links")).all())
     assert colours == [("red",)]
 
@@ -209,8 +308,8 @@ def next_kurz(second: Callable[..., Migrations], tmp_path: Path) -> str:
     shutil.copytree(second().scripts, copy / "storage" / "migrations", dirs_exist_ok=True)
     module = copy / "storage" / "migrate.py"
     text = module.read_text()
-    assert text.count(f'"{Migrations().head}"') == 1
-    module.write_text(text.replace(f'"{Migrations().head}"', '"0003"'))
+    assert text.count(f'"{HEAD}"') == 1
+    module.write_text(text.replace(f'"{HEAD}"', f'"{NEXT}"'))
     return str(copy.parent)
 
 
@@ -227,7 +326,7 @@ async def test_an_old_schema_on_postgres_is_left_to_kurz_migrate(
     assert await read(settings, snapshot) == before
     ended = await asyncio.to_thread(run_kurz, settings, "migrate", PYTHONPATH=next_kurz)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "up to date (0002)" in ended.stdout
+    assert f"up to date ({NEXT})" in ended.stdout
     program = start_program(PYTHONPATH=next_kurz, KURZ_DATABASE_URL=settings.database_url)
     with program.client() as client:
         assert client.get("/kept").headers["location"] == URL
@@ -264,14 +363,14 @@ async def test_an_embedded_kurz_upgrades_itself_and_says_where_the_backup_is(set
     (backup,) = settings.backup_dir.iterdir()
     assert str(backup) in output.splitlines()[0]
     assert snapshot_of_file(backup) == before
-    assert await read(settings, revision) == "0003"
+    assert await read(settings, revision) == NEXT
 
 
 @on_postgres
 def test_kurz_migrate_makes_an_empty_postgres_ready(settings):
     ended = run_kurz(settings, "migrate")
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "up to date (0002)" in ended.stdout
+    assert f"up to date ({HEAD})" in ended.stdout
     again = run_kurz(settings, "migrate")
     assert (again.returncode, again.stdout) == (0, ended.stdout)
     assert run_kurz(settings, "list").returncode == 0
@@ -284,7 +383,7 @@ async def test_a_newer_schema_is_refused_and_left_alone(settings, second):
     for command in ("serve", "migrate", "list"):
         ended = await asyncio.to_thread(run_kurz, settings, command)
         assert (command, ended.returncode) == (command, 78)
-        assert "schema 0002" in ended.stderr
+        assert f"schema {NEXT}" in ended.stderr
         assert "newer kurz" in ended.stderr
         assert len(ended.stderr.splitlines()) == 1
     assert await read(settings, snapshot) == before
@@ -299,10 +398,10 @@ async def test_an_embedded_upgrade_makes_a_backup_first(settings, second):
     assert backup is not None
     assert backup.parent == settings.backup_dir
     assert [path.name for path in settings.backup_dir.iterdir()] == [
-        "kurz-0002-20260301T120000Z.db"
+        f"kurz-{HEAD}-20260301T120000Z.db"
     ]
     assert snapshot_of_file(backup) == before
-    assert await read(settings, revision) == "0003"
+    assert await read(settings, revision) == NEXT
     colours = await read(settings, lambda c: c.execute(sa.text("SELECT colour FROM links")).all())
     assert colours == [("red",)]
 
@@ -344,7 +443,7 @@ async def test_a_step_that_fails_leaves_the_database_as_it_was(settings, second)
             await upgrade(settings, second(then))
         assert await read(settings, snapshot) == before
     await upgrade(settings, second())
-    assert await read(settings, revision) == "0003"
+    assert await read(settings, revision) == NEXT
 
 
 async def test_a_first_start_that_fails_leaves_nothing(settings, second):
@@ -353,19 +452,18 @@ async def test_a_first_start_that_fails_leaves_nothing(settings, second):
         await upgrade(settings, second("raise RuntimeError('no')"))
     assert await read(settings, snapshot) == (None, {})
     await prepare(settings, upgrades_postgres=False)
-    assert await read(settings, revision) == "0001"
+    assert await read(settings, revision) == HEAD
 
 
 MIGRATE = """
 import asyncio, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 from kurz.storage.migrate import Migrations
 from kurz.storage.postgres import PostgresDatabase
 
-scripts, data, url = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-migrations = Migrations(scripts=scripts, head="0003")
+scripts, data, url, head = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+migrations = Migrations(scripts=scripts, head=head)
 if url:
     database = PostgresDatabase(url, query_seconds=None)
     asyncio.run(migrations.upgrade_postgres(database, only_if_empty=False))
@@ -386,14 +484,14 @@ async def test_a_migration_killed_in_the_middle_can_be_run_again(settings, secon
     await make_with_link(settings)
     before = await read(settings, snapshot)
     migrations = second(HANG)
-    where = [migrations.scripts, settings.data_dir, settings.database_url or ""]
+    where = [migrations.scripts, settings.data_dir, settings.database_url or "", NEXT]
     command = [sys.executable, "-c", MIGRATE, *map(str, where)]
     await asyncio.to_thread(kill_in_the_middle, command)
     assert await read(settings, snapshot) == before
     async with open_kurz(settings) as parts:
         assert (await parts.links.get_by_code(0, "kept")).original_url == URL
     await upgrade(settings, second())
-    assert await read(settings, revision) == "0003"
+    assert await read(settings, revision) == NEXT
     assert not list(settings.data_dir.rglob("*.part"))
 
 
@@ -401,8 +499,319 @@ async def test_a_migration_killed_in_the_middle_can_be_run_again(settings, secon
 async def test_a_backup_left_half_does_not_stand_in_the_way(settings, second):
     await make_with_link(settings)
     settings.backup_dir.mkdir()
-    (settings.backup_dir / "kurz-0002-20260301T120000Z.part").write_bytes(b"half a backup")
+    (settings.backup_dir / f"kurz-{HEAD}-20260301T120000Z.part").write_bytes(b"half a backup")
     backup = await upgrade(settings, second())
     assert backup is not None
     assert [path.name for path in settings.backup_dir.iterdir()] == [backup.name]
-    assert snapshot_of_file(backup)[0] == "0001"
+    assert snapshot_of_file(backup)[0] == HEAD
+
+
+# From 0001 to 0002, with rows.
+
+AT = 1_760_000_000_000_000  # microseconds
+PERSON = 2**62 + 1  # ids of accounts are random
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def old_link(code: str, **fields: Any) -> dict[str, Any]:
+    url = f"https://example.com/{code}"
+    usual = {"workspace_id": 0, "short_code": code, "version": 1, "strategy": "random"}
+    usual |= {"original_url": url, "canonical_url": url, "link_type": "PERMANENT"}
+    usual |= {"status": "ACTIVE", "created_at": AT, "updated_at": AT, "redirect_status": 302}
+    return usual | {"forward_query": False, "clicks_used": 0, "redirect_count": 0} | fields
+
+
+FULL = {
+    "strategy": "deterministic",
+    "canonical_hash": bytes(range(32)),
+    "location": "https://example.com/%C3%A9",
+    "starts_at": AT + 1,
+    "expires_at": AT + 2,
+    "deleted_at": AT + 3,
+    "title": "Ein ‘Titel’ — 短",
+    "notes": "two\nlines",
+    "forward_query": True,
+    "max_clicks": 9,
+    "clicks_used": 9,
+    "redirect_count": 12,
+    "avg_redirect_ms": 1.5,
+    "redirect_ms_m2": 0.25,
+    "destination_status": 200,
+    "last_checked_at": AT + 4,
+    "claim_hash": b"\x00\xff",
+}
+OLD_LINKS = [
+    old_link("shared", workspace_id=1, tags='["one", "two"]'),
+    old_link("shared", workspace_id=2, tags='["one"]', owner_id=PERSON, **FULL),
+    old_link("untagged", workspace_id=1, owner_id=7),
+    old_link("mine", owner_id=PERSON, tags='["grün & \\"fett\\"", "短", "twice", "twice"]'),
+    old_link("deleted", owner_id=7, status="DELETED", deleted_at=AT, tags='["one"]'),
+    old_link("no-tags", owner_id=7, tags="[]"),
+    old_link("shared", tags='["nobody’s"]'),
+    old_link("plain"),
+]
+OLD_ROWS: Rows = {
+    "workspaces": [
+        {"name": "Eins", "slug": "eins", "root_url": "https://example.com/", "created_at": AT},
+        {"name": "Zwei", "slug": "zwei", "root_url": None, "created_at": AT + 1},
+    ],
+    "workspace_slugs": [
+        {"slug": "eins", "workspace_id": 1},
+        {"slug": "eins-before", "workspace_id": 1},
+        {"slug": "zwei", "workspace_id": 2},
+    ],
+    "domains": [
+        {"host": "go.example", "workspace_id": 1, "created_at": AT, "verified_at": AT + 5},
+        {"host": "to.example", "workspace_id": 2, "created_at": AT, "verified_at": None},
+    ],
+    "links": OLD_LINKS,
+    "changes": [
+        {"link_id": number, "workspace_id": link["workspace_id"], "version": 1, "changed_at": AT}
+        | {"short_code": link["short_code"]}
+        for number, link in enumerate(OLD_LINKS, start=1)
+    ],
+    "counters": [{"name": "codes", "next_value": 2**40}],
+    "installation": [{"name": "key", "value": b"\x00\x01\xfe"}],
+    "leases": [{"name": "reaper", "holder": "me", "taken_at": AT, "until": AT + 6}],
+}
+
+
+def rows_of(connection: sa.Connection, columns: dict[str, list[str]]) -> Rows:
+    """All rows, of the given columns of the given tables."""
+    found: Rows = {}
+    for name, wanted in columns.items():
+        query = sa.select(sa.table(name, *(sa.column(column) for column in wanted)))
+        rows = [dict(row) for row in connection.execute(query).mappings()]
+        found[name] = sorted(rows, key=repr)
+    return found
+
+
+def select(query: str) -> Callable[[sa.Connection], list[tuple[Any, ...]]]:
+    return lambda connection: [tuple(row) for row in connection.execute(sa.text(query))]
+
+
+@pytest.fixture
+def until(tmp_path: Path) -> Callable[[str], Migrations]:
+    """Gives the history as it was when its newest step was the given one."""
+
+    def cut(head: str) -> Migrations:
+        scripts = tmp_path / f"until-{head}"
+        shutil.copytree(Migrations().scripts, scripts)
+        for script in (scripts / "versions").glob("*.py"):
+            if script.name[:4] > head:
+                script.unlink()
+        return Migrations(scripts=scripts, head=head)
+
+    return cut
+
+
+async def fill_old(settings: Settings, first: Migrations) -> dict[str, list[str]]:
+    """Makes a database of the first schema and fills it; gives its tables and their columns."""
+    settings.data_dir.mkdir(exist_ok=True)
+    await upgrade(settings, first)
+
+    def insert(connection: sa.Connection) -> dict[str, list[str]]:
+        old = sa.MetaData()
+        old.reflect(connection)
+        old.remove(old.tables["alembic_version"])
+        for name, rows in OLD_ROWS.items():
+            for row in rows:
+                connection.execute(old.tables[name].insert().values(row))
+        return {name: list(table.columns.keys()) for name, table in old.tables.items()}
+
+    columns = await read(settings, insert)
+    assert columns.keys() == OLD_ROWS.keys()
+    return columns
+
+
+@pytest.fixture
+async def upgraded(settings: Settings, until: Callable[[str], Migrations]) -> Settings:
+    """Settings of a database with rows that was upgraded from 0001 to 0002."""
+    await fill_old(settings, until("0001"))
+    await upgrade(settings, until("0002"))
+    return settings
+
+
+async def test_an_upgrade_from_the_first_schema_keeps_every_row(settings, until):
+    columns = await fill_old(settings, until("0001"))
+    before = await read(settings, lambda connection: rows_of(connection, columns))
+    assert {name: len(rows) for name, rows in before.items()} == {
+        name: len(rows) for name, rows in OLD_ROWS.items()
+    }
+    whole = await read(settings, snapshot)
+    backup = await upgrade(settings, until("0002"))
+    assert await read(settings, revision) == "0002"
+    assert await read(settings, lambda connection: rows_of(connection, columns)) == before
+    if backup is not None:
+        assert backup.name.startswith("kurz-0001-")
+        assert snapshot_of_file(backup) == whole
+
+
+async def test_an_upgrade_puts_every_old_link_into_the_space_of_its_workspace_or_owner(upgraded):
+    query = select("SELECT workspace_id, short_code, space FROM links ORDER BY id")
+    assert await read(upgraded, query) == [
+        (1, "shared", 1),
+        (2, "shared", 2),
+        (1, "untagged", 1),
+        (0, "mine", -PERSON),
+        (0, "deleted", -7),
+        (0, "no-tags", -7),
+        (0, "shared", 0),
+        (0, "plain", 0),
+    ]
+
+
+async def test_an_upgrade_lists_the_tags_of_every_old_link_that_is_in_a_space(upgraded):
+    found = await read(upgraded, select("SELECT space, tag, link_id FROM link_tags"))
+    assert sorted(found) == [
+        (-PERSON, 'grün & "fett"', 4),
+        (-PERSON, "twice", 4),
+        (-PERSON, "短", 4),
+        (-7, "one", 5),
+        (1, "one", 1),
+        (1, "two", 1),
+        (2, "one", 2),
+    ]
+
+
+async def test_an_upgrade_keeps_domains_and_lets_another_workspace_name_them(upgraded):
+    columns = "host, workspace_id, created_at, verified_at, checked_at, removed_at"
+    query = select(f"SELECT {columns} FROM domains ORDER BY host")  # noqa: S608
+    assert await read(upgraded, query) == [
+        ("go.example", 1, AT, AT + 5, None, None),
+        ("to.example", 2, AT, None, None, None),
+    ]
+
+    def name(connection: sa.Connection, workspace_id: int, verified_at: int | None) -> None:
+        row = {"host": "go.example", "workspace_id": workspace_id, "created_at": AT}
+        connection.execute(metadata.tables["domains"].insert(), row | {"verified_at": verified_at})
+
+    await read(upgraded, lambda connection: name(connection, 2, None))
+    with pytest.raises(sa.exc.IntegrityError):  # it has named it already
+        await read(upgraded, lambda connection: name(connection, 2, None))
+    with pytest.raises(sa.exc.IntegrityError):  # it is proven to be another one's
+        await read(upgraded, lambda connection: name(connection, 3, AT))
+    assert len(await read(upgraded, query)) == 3
+
+
+async def test_an_upgrade_gives_old_workspaces_the_usual_choices(upgraded):
+    columns = "slug, strategy, default_expiry_days, links_per_month, deleted_at"
+    query = select(f"SELECT {columns} FROM workspaces ORDER BY id")  # noqa: S608
+    assert await read(upgraded, query) == [
+        ("eins", "deterministic", None, None, None),
+        ("zwei", "deterministic", None, None, None),
+    ]
+
+
+async def test_after_an_upgrade_searches_on_sqlite_start_at_the_first_change(upgraded):
+    positions = await read(upgraded, select("SELECT id, change_id FROM search_position"))
+    assert positions == ([(1, 0)] if upgraded.database_url is None else [])
+    query = "SELECT id FROM links WHERE id NOT IN (SELECT link_id FROM changes WHERE id > 0)"
+    assert await read(upgraded, select(query)) == []
+
+
+async def test_an_upgraded_kurz_serves_old_links_and_numbers_new_ones_on(upgraded):
+    await prepare(upgraded, upgrades_postgres=True)
+    async with open_kurz(upgraded) as parts:
+        for number, row in enumerate(OLD_LINKS, start=1):
+            link = await parts.links.get_by_code(row["workspace_id"], row["short_code"])
+            assert (link.id, link.original_url) == (number, row["original_url"])
+        created = await parts.links.create(Draft(original_url=URL, custom_code="kept"))
+        assert created.link.id > len(OLD_LINKS)
+
+
+async def execute(settings: Settings, *statements: str) -> None:
+    for statement in statements:
+        await read(settings, lambda connection: connection.exec_driver_sql(statement))  # noqa: B023
+
+
+@pytest.fixture
+async def limited(settings: Settings) -> AsyncIterator[Settings]:
+    """Settings of a role that may make tables, and nothing else in the database."""
+    url = sa.make_url(settings.database_url or "")
+    role = f"kurz_{uuid4().hex}"
+    await execute(
+        settings,
+        f"REVOKE CREATE ON DATABASE {url.database} FROM PUBLIC",
+        f"CREATE ROLE {role} LOGIN",
+        f"GRANT USAGE, CREATE ON SCHEMA public TO {role}",
+    )
+    yield replace(settings, database_url=url.set(username=role).render_as_string())
+    await execute(settings, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
+@on_postgres
+async def test_a_role_that_may_not_add_extensions_can_migrate(limited, until):
+    columns = await fill_old(limited, until("0001"))
+    before = await read(limited, lambda connection: rows_of(connection, columns))
+    for extension in ("pg_trgm", "btree_gin"):
+        with pytest.raises(sa.exc.DBAPIError, match="permission denied to create extension"):
+            await execute(limited, f"CREATE EXTENSION {extension}")
+    ended = await asyncio.to_thread(run_kurz, limited, "migrate")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert await read(limited, revision) == HEAD
+    assert await read(limited, lambda connection: rows_of(connection, columns)) == before
+    migrated = await read(limited, describe)
+    assert SEARCH_INDEX not in migrated["links"]["indexes"]
+    async with open_kurz(limited) as parts:
+        found = await parts.links.get_by_code(0, "mine")
+        assert found.original_url == "https://example.com/mine"
+    await read(limited, remake)
+    assert await read(limited, describe) == migrated
+
+
+@on_postgres
+async def test_a_role_that_may_not_add_extensions_uses_those_that_are_there(
+    settings, limited, until
+):
+    await fill_old(limited, until("0001"))
+    await execute(settings, "CREATE EXTENSION pg_trgm", "CREATE EXTENSION btree_gin")
+    await upgrade(limited, until("0002"))
+    assert SEARCH_INDEX in (await read(limited, definitions))["links"]
+
+
+@on_postgres
+async def test_extensions_in_a_schema_that_kurz_does_not_look_into_do_not_stop_it(settings, until):
+    await fill_old(settings, until("0001"))
+    await execute(settings, "CREATE SCHEMA apart")
+    for extension in ("pg_trgm", "btree_gin"):
+        await execute(settings, f"CREATE EXTENSION {extension} SCHEMA apart")
+    await upgrade(settings, until("0002"))
+    assert await read(settings, revision) == "0002"
+    assert SEARCH_INDEX not in (await read(settings, definitions))["links"]
+
+
+REFUSE = """
+CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql
+AS $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '{state}'; END $$
+"""
+WHEN = """
+CREATE EVENT TRIGGER refusal ON ddl_command_start WHEN TAG IN ('CREATE EXTENSION')
+EXECUTE FUNCTION refuse()
+"""
+
+
+@on_postgres
+@pytest.mark.parametrize("state", ["0A000", "58P01", "P0001"])
+async def test_a_server_without_the_extensions_is_migrated_all_the_same(settings, until, state):
+    await fill_old(settings, until("0001"))
+    await execute(settings, REFUSE.format(state=state), WHEN)
+    await upgrade(settings, until("0002"))
+    assert await read(settings, revision) == "0002"
+    assert SEARCH_INDEX not in (await read(settings, definitions))["links"]
+
+
+@on_postgres
+async def test_a_full_disk_while_extensions_are_added_is_not_taken_for_their_absence(
+    settings, until
+):
+    await fill_old(settings, until("0001"))
+    before = await read(settings, snapshot)
+    await execute(settings, REFUSE.format(state="53100"), WHEN)
+    migrations = until("0002")
+    with pytest.raises(StoreUnavailable):
+        await upgrade(settings, migrations)
+    assert await read(settings, snapshot) == before
+    await execute(settings, "DROP EVENT TRIGGER refusal")
+    await upgrade(settings, migrations)
+    assert SEARCH_INDEX in (await read(settings, definitions))["links"]

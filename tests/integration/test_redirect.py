@@ -10,7 +10,7 @@ import httpx2
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz, create_app
+from kurz.bootstrap import Kurz, open_app
 from kurz.links.model import Link, Scope, Status
 from kurz.redirect.app import FAVICON
 from kurz.storage.schema import links, metadata
@@ -605,8 +605,9 @@ async def test_an_unknown_code_is_asked_of_the_store_and_nothing_is_made_up(kurz
             return link
 
     parts = replace(kurz, store=Asked())
-    transport = httpx2.ASGITransport(app=create_app(parts))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://kurz.test") as client:
-        for path in (f"/{link.short_code}", "/%00", "/a/b", "/login", "/" + "a" * 129):
-            await client.get(path)
+    async with open_app(parts) as app:
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://kurz.test") as client:
+            for path in (f"/{link.short_code}", "/%00", "/a/b", "/login", "/" + "a" * 129):
+                await client.get(path)
     assert asked == [(0, link.short_code)]

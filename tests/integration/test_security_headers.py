@@ -4,6 +4,8 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,8 +14,7 @@ import httpx2
 import pytest
 
 from kurz.api.app import create_api
-from kurz.api.dependencies import Context
-from kurz.bootstrap import Kurz, create_app
+from kurz.bootstrap import Kurz, open_app
 from kurz.links.model import Status
 from kurz.storage.links import SqlLinkStore
 from kurz.storage.workspaces import SqlWorkspaceStore
@@ -75,7 +76,10 @@ class Broken:
     write = check = read
 
 
-def broken_client(kurz: Kurz, base_url: str | None = None) -> httpx2.AsyncClient:
+@asynccontextmanager
+async def broken_client(
+    kurz: Kurz, base_url: str | None = None
+) -> AsyncIterator[httpx2.AsyncClient]:
     broken = Broken()
     parts = replace(
         kurz,
@@ -84,18 +88,16 @@ def broken_client(kurz: Kurz, base_url: str | None = None) -> httpx2.AsyncClient
         store=SqlLinkStore(broken),  # type: ignore[arg-type]
         workspaces=SqlWorkspaceStore(broken),  # type: ignore[arg-type]
     )
-    transport = httpx2.ASGITransport(app=create_app(parts))
-    return httpx2.AsyncClient(transport=transport, base_url=BASE)
+    async with open_app(parts) as app:
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
+            yield client
 
 
 def routes() -> list[tuple[str, str]]:
     """Every route of the API: its method and a path that leads to it."""
-
-    async def check_store() -> None:
-        raise AssertionError
-
     # Nothing is asked of the services: the routes are only listed.
-    api = create_api(Context(None, check_store, None, is_private=False))  # type: ignore[arg-type]
+    api = create_api(None)  # type: ignore[arg-type]
     found: list[tuple[str, str]] = []
     for route in api.routes:
         path = re.sub(r"\{.*?\}", "link-not-found", route.path)  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ class Program:
     or `kill` it can be started again, on the same port. Its log is appended to the file `log`."""
 
     def __init__(self, environment: dict[str, str], log: Path) -> None:
-        self._environment = {"KURZ_PORT": "0", **environment}
+        self._environment = {"KURZ_PORT": "0", "KURZ_RATE_LIMITS": "off", **environment}
         self._process: subprocess.Popen[str] | None = None
         self.output = ""
         self._log = log

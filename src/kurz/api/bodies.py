@@ -24,6 +24,21 @@ async def read_body(request: Request, model: type[Model]) -> Model:
         raise refusal(error.errors(include_url=False, include_input=False)) from None
 
 
+async def read_edit(request: Request, model: type[Model], *clearable: str) -> dict[str, Any]:
+    """The fields that were sent; null is for those that can be cleared."""
+    return sent_fields(await read_body(request, model), *clearable)
+
+
+def sent_fields(body: BaseModel | None, *clearable: str) -> dict[str, Any]:
+    sent = {} if body is None else {name: getattr(body, name) for name in body.model_fields_set}
+    if not sent:
+        raise refusal([{"type": "empty", "loc": (), "msg": "Nothing to change was sent"}])
+    for name, value in sent.items():
+        if value is None and name not in clearable:
+            raise refusal([{"type": "null", "loc": (name,), "msg": "Input should not be null"}])
+    return sent
+
+
 async def read_text(request: Request) -> bytes:
     _check_type(request, PLAIN_TYPES)
     return await _whole(request)
@@ -48,7 +63,11 @@ def _check_type(request: Request, accepted: frozenset[bytes]) -> None:
         raise MediaTypeUnsupported(f"Send the body as {named}.")
 
 
-def described(model: type[BaseModel]) -> dict[str, Any]:
+DESCRIBED: set[type[BaseModel]] = set()
+
+
+def described(model: type[BaseModel], *, is_required: bool = True) -> dict[str, Any]:
     """The `openapi_extra` of a route that reads such a body; `app` adds the schema itself."""
-    schema = {"$ref": f"#/components/schemas/{model.__name__}"}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+    DESCRIBED.add(model)
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+    return {"requestBody": {"required": is_required, "content": content}}

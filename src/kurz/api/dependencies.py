@@ -2,37 +2,80 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fastapi import Request
 
+from kurz.clock import Clock
 from kurz.errors import SignInRequired
-from kurz.links.model import Created, Draft
 from kurz.links.service import LinkService
-from kurz.links.view import short_url
+from kurz.links.tagging import Tagging
+from kurz.links.totals import RecentTotals
+from kurz.people.accounts import AccountService
+from kurz.people.custom_domains import CustomDomains
+from kurz.people.domains import Domains
+from kurz.people.identity import Identity
+from kurz.people.keys import KeyService
+from kurz.people.limits import LimitClass, Limits, Verdict, subject_of_address
+from kurz.people.passes import Passes
+from kurz.people.teams import Teams
+from kurz.people.tokens import Tokens
+from kurz.people.workspaces import Workspace, WorkspaceStore
+
+if TYPE_CHECKING:
+    from kurz.api.idempotency import Receipts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Context:
     """What the API is built from. `base_url` None: short URLs use the request's host.
+    `root_workspace_id`: whose links stand at the root, instead of anonymous and personal ones.
     `check_store` raises `StoreUnavailable` while the store does not answer."""
 
     links: LinkService
+    tagging: Tagging
+    totals: RecentTotals
+    accounts: AccountService
+    tokens: Tokens
+    identity: Identity
+    keys: KeyService
+    passes: Passes
+    teams: Teams
+    workspaces: WorkspaceStore
+    custom_domains: CustomDomains
+    domains: Domains
+    limits: Limits
+    receipts: "Receipts"
+    clock: Clock
     check_store: Callable[[], Awaitable[None]]
     base_url: str | None
     is_private: bool
-
-    async def create_for_stranger(self, request: Request, draft: Draft) -> tuple[Created, str]:
-        """Makes a link for somebody without an account; the link and its short URL."""
-        created = await self.links.create(draft, own_hosts=self._own_hosts_of(request))
-        scope = request.scope
-        base_url = self.base_url or f"{scope['scheme']}://{scope['kurz.host']}"
-        return created, short_url(base_url, created.link.short_code)
+    links_per_month: int
+    root_workspace_id: int | None
 
     def refuse_strangers(self) -> None:
-        if self.is_private:
-            raise SignInRequired("This kurz is private: making a link needs an account.")
+        if self.is_private or self.root_workspace_id is not None:
+            raise SignInRequired("Here, making a link needs an account.")
 
-    def _own_hosts_of(self, request: Request) -> tuple[str, ...]:
+    async def limit_by_address(self, request: Request, class_: LimitClass) -> Verdict:
+        return await self.limits.check(class_, client_of(request))
+
+    def origin(self, request: Request) -> str:
+        """What addresses of this installation start with."""
+        scope = request.scope
+        return self.base_url or f"{scope['scheme']}://{scope['kurz.host']}"
+
+    async def prefix(self, request: Request, workspace: Workspace | None) -> str:
+        """What stands before the code in a short URL: a workspace's own domain, if it has one."""
+        origin = self.origin(request)
+        if workspace is None or workspace.id == self.root_workspace_id:
+            return f"{origin}/"
+        host = await self.domains.host_of(workspace.id)
+        if host is not None:
+            return f"{origin.partition(':')[0]}://{host}/"
+        return f"{origin}/@{workspace.slug}/"
+
+    def own_hosts_of(self, request: Request) -> tuple[str, ...]:
         """The name this request came in by, where no base URL tells: a link to it is a loop."""
         if self.base_url is not None:
             return ()
@@ -46,3 +89,8 @@ class Context:
 def context(request: Request) -> Context:
     found: Context = request.scope["app"].state.context
     return found
+
+
+def client_of(request: Request) -> str:
+    """Whom limits count where nobody signed in: an address, or the network of an IPv6 one."""
+    return subject_of_address(request.scope["kurz.client"])

@@ -1,74 +1,253 @@
-"""`/api/v1/links` and `POST /`: making links."""
+"""`/api/v1/links` and `/api/v1/workspaces/{id}/links`: the same operations, on one's own links and
+on a workspace's."""
 
-from fastapi import APIRouter, Request
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Annotated, Any, cast
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from pydantic import AwareDatetime
 from pydantic_core import to_json
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
-from kurz.api.bodies import described, read_body, read_text
+from kurz.api.bodies import described, read_body, read_edit
 from kurz.api.dependencies import context
-from kurz.api.responses import JsonResponse
-from kurz.api.schemas.links import AnonymousLinkRead, LinkCreate
+from kurz.api.places import Enter, Place, at_root, in_workspace, view_at, views
+from kurz.api.problems import refusal
+from kurz.api.responses import Answer
+from kurz.api.schemas.links import (
+    DeedRead,
+    LinkEdit,
+    LinkHistory,
+    LinkList,
+    LinkRead,
+    LinkRestore,
+    QrQuery,
+)
 from kurz.api.schemas.problems import problems
-from kurz.errors import SignInRequired
-from kurz.links.errors import UrlRefused
-from kurz.links.model import Draft
-from kurz.links.view import view
+from kurz.api.security import needs
+from kurz.links import qr
+from kurz.links.errors import InstantRefused
+from kurz.links.model import Edit, Filter, Link, Sort, Status
+from kurz.people.access import Permission
 
-ANONYMOUS_FIELDS = frozenset({"original_url", "expires_in"})
+LinkId = Annotated[int, Path(ge=0, lt=2**53)]
+IfMatch = Annotated[str | None, Header(description="The `ETag` you have seen.")]
+CLEARABLE = ("starts_at", "expires_at", "title", "tags", "notes", "max_clicks")
+_ETAG = re.compile(r'(?:W/)?"([0-9]{1,18})"')
 
-router = APIRouter(
-    tags=["links"],
-    responses=problems(400, 401, 413, 415, 422, 503),
-)
+router = APIRouter(tags=["links"], responses=problems(401, 403, 404, 422, 503))
 
 
-@router.post(
-    "/api/v1/links",
-    status_code=201,
-    response_model=AnonymousLinkRead,
-    summary="Make a link",
-    operation_id="create_link",
-    openapi_extra=described(LinkCreate),
-)
-async def create_link(request: Request) -> Response:
-    """Makes a temporary link, which anybody may do. Keep its `claim_token`: it is shown once."""
-    kurz = context(request)
-    kurz.refuse_strangers()
-    body = await read_body(request, LinkCreate)
-    if extra := sorted(body.model_fields_set - ANONYMOUS_FIELDS):
-        names = ", ".join(f"`{name}`" for name in extra)
-        raise SignInRequired(f"Without an account a link cannot have {names}.")
-    draft = Draft(
-        original_url=body.original_url, expires_in_seconds=body.expires_in, is_anonymous=True
+def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], Enter]) -> None:
+    """Adds the operations below `prefix`."""
+    may_read = Annotated[Place, Depends(enter(Permission.LINKS_READ))]
+    may_write = Annotated[Place, Depends(enter(Permission.LINKS_WRITE))]
+
+    @router.get(
+        prefix,
+        summary=f"List {whose} links",
+        operation_id=f"list_links{suffix}",
+        response_model=LinkList,
+        openapi_extra=needs(Permission.LINKS_READ),
     )
-    created, address = await kurz.create_for_stranger(request, draft)
-    answer = view(created.link, kurz.links, address) | {"claim_token": created.claim_token}
-    return JsonResponse(to_json(answer), 201, _created_headers(address))
+    async def list_links(
+        request: Request,
+        place: may_read,
+        search: Annotated[
+            str | None, Query(description="Part of the code, URL or title; 3 characters or more.")
+        ] = None,
+        status: Status | None = None,
+        tag: str | None = None,
+        owner_id: Annotated[int | None, Query(ge=1, lt=2**53)] = None,
+        created_from: AwareDatetime | None = None,
+        created_before: AwareDatetime | None = None,
+        sort: Sort = Sort.CREATED_DOWN,
+        cursor: Annotated[str | None, Query(max_length=500)] = None,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    ) -> Response:
+        """Links in the trash are listed with `status=DELETED` only."""
+        wanted = Filter(
+            search=search,
+            status=status,
+            tag=tag,
+            owner_id=owner_id,
+            created_from=created_from,
+            created_before=created_before,
+            sort=sort,
+        )
+        return await _list(request, place, wanted, cursor, limit)
+
+    @router.get(
+        f"{prefix}/{{link_id}}",
+        summary="A link",
+        operation_id=f"get_link{suffix}",
+        response_model=LinkRead,
+        openapi_extra=needs(Permission.LINKS_READ),
+    )
+    async def get_link(request: Request, place: may_read, link_id: LinkId) -> Response:
+        link = await context(request).links.get(link_id, place.scope)
+        return await _shown(request, link, place)
+
+    @router.patch(
+        f"{prefix}/{{link_id}}",
+        summary="Change a link",
+        operation_id=f"edit_link{suffix}",
+        response_model=LinkRead,
+        responses=problems(400, 409, 410, 412, 413, 415),
+        openapi_extra=described(LinkEdit) | needs(Permission.LINKS_WRITE),
+    )
+    async def edit_link(
+        request: Request,
+        place: may_write,
+        link_id: LinkId,
+        if_match: IfMatch = None,
+    ) -> Response:
+        changes = await read_edit(request, LinkEdit, *CLEARABLE)
+        link = await edit(request, place, link_id, changes, version_of(if_match))
+        return await _shown(request, link, place)
+
+    @router.delete(
+        f"{prefix}/{{link_id}}",
+        status_code=204,
+        summary="Move a link to the trash",
+        operation_id=f"delete_link{suffix}",
+        responses=problems(409, 410, 412),
+        openapi_extra=needs(Permission.LINKS_WRITE),
+    )
+    async def delete_link(
+        request: Request,
+        place: may_write,
+        link_id: LinkId,
+        if_match: IfMatch = None,
+    ) -> Response:
+        """It can be restored."""
+        await delete(request, place, link_id, version_of(if_match))
+        return Response(status_code=204)
+
+    @router.post(
+        f"{prefix}/{{link_id}}/restore",
+        summary="Bring an expired or deleted link back",
+        operation_id=f"restore_link{suffix}",
+        response_model=LinkRead,
+        responses=problems(400, 409, 410, 413, 415),
+        openapi_extra=described(LinkRestore, is_required=False) | needs(Permission.LINKS_WRITE),
+    )
+    async def restore_link(request: Request, place: may_write, link_id: LinkId) -> Response:
+        has_body = bool(await request.body())
+        body = await read_body(request, LinkRestore) if has_body else LinkRestore(expires_at=None)
+        link = await context(request).links.restore(
+            link_id,
+            place.scope,
+            expires_at=body.expires_at,
+            account_id=place.caller.account_id,
+        )
+        return await _shown(request, link, place)
+
+    @router.get(
+        f"{prefix}/{{link_id}}/history",
+        summary="What was changed in a link, and by whom",
+        operation_id=f"get_link_history{suffix}",
+        openapi_extra=needs(Permission.LINKS_READ),
+    )
+    async def get_history(request: Request, place: may_read, link_id: LinkId) -> LinkHistory:
+        """The last 1000 changes, newest first."""
+        deeds = await context(request).links.history(link_id, place.scope)
+        return LinkHistory(
+            history=[DeedRead.model_validate(item, from_attributes=True) for item in deeds]
+        )
+
+    @router.get(
+        f"{prefix}/{{link_id}}/qr",
+        summary="A QR code of the short URL",
+        operation_id=f"get_link_qr{suffix}",
+        response_class=Response,
+        responses={
+            200: {
+                "content": {
+                    "image/svg+xml": {"schema": {"type": "string"}},
+                    "image/png": {"schema": {"type": "string", "format": "binary"}},
+                }
+            }
+        },
+        openapi_extra=needs(Permission.LINKS_READ),
+    )
+    async def get_qr(
+        request: Request,
+        place: may_read,
+        link_id: LinkId,
+        style: Annotated[QrQuery, Query()],
+    ) -> Response:
+        link = await context(request).links.get(link_id, place.scope)
+        shown = await view_at(request, link, place)
+        image = qr.render(shown["short_url"], **style.model_dump())
+        media_type = "image/svg+xml" if style.format == "svg" else "image/png"
+        return Response(image, media_type=media_type, headers={"cache-control": "no-store"})
 
 
-@router.post(
-    "/",
-    status_code=201,
-    response_class=PlainTextResponse,
-    summary="Make a link from the shell",
-    operation_id="create_link_from_text",
-    openapi_extra={
-        "requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}}
-    },
-)
-async def create_link_from_text(request: Request) -> Response:
-    """Takes a plain URL and answers with the short URL, both as text:
-    `curl -d https://example.com/a/long/path …`"""
+async def _list(
+    request: Request, place: Place, wanted: Filter, cursor: str | None, limit: int
+) -> Response:
+    page = await context(request).links.list(place.scope, wanted, cursor=cursor, limit=limit)
+    body = {
+        "links": await views(request, page.links, place),
+        "total": page.total,
+        "is_total_exact": page.is_total_exact,
+        "next_cursor": page.next_cursor,
+    }
+    return Answer(200, to_json(body)).respond()
+
+
+async def _shown(request: Request, link: Link, place: Place) -> Response:
+    body = to_json(await view_at(request, link, place))
+    return Answer(200, body, {"etag": f'"{link.version}"'}).respond()
+
+
+async def edit(
+    request: Request, place: Place, link_id: int, changes: dict[str, Any], version: int | None
+) -> Link:
     kurz = context(request)
-    kurz.refuse_strangers()
-    try:
-        original_url = (await read_text(request)).decode().strip("\r\n")
-    except UnicodeDecodeError:
-        raise UrlRefused("The URL is not valid UTF-8 text.") from None
-    draft = Draft(original_url=original_url, is_anonymous=True)
-    _, address = await kurz.create_for_stranger(request, draft)
-    return PlainTextResponse(f"{address}\n", 201, _created_headers(address))
+    if "tags" in changes:
+        changes["tags"] = tuple(changes["tags"] or ())
+    seconds = changes.pop("expires_in", None)
+    if seconds is not None:
+        if "expires_at" in changes or not 1 <= seconds <= MAX_SECONDS:
+            raise InstantRefused(
+                f"`expires_in` is a number of seconds from 1 to {MAX_SECONDS}, instead of"
+                " `expires_at`."
+            )
+        changes["expires_at"] = kurz.clock.now() + timedelta(seconds=seconds)
+    return await kurz.links.edit(
+        link_id,
+        place.scope,
+        cast("Edit", changes),
+        expected_version=version,
+        own_hosts=kurz.own_hosts_of(request),
+        account_id=place.caller.account_id,
+    )
 
 
-def _created_headers(address: str) -> dict[str, str]:
-    return {"location": address, "cache-control": "no-store"}
+async def delete(request: Request, place: Place, link_id: int, version: int | None) -> Link:
+    return await context(request).links.delete(
+        link_id,
+        place.scope,
+        expected_version=version,
+        account_id=place.caller.account_id,
+    )
+
+
+def version_of(if_match: str | None) -> int | None:
+    """The version that `If-Match` names; None: any will do."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    match = _ETAG.fullmatch(if_match.strip())
+    if match is None:
+        message = "Input should be the ETag of the link, as it was sent"
+        raise refusal([{"type": "etag", "loc": ("if-match",), "msg": message}])
+    return int(match[1])
+
+
+MAX_SECONDS = 36_500 * 86_400
+_family("/api/v1/links", "", "your", at_root)
+_family("/api/v1/workspaces/{workspace_id}/links", "_in_workspace", "a workspace's", in_workspace)

@@ -11,9 +11,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from kurz.errors import Kind, KurzError, MethodNotAllowed, Unavailable, problem
-from kurz.people.errors import HostUnknown
+from kurz.links.errors import VersionOutdated
+from kurz.people.errors import HostUnknown, QuotaExceeded
+from kurz.people.limits import TooManyRequests
 
 MAX_BODY_BYTES = 16 * 1024
+MAX_MANY_BYTES = 1024 * 1024  # for bodies that hold many links
 
 log = structlog.get_logger()
 
@@ -72,8 +75,14 @@ class InternalError(RequestError):
     status = 500
 
 
-_OTHER_STATUSES: dict[type[KurzError], int] = {MethodNotAllowed: 405, HostUnknown: 421}
-TOO_LARGE = BodyTooLarge(f"A body has at most {MAX_BODY_BYTES} bytes.")
+_OTHER_STATUSES: dict[type[KurzError], int] = {
+    MethodNotAllowed: 405,
+    VersionOutdated: 412,
+    HostUnknown: 421,
+}
+TOO_LARGE = BodyTooLarge(
+    f"A body has at most {MAX_BODY_BYTES} bytes, or {MAX_MANY_BYTES} where it holds many links."
+)
 _HTTP_ERRORS = {
     400: BodyMalformed("The body is not the JSON it claims to be."),
     404: PathUnknown("Nothing answers here. /api/docs lists what does."),
@@ -98,6 +107,10 @@ def respond(error: KurzError, headers: dict[str, str] | None = None) -> ProblemR
     sent = {"cache-control": "no-store", **(headers or {})}
     if isinstance(error, Unavailable):
         sent["retry-after"] = str(error.retry_after_seconds)
+    if isinstance(error, QuotaExceeded):
+        sent["retry-after"] = str(error.retry_after_seconds)
+    if isinstance(error, TooManyRequests):
+        sent |= error.header_fields
     if error.kind is Kind.UNAUTHENTICATED:
         sent["www-authenticate"] = "Bearer"
     body = json.dumps(problem(error, status), ensure_ascii=False).encode()

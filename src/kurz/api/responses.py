@@ -1,5 +1,7 @@
 """Answers that are text already when a route returns them."""
 
+from dataclasses import dataclass, field
+
 from starlette.responses import Response
 
 
@@ -7,3 +9,17 @@ class JsonResponse(Response):
     """JSON that pydantic has written: FastAPI would validate a model again before it dumps it."""
 
     media_type = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer in JSON, which can also be kept and sent again."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def respond(self, **extra: str) -> Response:
+        headers = {"cache-control": "no-store", **self.headers}
+        headers |= {name.replace("_", "-"): value for name, value in extra.items()}
+        return JsonResponse(self.body, self.status, headers)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import kurz
-from kurz.cli import doctor, links, serve
+from kurz.cli import admin, doctor, links, serve
 from kurz.errors import Kind, KurzError, SchemaOutdated, SettingRefused
 
 # What a script can tell apart: 2 is wrong usage; 69, 74 and 78 are "unavailable", "I/O error" and
@@ -37,6 +37,7 @@ app = typer.Typer(
 serve.register(app)
 links.register(app)
 doctor.register(app)
+admin.register(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -104,7 +104,7 @@ def create(
     async def work(kurz: "Kurz") -> tuple[dict[str, Any], bool]:
         draft = Draft(
             original_url=url,
-            workspace_id=await _workspace_id(kurz, workspace),
+            workspace_id=await workspace_id_of(kurz, workspace),
             custom_code=code,
             strategy=strategy,
             expires_in_seconds=expires_in,
@@ -146,8 +146,8 @@ def list_links(
     """List links, newest first."""
 
     async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], int, str | None, datetime]:
-        only = None if workspace is None else await _workspace_id(kurz, workspace)
-        wanted = Filter(search=search, status=status)
+        only = None if workspace is None else await workspace_id_of(kurz, workspace)
+        wanted = Filter(search=search, status=status, with_deleted=True)
         page = await kurz.links.list(Scope(only), wanted, cursor=cursor, limit=limit)
         views = [await _view(kurz, link) for link in page.links]
         return views, page.total, page.next_cursor, kurz.clock.now()
@@ -303,7 +303,7 @@ def _act(
         own = urlsplit(shown_base_url(kurz.settings)).hostname
         if host not in (None, own, *LOOPBACK):
             raise LinkNotFound(f"{host} is another site. Give a code or a short URL of {own}.")
-        workspace_id = await _workspace_id(kurz, slug)
+        workspace_id = await workspace_id_of(kurz, slug)
         found = await kurz.links.get_by_code(workspace_id, short_code)
         return await _view(kurz, await act(kurz, found)), kurz.clock.now()
 
@@ -320,7 +320,7 @@ def _command(data_dir: "Path | None", *words: str) -> str:
     return shlex.join(["kurz", *words, *place])
 
 
-async def _workspace_id(kurz: "Kurz", name: str | None) -> int:
+async def workspace_id_of(kurz: "Kurz", name: str | None) -> int:
     if name is None:
         return ROOT_WORKSPACE_ID
     by_number = name.isdecimal() and name.isascii() and len(name) <= MAX_DIGITS

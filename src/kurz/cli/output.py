@@ -38,8 +38,8 @@ def print_links(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
             f"{_MARKS[item['status']][0]} {item['status'].lower()}",
             _name(item["short_url"]),
             f"{item['redirect_count']:,}",
-            _relative(item["expires_at"], now) if item["expires_at"] else "never",
-            _relative(item["created_at"], now),
+            relative(item["expires_at"], now) if item["expires_at"] else "never",
+            relative(item["created_at"], now),
             item["original_url"],
         )
         for item in views
@@ -90,6 +90,16 @@ _FIELDS = (
 )
 
 
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns as wide as their widest cell; the last one takes what it needs."""
+    if not rows:
+        return
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
+    for number, row in enumerate((head, *rows)):
+        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)]
+        typer.secho(_GAP.join((*cells, row[-1])), dim=number == 0)
+
+
 def print_hint(text: str) -> None:
     """The next useful thing to do; on the error stream, so that pipes do not see it."""
     typer.secho(text, err=True, dim=True)
@@ -118,7 +128,7 @@ def _name(short_url: str) -> str:
 
 def _shown(value: object, now: datetime) -> str:
     if isinstance(value, datetime):
-        return f"{_relative(value, now)}  ({value:%Y-%m-%d %H:%M:%S} UTC)"
+        return f"{relative(value, now)}  ({value:%Y-%m-%d %H:%M:%S} UTC)"
     if isinstance(value, list):
         return ", ".join(value)
     if value is True:
@@ -126,7 +136,7 @@ def _shown(value: object, now: datetime) -> str:
     return value.lower() if isinstance(value, StrEnum) else str(value)
 
 
-def _relative(instant: datetime, now: datetime) -> str:
+def relative(instant: datetime, now: datetime) -> str:
     """The distance in its two largest units: "in 2 d 23 h", "5 min 3 s ago"."""
     distance = round((instant - now).total_seconds())
     rest = abs(distance)

@@ -66,7 +66,7 @@ async def _serve(settings: "Settings") -> None:
     import structlog
 
     from kurz import logs
-    from kurz.bootstrap import create_app, open_kurz, prepare
+    from kurz.bootstrap import make_first_admin, open_app, open_kurz, prepare
     from kurz.server.serve import bind, serve
 
     logs.configure(settings.log_level, settings.log_format)
@@ -74,16 +74,13 @@ async def _serve(settings: "Settings") -> None:
     backup = await prepare(settings, upgrades_postgres=False)
     if backup is not None:
         typer.echo(f"The database was upgraded. A copy from before: {backup}")
-    async with open_kurz(settings) as kurz:
-        await serve(
-            create_app(kurz),
-            listener,
-            lambda: _announce(settings, listener),
-        )
+    async with open_kurz(settings) as kurz, open_app(kurz) as app:
+        setup_token = await make_first_admin(kurz)
+        await serve(app, listener, lambda: _announce(settings, listener, setup_token))
         structlog.get_logger().info("stopped", **kurz.database.counts())
 
 
-def _announce(settings: "Settings", listener: "socket.socket") -> None:
+def _announce(settings: "Settings", listener: "socket.socket", setup_token: str | None) -> None:
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     hours = settings.temporary_link_hours
@@ -93,13 +90,15 @@ def _announce(settings: "Settings", listener: "socket.socket") -> None:
         "private": "private: nobody may make links without an account",
     }[settings.access]
     base = settings.base_url or address
-    for label, text in (
+    lines = [
         ("kurz", f"{base}" + (f"  (listening on {address})" if settings.base_url else "")),
         ("API", f"{base}/api/docs"),
         ("database" if settings.database_url else "data", store),
         ("access", access),
-        ("stop", "Ctrl+C"),
-    ):
+    ]
+    if setup_token is not None:
+        lines.append(("set-up", f"{base}/app/setup#{setup_token}  (once, for the administrator)"))
+    for label, text in (*lines, ("stop", "Ctrl+C")):
         typer.echo(f"{typer.style(f'{label:<9}', bold=True)}{text}")
 
 

@@ -70,8 +70,13 @@ class Drafting:
             return _end(draft.expires_at, now)
         if draft.expires_in_seconds is not None:
             return now + self._life(draft.expires_in_seconds, is_anonymous=draft.is_anonymous)
-        life = self.temporary_life if draft.is_anonymous else self.default_life
+        life = self.temporary_life if draft.is_anonymous else self._default_life(draft)
         return None if life is None else now + life
+
+    def _default_life(self, draft: Draft) -> timedelta | None:
+        if draft.default_expiry_days is None:
+            return self.default_life
+        return timedelta(days=draft.default_expiry_days) if draft.default_expiry_days else None
 
     def _life(self, seconds: int, *, is_anonymous: bool) -> timedelta:
         if seconds <= 0:

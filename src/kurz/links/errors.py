@@ -21,6 +21,12 @@ class LinkChanged(KurzError):
     title = "The link was changed in the meantime"
 
 
+class VersionOutdated(KurzError):
+    kind = Kind.CONFLICT
+    code = "version-outdated"
+    title = "The link is not in the state you have seen"
+
+
 class InstantRefused(KurzError):
     kind = Kind.INVALID
     code = "instant-refused"
@@ -78,3 +84,9 @@ class LinkExhausted(KurzError):
     kind = Kind.GONE
     code = "link-exhausted"
     title = "This link has been used up"
+
+
+class TagNotFound(KurzError):
+    kind = Kind.NOT_FOUND
+    code = "tag-not-found"
+    title = "There is no such tag"

@@ -31,9 +31,13 @@ class Mint:
         self._counter = counter
 
     def choose(
-        self, wanted: Strategy | None, custom_code: str | None, workspace_id: int
+        self,
+        wanted: Strategy | None,
+        custom_code: str | None,
+        workspace_id: int,
+        default: Strategy | None = None,
     ) -> Strategy:
-        """The strategy for a new link, or `StrategyRefused`."""
+        """The strategy for a new link, or `StrategyRefused`. `default` is the workspace's own."""
         if custom_code is not None:
             if wanted not in (None, Strategy.CUSTOM):
                 raise StrategyRefused("A custom code needs no strategy: leave `strategy` out.")
@@ -46,7 +50,9 @@ class Mint:
                 "Deterministic codes exist in workspaces only: at the root a stranger's link could"
                 " answer."
             )
-        return wanted or (self._root_strategy if is_root else Strategy.DETERMINISTIC)
+        if is_root:
+            return wanted or self._root_strategy
+        return wanted or default or Strategy.DETERMINISTIC
 
     async def code(
         self, strategy: Strategy, canonical_url: str, workspace_id: int, attempt: int

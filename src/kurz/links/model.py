@@ -1,11 +1,17 @@
 """What a link is. Nothing here reads a clock, a database or a request."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TypedDict
+from typing import Any, TypedDict
 
 ROOT_WORKSPACE_ID = 0  # anonymous and personal links, at the root of the base URL
+
+
+def space_of(workspace_id: int, owner_id: int | None) -> int:
+    """Whose list a link is in: the workspace's id, or minus the owner's; 0 is nobody's."""
+    return workspace_id or -(owner_id or 0)
 
 
 class LinkType(StrEnum):
@@ -68,7 +74,8 @@ class Link:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What a caller asks for when a link is made. `owner_id` None and `is_anonymous` False: the
-    link belongs to its workspace, or at the root to the installation's operator."""
+    link belongs to its workspace, or at the root to the installation's operator. The defaults are
+    the workspace's, where it has its own."""
 
     original_url: str
     workspace_id: int = ROOT_WORKSPACE_ID
@@ -76,6 +83,8 @@ class Draft:
     is_anonymous: bool = False
     custom_code: str | None = None
     strategy: Strategy | None = None
+    default_strategy: Strategy | None = None
+    default_expiry_days: int | None = None
     starts_at: datetime | None = None
     expires_at: datetime | None = None
     expires_in_seconds: int | None = None
@@ -85,6 +94,28 @@ class Draft:
     redirect_status: int | None = None
     forward_query: bool = False
     max_clicks: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What somebody did to a link, for its history. No account: the operator."""
+
+    name: str
+    account_id: int | None = None
+
+
+OPERATORS_EDIT = Act("edit")
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """One line of a link's history: field → value before and after."""
+
+    act: str
+    account_id: int | None
+    version: int
+    changed_at: datetime
+    changes: Mapping[str, tuple[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +136,53 @@ class Scope:
     owner_id: int | None = None
 
 
+class Sort(StrEnum):
+    """The orders of a list; equal values go by id, in the same direction. No expiry is the latest
+    one there is."""
+
+    CREATED = "created_at"
+    CREATED_DOWN = "-created_at"
+    UPDATED = "updated_at"
+    UPDATED_DOWN = "-updated_at"
+    CLICKS = "redirect_count"
+    CLICKS_DOWN = "-redirect_count"
+    EXPIRY = "expires_at"
+    EXPIRY_DOWN = "-expires_at"
+
+    @property
+    def field(self) -> str:
+        return self.removeprefix("-")
+
+    @property
+    def is_descending(self) -> bool:
+        return self.startswith("-")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
+    """What a list shows, and in which order. The trash is left out unless it is asked for: by its
+    status, or `with_deleted` among everything else."""
+
     search: str | None = None
     status: Status | None = None
+    tag: str | None = None
+    owner_id: int | None = None
+    created_from: datetime | None = None
+    created_before: datetime | None = None
+    sort: Sort = Sort.CREATED_DOWN
+    with_deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page ended: its last link, and that link's value in the order of the list (an instant
+    in microseconds; None for no expiry)."""
+
+    value: int | None
+    link_id: int
+
+
+COUNTED_LINKS = 10_000  # more are not counted, which would take longer the more there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +190,7 @@ class LinkPage:
     links: tuple[Link, ...]
     total: int
     next_cursor: str | None
+    is_total_exact: bool = True
 
 
 class Edit(TypedDict, total=False):

@@ -1,10 +1,12 @@
 """What the links service needs from a store."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from kurz.links.model import Filter, Link, Scope
+from kurz.links.model import OPERATORS_EDIT, Act, Deed, Filter, Link, Place, Scope
+from kurz.people.quotas import Allowance
+from kurz.people.receipts import Receipt
 
 
 class LinkStore(Protocol):
@@ -12,9 +14,18 @@ class LinkStore(Protocol):
     row in the change log in the same transaction. An outage raises `StoreUnavailable`, never "not
     found"."""
 
-    async def insert(self, link: Link, claim_hash: bytes | None = None) -> int | None:
+    async def insert(
+        self,
+        link: Link,
+        claim_hash: bytes | None = None,
+        *,
+        allowances: tuple[Allowance, ...] = (),
+        receipt: Receipt | None = None,
+    ) -> int | None:
         """Stores a new link and returns the id it got. None: its code is taken in its workspace or,
-        for a deterministic link, its canonical URL is."""
+        for a deterministic link, its canonical URL is. In the same transaction the allowances are
+        spent (`QuotaExceeded` undoes it all) and the receipt kept (`AlreadyAnswered` does); it is
+        handed the id."""
 
     async def find(self, link_id: int, scope: Scope) -> Link | None: ...
 
@@ -23,17 +34,44 @@ class LinkStore(Protocol):
     async def find_deterministic(self, workspace_id: int, canonical_url: str) -> Link | None: ...
 
     async def list(
-        self, scope: Scope, wanted: Filter, now: datetime, *, before_id: int | None, limit: int
+        self,
+        scope: Scope,
+        wanted: Filter,
+        now: datetime,
+        *,
+        after: Place | None = None,
+        limit: int,
     ) -> tuple[list[Link], int]:
-        """Up to `limit` links with ids below `before_id`, newest first, and the number of all
-        links that fit `wanted`."""
+        """Up to `limit` links behind `after` in the order of `wanted`, and the number of all that
+        fit it: exact, a link written a moment ago included, but never above `COUNTED_LINKS` + 1."""
 
     async def update(
-        self, link: Link, changes: Mapping[str, Any], updated_at: datetime
+        self,
+        link: Link,
+        changes: Mapping[str, Any],
+        updated_at: datetime,
+        act: Act = OPERATORS_EDIT,
     ) -> Link | None:
         """Writes `changes` (fields of `Link`) if the stored version is still `link.version`, and
         returns the link with its next version. None: somebody else wrote first, or the new code
-        is taken."""
+        is taken. The act is kept in the link's history."""
+
+    async def history(self, link_id: int) -> Sequence[Deed]:
+        """The last 1000 deeds, newest first."""
+
+    async def claim(
+        self,
+        short_code: str,
+        claim_hash: bytes,
+        account_id: int,
+        now: datetime,
+        allowances: tuple[Allowance, ...] = (),
+    ) -> Link | None:
+        """Makes a live anonymous link the account's, for ever. None, whatever the reason: it is
+        not theirs to claim."""
+
+    async def find_claimed(self, account_id: int, claim_hash: bytes) -> Link | None:
+        """The link that an account got by a claim before."""
 
     async def spend_click(self, link_id: int) -> bool:
         """Uses up one of a link's `max_clicks`; False when none is left. Exact however many

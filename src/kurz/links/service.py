@@ -2,26 +2,29 @@
 
 import hashlib
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from kurz.clock import Clock
-from kurz.links import fields, lifecycle, urls
+from kurz.links import lifecycle, urls
 from kurz.links.codes import custom
 from kurz.links.codes.permutation import Permutation
 from kurz.links.drafting import Drafting, changes_of, revival_of
 from kurz.links.errors import (
     CodesExhausted,
-    CursorRefused,
     CustomCodeTaken,
     InstantRefused,
     LinkBanned,
     LinkChanged,
     LinkNotFound,
+    VersionOutdated,
 )
+from kurz.links.listing import Listing
 from kurz.links.minting import ATTEMPTS, Mint
 from kurz.links.model import (
+    Act,
     Created,
+    Deed,
     Draft,
     Edit,
     Filter,
@@ -33,6 +36,8 @@ from kurz.links.model import (
 )
 from kurz.links.ports import LinkStore
 from kurz.people.own_hosts import OwnHosts
+from kurz.people.quotas import Allowance
+from kurz.people.receipts import Receipt
 
 EDIT_ATTEMPTS = 25  # times a write starts over because somebody else wrote in between
 
@@ -53,21 +58,87 @@ class LinkService:
         self._ids = ids
         self._own_hosts = own_hosts
         self._clock = clock
+        self._listing = Listing(store, ids, clock)
 
-    async def create(self, draft: Draft, *, own_hosts: Collection[str] = ()) -> Created:
+    async def create(
+        self,
+        draft: Draft,
+        *,
+        own_hosts: Collection[str] = (),
+        allowances: tuple[Allowance, ...] = (),
+        receipt: Receipt | None = None,
+    ) -> Created:
         """A new link, or the existing one for a deterministic code. `own_hosts` adds the name that
-        this request came in by, where no base URL is configured."""
+        this request came in by, where no base URL is configured. The store spends the allowances
+        and keeps the receipt with the new link; the receipt is handed what this returns."""
         now = self._clock.now()
-        strategy = self._mint.choose(draft.strategy, draft.custom_code, draft.workspace_id)
+        strategy = self._mint.choose(
+            draft.strategy, draft.custom_code, draft.workspace_id, draft.default_strategy
+        )
         url = urls.judge(draft.original_url, await self._own_hosts.get(), own_hosts)
         link = self._drafting.link(draft, strategy, url, now)
-        if draft.is_anonymous:
-            token = secrets.token_urlsafe(32)
-            link = await self._insert(link, hash_claim_token(token))
-            return Created(link, is_new=True, claim_token=token)
+        token = secrets.token_urlsafe(32) if draft.is_anonymous else None
+        new = _New(link, token, None if token is None else hash_claim_token(token), allowances)
+        new.receipt = receipt and receipt.after(new.created)
         if strategy is Strategy.DETERMINISTIC:
-            return await self._insert_deterministic(link, now)
-        return Created(await self._insert(link), is_new=True)
+            return await self._insert_deterministic(new, now)
+        return await self._insert(new)
+
+    async def claim(
+        self,
+        account_id: int,
+        draft: Draft | None,
+        *,
+        short_code: str | None = None,
+        claim_token: str | None = None,
+        own_hosts: Collection[str] = (),
+        allowances: tuple[Allowance, ...] = (),
+    ) -> Created:
+        """Makes an anonymous link the account's, if the token proves that it may; else a new link
+        for the draft's URL, and the anonymous one stays as it is. Asked again, it answers with the
+        same link. `LinkNotFound`: nothing proved, and no draft."""
+        if short_code is not None and claim_token is not None and custom.is_possible(short_code):
+            found = await self._claim(account_id, short_code, claim_token, allowances)
+            if found is not None:
+                return found
+        if draft is None:
+            raise LinkNotFound("There is nothing here that could be claimed.")
+        url = urls.judge(draft.original_url, await self._own_hosts.get(), own_hosts)
+        mark = hashlib.sha256(b"claim of\0" + url.original.encode()).digest()
+        earlier = await self._store.find_claimed(account_id, mark)
+        if earlier is not None:
+            return Created(earlier, is_new=False)
+        strategy = self._mint.choose(None, None, draft.workspace_id)
+        link = self._drafting.link(draft, strategy, url, self._clock.now())
+        try:
+            return await self._insert(_New(link, None, mark, allowances))
+        except CodesExhausted:
+            earlier = await self._store.find_claimed(account_id, mark)
+            if earlier is None:  # no: the same claim ran at the same time
+                raise
+            return Created(earlier, is_new=False)
+
+    async def _claim(
+        self,
+        account_id: int,
+        short_code: str,
+        claim_token: str,
+        allowances: tuple[Allowance, ...],
+    ) -> Created | None:
+        claim_hash = hash_claim_token(claim_token)
+        claimed = await self._store.claim(
+            short_code, claim_hash, account_id, self._clock.now(), allowances
+        )
+        if claimed is not None:
+            return Created(claimed, is_new=True)
+        earlier = await self._store.find_claimed(account_id, claim_hash)
+        if earlier is None or earlier.short_code != short_code:
+            return None
+        return Created(earlier, is_new=False)
+
+    async def history(self, public_id: int, scope: Scope) -> Sequence[Deed]:
+        link = await self.get(public_id, scope)
+        return await self._store.history(link.id)
 
     async def get(self, public_id: int, scope: Scope) -> Link:
         link = await self._store.find(self._row_id(public_id), scope)
@@ -85,16 +156,8 @@ class LinkService:
     async def list(
         self, scope: Scope, wanted: Filter, *, cursor: str | None = None, limit: int = 50
     ) -> LinkPage:
-        """A page of links, newest first; `cursor` is the `next_cursor` of the page before."""
-        if wanted.search is not None:
-            fields.check_search(wanted.search)
-        before_id = None if cursor is None else self._row_of_cursor(cursor)
-        links, total = await self._store.list(
-            scope, wanted, self._clock.now(), before_id=before_id, limit=limit + 1
-        )
-        page = links[:limit]
-        more = len(links) > limit
-        return LinkPage(tuple(page), total, str(self.public_id(page[-1])) if more else None)
+        """A page of links; `cursor` is the `next_cursor` of the page before."""
+        return await self._listing.page(scope, wanted, cursor, limit)
 
     async def edit(
         self,
@@ -104,6 +167,7 @@ class LinkService:
         *,
         expected_version: int | None = None,
         own_hosts: Collection[str] = (),
+        account_id: int | None = None,
     ) -> Link:
         """Writes the edit; with `expected_version` only if nobody has written since. `own_hosts` as
         in `create`."""
@@ -116,16 +180,23 @@ class LinkService:
                 raise LinkBanned("This link was taken down and cannot be edited.")
             if link.status is Status.DELETED:
                 raise LinkNotFound("This link is in the trash. Restore it first.")
-            if expected_version is not None and link.version != expected_version:
-                break
+            _check_version(link, expected_version)
             now = self._clock.now()
-            edited = await self._store.update(link, changes_of(link, edit, url, now), now)
+            changes = changes_of(link, edit, url, now)
+            edited = await self._store.update(link, changes, now, Act("edit", account_id))
             if edited is not None:
                 return edited
             await self._check_code_is_free(link, edit.get("custom_code"))
         raise LinkChanged("Somebody else changed this link. Load it again, then repeat the edit.")
 
-    async def delete(self, public_id: int, scope: Scope) -> Link:
+    async def delete(
+        self,
+        public_id: int,
+        scope: Scope,
+        *,
+        expected_version: int | None = None,
+        account_id: int | None = None,
+    ) -> Link:
         """Moves the link to the trash."""
         for _ in range(EDIT_ATTEMPTS):
             link = await self.get(public_id, scope)
@@ -133,15 +204,21 @@ class LinkService:
                 raise LinkNotFound("This link is in the trash already.")
             if link.status is Status.BANNED:
                 raise LinkBanned("This link was taken down; its record is kept.")
+            _check_version(link, expected_version)
             now = self._clock.now()
             changes = {"status": Status.DELETED, "deleted_at": now}
-            deleted = await self._store.update(link, changes, now)
+            deleted = await self._store.update(link, changes, now, Act("delete", account_id))
             if deleted is not None:
                 return deleted
-        raise LinkChanged("Somebody else is changing this link. Try again.")
+        raise LinkChanged("Somebody else changed this link. Load it again, then repeat.")
 
     async def restore(
-        self, public_id: int, scope: Scope, *, expires_at: datetime | None = None
+        self,
+        public_id: int,
+        scope: Scope,
+        *,
+        expires_at: datetime | None = None,
+        account_id: int | None = None,
     ) -> Link:
         """Brings an expired or deleted link back; an expired one lives until `expires_at`, or for
         ever. A live link is returned as it is."""
@@ -154,7 +231,8 @@ class LinkService:
                 if expires_at is not None:
                     raise InstantRefused("This link is live. Edit it to change when it expires.")
                 return link
-            restored = await self._store.update(link, revival_of(link, expires_at, now), now)
+            changes = revival_of(link, expires_at, now)
+            restored = await self._store.update(link, changes, now, Act("restore", account_id))
             if restored is not None:
                 return restored
         raise LinkChanged("Somebody else is changing this link. Try again.")
@@ -166,31 +244,35 @@ class LinkService:
     def status(self, link: Link) -> Status:
         return lifecycle.status(link, self._clock.now())
 
-    async def _insert(self, link: Link, claim_hash: bytes | None = None) -> Link:
+    async def _insert(self, new: "_New") -> Created:
+        link = new.link
         if link.strategy is Strategy.CUSTOM:
-            if not await self._try(link, link.short_code, claim_hash):
+            if not await self._try(new, link.short_code):
                 raise CustomCodeTaken(f"The code “{link.short_code}” is taken. Choose another one.")
-            return link
+            return new.created(link.id)
         for attempt in range(ATTEMPTS[link.strategy]):
-            if await self._try(link, await self._code(link, attempt), claim_hash):
-                return link
+            if await self._try(new, await self._code(link, attempt)):
+                return new.created(link.id)
         raise CodesExhausted("Every code that was tried is taken. Try again.")
 
-    async def _insert_deterministic(self, link: Link, now: datetime) -> Created:
+    async def _insert_deterministic(self, new: "_New", now: datetime) -> Created:
+        link = new.link
         for attempt in range(ATTEMPTS[link.strategy]):
-            if await self._try(link, await self._code(link, attempt)):
-                return Created(link, is_new=True)
+            if await self._try(new, await self._code(link, attempt)):
+                return new.created(link.id)
             existing = await self._store.find_deterministic(link.workspace_id, link.canonical_url)
             if existing is not None:
                 return await self._reuse(existing, link, now)
         raise CodesExhausted("Every code this URL could have is taken by another link.")
 
-    async def _try(self, link: Link, code: str, claim_hash: bytes | None = None) -> bool:
+    async def _try(self, new: "_New", code: str) -> bool:
         """Stores the new link under this code, if it is free."""
-        link.short_code = code
-        link_id = await self._store.insert(link, claim_hash)
+        new.link.short_code = code
+        link_id = await self._store.insert(
+            new.link, new.claim_hash, allowances=new.allowances, receipt=new.receipt
+        )
         if link_id is not None:
-            link.id = link_id
+            new.link.id = link_id
         return link_id is not None
 
     async def _code(self, link: Link, attempt: int) -> str:
@@ -207,7 +289,9 @@ class LinkService:
                 return Created(existing, is_new=False)
             changes = {name: getattr(wanted, name) for name in _FIELDS_OF_A_REQUEST}
             changes |= {"status": Status.ACTIVE, "deleted_at": None, "clicks_used": 0}
-            revived = await self._store.update(existing, changes, now)
+            revived = await self._store.update(
+                existing, changes, now, Act("revive", wanted.owner_id)
+            )
             if revived is not None:
                 return Created(revived, is_new=True)
             found = await self._store.find_deterministic(wanted.workspace_id, wanted.canonical_url)
@@ -229,11 +313,33 @@ class LinkService:
         except ValueError:
             raise LinkNotFound("There is no link with this id.") from None
 
-    def _row_of_cursor(self, cursor: str) -> int:
-        try:
-            return self._ids.invert(int(cursor))
-        except ValueError:
-            raise CursorRefused("Use the `next_cursor` of the page before, unchanged.") from None
+
+def _check_version(link: Link, expected: int | None) -> None:
+    if expected is not None and link.version != expected:
+        raise VersionOutdated("Somebody else changed this link. Load it again, then repeat.")
+
+
+class _New:
+    """A link on its way into the store, and what goes in with it."""
+
+    __slots__ = ("allowances", "claim_hash", "claim_token", "link", "receipt")
+
+    def __init__(
+        self,
+        link: Link,
+        claim_token: str | None,
+        claim_hash: bytes | None,
+        allowances: tuple[Allowance, ...],
+    ) -> None:
+        self.link = link
+        self.claim_token = claim_token
+        self.claim_hash = claim_hash
+        self.allowances = allowances
+        self.receipt: Receipt | None = None
+
+    def created(self, link_id: int) -> Created:
+        self.link.id = link_id
+        return Created(self.link, is_new=True, claim_token=self.claim_token)
 
 
 _FIELDS_OF_A_REQUEST = (
@@ -251,4 +357,4 @@ _FIELDS_OF_A_REQUEST = (
 
 
 def hash_claim_token(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()
+    return hashlib.sha256(token.encode(errors="surrogatepass")).digest()

@@ -35,5 +35,13 @@ class Domains:
                     raise
             return self._sites
 
+    async def host_of(self, workspace_id: int) -> str | None:
+        """The domain that a workspace's short URLs are shown with: its first by name."""
+        sites = await self.sites()
+        if not sites:
+            return None
+        hosts = [host for host, site in sites.items() if site.workspace_id == workspace_id]
+        return min(hosts, default=None)
+
     def _is_fresh(self) -> bool:
         return time.monotonic() - self._asked_at < FRESH_SECONDS

@@ -1,18 +1,43 @@
 """Workspaces: teams with a space of codes of their own, under a slug and custom domains."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from kurz.people.access import Role
+from kurz.people.errors import NameRefused
+from kurz.people.receipts import Receipt
+
+GRACE = timedelta(days=30)  # how long a deleted workspace can be restored
+MAX_EXPIRY_DAYS = 36_500
+_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """`root_url` is where `/` of its domains leads."""
+    """`root_url` is where `/` of its domains leads; `strategy` how its codes are made;
+    `default_expiry_days` None: as the installation has it, 0: never; `links_per_month` None:
+    unlimited. A deleted one answers nothing, and can be restored for a while."""
 
     id: int
     name: str
     slug: str
     root_url: str | None = None
+    strategy: str = "deterministic"
+    default_expiry_days: int | None = None
+    links_per_month: int | None = None
+    created_at: datetime | None = None
+    deleted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    account_id: int
+    email: str
+    role: Role
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +50,48 @@ class Site:
 
 
 class WorkspaceStore(Protocol):
-    """Finds workspaces. An outage raises `StoreUnavailable`."""
+    """Keeps workspaces and who is in them. An outage raises `StoreUnavailable`."""
+
+    async def insert(
+        self, workspace: Workspace, owner_id: int | None, receipt: Receipt | None = None
+    ) -> Workspace | None:
+        """Stores a new workspace with its owner; None: the slug is or was somebody's."""
+
+    async def update(self, workspace_id: int, changes: Mapping[str, Any]) -> Workspace | None:
+        """None: another workspace has or had the new slug. The old slug stays this workspace's."""
 
     async def find(self, workspace_id: int) -> Workspace | None: ...
 
     async def find_by_slug(self, slug: str) -> Workspace | None:
-        """By its slug or any slug it ever had."""
+        """By its slug or any slug it ever had; not a deleted one."""
+
+    async def list_all(self) -> list[Workspace]: ...
+
+    async def list_of(self, account_id: int) -> list[tuple[Workspace, Role]]:
+        """The ones an account is a member of, deleted ones too, by name."""
+
+    async def find_membership(
+        self, workspace_id: int, account_id: int
+    ) -> tuple[Workspace, Role] | None:
+        """Also of a deleted workspace."""
+
+    async def members(self, workspace_id: int) -> list[Member]: ...
+
+    async def join(self, pass_hash: bytes, account_id: int, now: datetime) -> Workspace | None:
+        """Makes a member by an invitation, which is used up; a member keeps the higher role. None:
+        the invitation does not work (any more)."""
+
+    async def set_role(self, workspace_id: int, account_id: int, role: Role | None) -> bool:
+        """None removes the member. False: no owner would be left. `MemberNotFound`: nobody's."""
+
+    async def transfer(self, workspace_id: int, from_id: int, to_id: int) -> bool:
+        """Makes one member owner and another editor. False: the first is no owner or the second no
+        member."""
 
     async def verified_sites(self) -> Mapping[str, Site]:
         """The site of every verified custom domain, lower case."""
+
+
+def check_slug(slug: str) -> None:
+    if not _SLUG.fullmatch(slug):
+        raise NameRefused("A slug has 1 to 64 characters: a-z, 0-9 and, inside, -.")

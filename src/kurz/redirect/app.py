@@ -15,6 +15,7 @@ from kurz.links.codes.words import is_reserved
 from kurz.links.lifecycle import Outcome
 from kurz.links.model import Link
 from kurz.links.ports import LinkStore
+from kurz.people.limits import LimitClass, Limits, TooManyRequests, subject_of_address
 from kurz.people.workspaces import Site, WorkspaceStore
 from kurz.redirect import pages, wire
 from kurz.redirect.wire import Answer
@@ -38,6 +39,7 @@ class RedirectApp:
         links: LinkStore,
         workspaces: WorkspaceStore,
         clock: Clock,
+        limits: Limits,
         *,
         base_url: str | None,
         is_public: bool,
@@ -45,6 +47,7 @@ class RedirectApp:
         self._links = links
         self._workspaces = workspaces
         self._clock = clock
+        self._limits = limits
         self._base_url = base_url
         self._is_public = is_public
 
@@ -93,12 +96,14 @@ class RedirectApp:
         link, is_preview = await self._find(visit)
         now = self._clock.now()
         outcome = Outcome.MISSING if link is None else lifecycle.outcome(link, now)
+        if outcome is Outcome.MISSING:
+            return await self._miss(visit)
         if link is None or outcome is not Outcome.REDIRECT:
             return wire.dead(outcome, as_page=visit.wants_page)
         is_limited = link.max_clicks is not None
         if is_preview or (is_limited and visit.is_only_looking):
             if is_preview and not self._is_public:
-                return wire.dead(Outcome.MISSING, as_page=visit.wants_page)
+                return await self._miss(visit)
             return wire.preview(
                 link,
                 self._origin(visit) + visit.path.removesuffix("+"),
@@ -109,6 +114,15 @@ class RedirectApp:
         if is_limited and not await self._links.spend_click(link.id):
             return wire.dead(Outcome.EXHAUSTED, as_page=visit.wants_page)
         return wire.redirect(link, visit.query, now)
+
+    async def _miss(self, visit: "_Visit") -> Answer:
+        """404, or 429 for whoever tries many codes. What exists but is hidden counts like what does
+        not exist, or the count would tell them apart. Links that work are never limited."""
+        try:
+            await self._limits.check(LimitClass.MISS, subject_of_address(visit.client))
+        except TooManyRequests as refusal:
+            return wire.failure(refusal, as_page=visit.wants_page)
+        return wire.dead(Outcome.MISSING, as_page=visit.wants_page)
 
     def _origin(self, visit: "_Visit") -> str:
         """What the short URLs of the visited site start with."""
@@ -149,3 +163,9 @@ class _Visit:
     def site(self) -> Site:
         site: Site = self._scope["kurz.site"]
         return site
+
+    @property
+    def client(self) -> str:
+        """The visitor's address."""
+        address: str = self._scope["kurz.client"]
+        return address

@@ -55,6 +55,11 @@ def unavailable() -> Page:
 
 
 @functools.cache
+def limited() -> Page:
+    return _render("limited.html")
+
+
+@functools.cache
 def misdirected() -> Page:
     return _render("misdirected.html")
 

@@ -12,6 +12,7 @@ from kurz.links.lifecycle import Outcome
 from kurz.links.model import Link
 from kurz.links.urls import merge_query
 from kurz.people.errors import HostUnknown
+from kurz.people.limits import TooManyRequests
 from kurz.redirect import pages
 
 PERMANENT_MAX_AGE_SECONDS = 60  # browsers may keep a 301 or 308 this long: an edit must get through
@@ -25,6 +26,7 @@ _STATUSES = {
     LinkExhausted: 410,
     LinkBanned: 410,
     HostUnknown: 421,
+    TooManyRequests: 429,
     StoreUnavailable: 503,
     MethodNotAllowed: 405,
 }
@@ -40,6 +42,7 @@ _PAGES: dict[type[KurzError], Callable[[], pages.Page]] = {
     LinkExhausted: functools.partial(pages.gone, "exhausted"),
     LinkBanned: functools.partial(pages.gone, "banned"),
     HostUnknown: pages.misdirected,
+    TooManyRequests: pages.limited,
     StoreUnavailable: pages.unavailable,
 }
 
@@ -79,6 +82,8 @@ def failure(error: KurzError, *, as_page: bool, allowed_methods: bytes = b"") ->
     extra: Headers = []
     if isinstance(error, Unavailable):
         extra.append((b"retry-after", str(error.retry_after_seconds).encode()))
+    if isinstance(error, TooManyRequests):
+        extra += [(name.encode(), value.encode()) for name, value in error.header_fields.items()]
     if allowed_methods:
         extra.append((b"allow", allowed_methods))
     if as_page and type(error) in _PAGES:

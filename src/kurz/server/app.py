@@ -35,6 +35,12 @@ SECURITY_HEADERS = (
 )
 # Balancers ask for these by address, under whatever Host they like.
 PROBES = frozenset({"/healthz", "/readyz"})
+# Said once: a stranger can send such headers as often as they like.
+UNTRUSTED_PROXY = (
+    "a request came with X-Forwarded-For or X-Forwarded-Proto from an address that is not trusted;"
+    " if that is a proxy of yours, add its address to KURZ_TRUSTED_PROXIES, or all of its visitors"
+    " count as one"
+)
 
 log = structlog.get_logger()
 _PROCESS = token_hex(6)
@@ -43,12 +49,14 @@ _numbers = itertools.count(1)
 
 class App:
     """`api` answers under /api, on the probes and to POST on `/`; `redirect` everything else, and
-    the requests that belong to no site. Both find `kurz.site` or `kurz.problem` in their scope."""
+    the requests that belong to no site. Both find `kurz.site` or `kurz.problem` in their scope, and
+    in `kurz.client` the client's address, which is empty for a socket that has none."""
 
     def __init__(
         self, *, api: AsgiApp, redirect: AsgiApp, hosts: Hosts, proxies: TrustedProxies
     ) -> None:
         self._proxies = proxies
+        self._has_warned = False
         self._api = api
         self._redirect = redirect
         self._hosts = hosts
@@ -95,15 +103,34 @@ class App:
 
     def _read_headers(self, scope: Scope) -> None:
         """Notes the Host, lower case (empty if missing or doubled, which no site answers to), and
-        corrects the scheme where a trusted proxy knows better."""
+        the client's address; corrects both it and the scheme where a trusted proxy knows better."""
         hosts = []
+        forwarded_for = []
+        protocol = None
         for name, value in scope["headers"]:
             if name == b"host":
                 hosts.append(value)
-            elif name == b"x-forwarded-proto" and self._proxies.include(_peer(scope)):
-                nearest = value.rpartition(b",")[2].strip().lower()
-                scope["scheme"] = "https" if nearest == b"https" else "http"
+            elif name == b"x-forwarded-for":
+                forwarded_for.append(value)
+            elif name == b"x-forwarded-proto":
+                protocol = value
         scope["kurz.host"] = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
+        scope["kurz.client"] = peer = scope["client"][0] if scope["client"] else ""
+        if forwarded_for or protocol is not None:
+            self._read_forwarded(scope, peer, forwarded_for, protocol)
+
+    def _read_forwarded(
+        self, scope: Scope, peer: str, forwarded_for: list[bytes], protocol: bytes | None
+    ) -> None:
+        if not self._proxies.include(peer):
+            if not self._has_warned:
+                self._has_warned = True
+                log.warning(UNTRUSTED_PROXY)
+            return
+        scope["kurz.client"] = self._proxies.client_of(peer, forwarded_for)
+        if protocol is not None:
+            nearest = protocol.rpartition(b",")[2].strip().lower()
+            scope["scheme"] = "https" if nearest == b"https" else "http"
 
 
 class _Reply:
@@ -125,11 +152,6 @@ class _Reply:
             if POLICY not in [name for name, _ in headers]:
                 headers.append((POLICY, STRICTEST_POLICY))
         return self._send(message)
-
-
-def _peer(scope: Scope) -> str:
-    """The address at the other end; empty for a socket that has none."""
-    return scope["client"][0] if scope["client"] else ""
 
 
 async def _send_internal_error(send: Send) -> None:

@@ -13,13 +13,19 @@ _HOST = re.compile(
 )
 MAX_LENGTH = 253 + len(".:65535")
 MAX_PORT = 65535
-_ROOT = Site(ROOT_WORKSPACE_ID)
 
 
 class Hosts:
-    """Without a base URL every host that is no custom domain is the root; with one, its host is."""
+    """Without a base URL every host that is no custom domain is the root; with one, its host is.
+    The root may be a workspace's."""
 
-    def __init__(self, base_url: str | None, domains: Domains) -> None:
+    def __init__(
+        self,
+        base_url: str | None,
+        domains: Domains,
+        root_workspace_id: int = ROOT_WORKSPACE_ID,
+    ) -> None:
+        self._root = Site(root_workspace_id)
         host = urlsplit(base_url).hostname if base_url else None
         self._base_host = host.removesuffix(".") if host else None
         self._domains = domains
@@ -30,10 +36,10 @@ class Hosts:
         is_host = match is not None and len(host) <= MAX_LENGTH and int(match[2] or 1) <= MAX_PORT
         name = match[1].strip("[]").removesuffix(".") if match and is_host else ""
         if self._base_host == name:
-            return _ROOT
+            return self._root
         site = (await self._domains.sites()).get(name) if name else None
         if site is None and name and self._base_host is None:
-            return _ROOT
+            return self._root
         if site is None:
             raise HostUnknown("kurz does not answer under this host name.")
         return site

@@ -1,5 +1,8 @@
 """The change log: one row per write of a link, left by that write's own transaction."""
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import sqlalchemy as sa
 
 from kurz.storage.database import HotStatement
@@ -19,3 +22,21 @@ def record_change(
     changed_at: int,
 ) -> None:
     _RECORD.scalar(connection, (link_id, workspace_id, short_code, version, changed_at))
+
+
+def record_changes(
+    connection: sa.Connection, written: Iterable[Sequence[Any]], changed_at: int
+) -> None:
+    """For a statement that wrote many: rows of id, workspace, code and version."""
+    rows = [
+        {
+            "link_id": link_id,
+            "workspace_id": workspace_id,
+            "short_code": short_code,
+            "version": version,
+            "changed_at": changed_at,
+        }
+        for link_id, workspace_id, short_code, version in written
+    ]
+    if rows:
+        connection.execute(sa.insert(changes), rows)

@@ -1,87 +1,59 @@
 """Queries about links, and the store the core works with."""
 
-import hashlib
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clock import from_micros, to_micros
-from kurz.links.model import Filter, Link, LinkType, Scope, Status, Strategy
+from kurz.clock import to_micros
+from kurz.links.model import (
+    OPERATORS_EDIT,
+    ROOT_WORKSPACE_ID,
+    Act,
+    Deed,
+    Filter,
+    Link,
+    LinkType,
+    Place,
+    Scope,
+    Status,
+    space_of,
+)
+from kurz.people.quotas import Allowance
+from kurz.people.receipts import Receipt
 from kurz.storage.changes import record_change
 from kurz.storage.database import Database, HotStatement
+from kurz.storage.history import list_deeds, record_deed
+from kurz.storage.link_rows import INSERTED, canonical_hash, changed_columns, to_link, to_row
+from kurz.storage.listing import list_links
+from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import links
+from kurz.storage.tags import add_tags, replace_tags
+from kurz.storage.usage import spend
 
-_INSERTED = (
-    "workspace_id",
-    "short_code",
-    "version",
-    "strategy",
-    "original_url",
-    "canonical_url",
-    "canonical_hash",
-    "location",
-    "owner_id",
-    "link_type",
-    "status",
-    "created_at",
-    "updated_at",
-    "starts_at",
-    "expires_at",
-    "redirect_status",
-    "title",
-    "tags",
-    "notes",
-    "forward_query",
-    "max_clicks",
-    "clicks_used",
-    "redirect_count",
-    "claim_hash",
-)
 # PostgreSQL's insert: SQLite's dialect compiles it to the same ON CONFLICT DO NOTHING.
-_INSERT = HotStatement(insert(links).on_conflict_do_nothing().returning(links.c.id), _INSERTED)
+_INSERT = HotStatement(insert(links).on_conflict_do_nothing().returning(links.c.id), INSERTED)
 
 
 def insert_link(
-    connection: sa.Connection, link: Link, claim_hash: bytes | None = None
+    connection: sa.Connection,
+    link: Link,
+    claim_hash: bytes | None = None,
+    allowances: tuple[Allowance, ...] = (),
+    receipt: Receipt | None = None,
 ) -> int | None:
+    link_id: int | None = _INSERT.scalar(connection, to_row(link, claim_hash))
+    if link_id is None:
+        return None
     created_at = to_micros(link.created_at)
-    link_id: int | None = _INSERT.scalar(
-        connection,
-        (
-            link.workspace_id,
-            link.short_code,
-            link.version,
-            link.strategy,
-            link.original_url,
-            link.canonical_url,
-            canonical_hash(link.canonical_url) if link.strategy is Strategy.DETERMINISTIC else None,
-            None if link.location == link.original_url else link.location,
-            link.owner_id,
-            link.link_type,
-            link.status,
-            created_at,
-            to_micros(link.updated_at),
-            _to_micros_or_none(link.starts_at),
-            _to_micros_or_none(link.expires_at),
-            link.redirect_status,
-            link.title,
-            _to_json(link.tags),
-            link.notes,
-            link.forward_query,
-            link.max_clicks,
-            link.clicks_used,
-            link.redirect_count,
-            claim_hash,
-        ),
-    )
-    if link_id is not None:
-        record_change(
-            connection, link_id, link.workspace_id, link.short_code, link.version, created_at
-        )
+    record_change(connection, link_id, link.workspace_id, link.short_code, link.version, created_at)
+    if link.tags:
+        add_tags(connection, link_id, space_of(link.workspace_id, link.owner_id), link.tags)
+    if allowances:
+        spend(connection, allowances, to_micros(link.updated_at))
+    keep_receipt(connection, receipt, link_id)
     return link_id
 
 
@@ -91,6 +63,52 @@ def find_link(connection: sa.Connection, link_id: int, scope: Scope) -> Link | N
 
 def find_link_by_code(connection: sa.Connection, workspace_id: int, short_code: str) -> Link | None:
     return _one(connection, links.c.workspace_id == workspace_id, links.c.short_code == short_code)
+
+
+def claim_link(
+    connection: sa.Connection,
+    short_code: str,
+    claim_hash: bytes,
+    account_id: int,
+    now: datetime,
+    allowances: tuple[Allowance, ...],
+) -> Link | None:
+    """One guarded statement decides. Its owner finds it again by `find_claimed_link`."""
+    statement = (
+        sa.update(links)
+        .where(
+            links.c.workspace_id == ROOT_WORKSPACE_ID,
+            links.c.short_code == short_code,
+            links.c.claim_hash == claim_hash,
+            links.c.owner_id.is_(None),
+            links.c.status == Status.ACTIVE,
+            links.c.expires_at > to_micros(now),
+        )
+        .values(
+            owner_id=account_id,
+            space=space_of(ROOT_WORKSPACE_ID, account_id),
+            link_type=LinkType.PERMANENT,
+            expires_at=None,
+            version=links.c.version + 1,
+            updated_at=to_micros(now),
+        )
+        .returning(*links.c)
+    )
+    row = connection.execute(statement).mappings().first()
+    if row is None:
+        return None
+    link = to_link(row)
+    record_change(
+        connection, link.id, link.workspace_id, short_code, link.version, row["updated_at"]
+    )
+    record_deed(connection, None, link, Act("claim", account_id))
+    spend(connection, allowances, row["updated_at"])
+    return link
+
+
+def find_claimed_link(connection: sa.Connection, account_id: int, claim_hash: bytes) -> Link | None:
+    space = space_of(ROOT_WORKSPACE_ID, account_id)
+    return _one(connection, links.c.space == space, links.c.claim_hash == claim_hash)
 
 
 def find_deterministic_link(
@@ -103,27 +121,15 @@ def find_deterministic_link(
     )
 
 
-def list_links(
-    connection: sa.Connection,
-    scope: Scope,
-    wanted: Filter,
-    now: datetime,
-    before_id: int | None,
-    limit: int,
-) -> tuple[list[Link], int]:
-    conditions = [*_within(scope), *_wanted(wanted, to_micros(now))]
-    total = connection.execute(sa.select(sa.func.count()).select_from(links).where(*conditions))
-    page = sa.select(links).where(*conditions).order_by(links.c.id.desc()).limit(limit)
-    if before_id is not None:
-        page = page.where(links.c.id < before_id)
-    return [_link(row) for row in connection.execute(page).mappings()], total.scalar_one()
-
-
 def update_link(
-    connection: sa.Connection, link: Link, changes: Mapping[str, Any], updated_at: datetime
+    connection: sa.Connection,
+    link: Link,
+    changes: Mapping[str, Any],
+    updated_at: datetime,
+    act: Act,
 ) -> Link | None:
     """The link with its next version, or None if the stored version is another."""
-    values = _columns(link, changes)
+    values = changed_columns(link, changes)
     values |= {"version": link.version + 1, "updated_at": to_micros(updated_at)}
     statement = (
         sa.update(links)
@@ -138,7 +144,11 @@ def update_link(
         record_change(
             connection, link.id, link.workspace_id, code, row["version"], row["updated_at"]
         )
-    return _link(row)
+    edited = to_link(row)
+    record_deed(connection, link, edited, act)
+    if edited.tags != link.tags:
+        replace_tags(connection, link.id, row["space"], edited.tags)
+    return edited
 
 
 def spend_click(connection: sa.Connection, link_id: int) -> bool:
@@ -156,8 +166,15 @@ class SqlLinkStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert(self, link: Link, claim_hash: bytes | None = None) -> int | None:
-        return await self._database.write(insert_link, link, claim_hash)
+    async def insert(
+        self,
+        link: Link,
+        claim_hash: bytes | None = None,
+        *,
+        allowances: tuple[Allowance, ...] = (),
+        receipt: Receipt | None = None,
+    ) -> int | None:
+        return await self._database.write(insert_link, link, claim_hash, allowances, receipt)
 
     async def find(self, link_id: int, scope: Scope) -> Link | None:
         return await self._database.read(find_link, link_id, scope)
@@ -169,29 +186,56 @@ class SqlLinkStore:
         return await self._database.read(find_deterministic_link, workspace_id, canonical_url)
 
     async def list(
-        self, scope: Scope, wanted: Filter, now: datetime, *, before_id: int | None, limit: int
+        self,
+        scope: Scope,
+        wanted: Filter,
+        now: datetime,
+        *,
+        after: Place | None = None,
+        before_id: int | None = None,  # the older tests' word for `after`; goes with them
+        limit: int,
     ) -> tuple[list[Link], int]:
-        return await self._database.read(list_links, scope, wanted, now, before_id, limit)
+        if before_id is not None and (last := await self.find(before_id, Scope())) is not None:
+            after = Place(to_micros(last.created_at), before_id)
+        return await self._database.read(list_links, scope, wanted, now, after, limit)
 
     async def update(
-        self, link: Link, changes: Mapping[str, Any], updated_at: datetime
+        self,
+        link: Link,
+        changes: Mapping[str, Any],
+        updated_at: datetime,
+        act: Act = OPERATORS_EDIT,
     ) -> Link | None:
         try:
-            return await self._database.write(update_link, link, changes, updated_at)
+            return await self._database.write(update_link, link, changes, updated_at, act)
         except sa.exc.IntegrityError:  # the only one an update can meet: the new code is taken
             return None
+
+    async def history(self, link_id: int) -> Sequence[Deed]:
+        return await self._database.read(list_deeds, link_id)
+
+    async def claim(
+        self,
+        short_code: str,
+        claim_hash: bytes,
+        account_id: int,
+        now: datetime,
+        allowances: tuple[Allowance, ...] = (),
+    ) -> Link | None:
+        return await self._database.write(
+            claim_link, short_code, claim_hash, account_id, now, allowances
+        )
+
+    async def find_claimed(self, account_id: int, claim_hash: bytes) -> Link | None:
+        return await self._database.read(find_claimed_link, account_id, claim_hash)
 
     async def spend_click(self, link_id: int) -> bool:
         return await self._database.write(spend_click, link_id)
 
 
-def canonical_hash(canonical_url: str) -> bytes:
-    return hashlib.sha256(canonical_url.encode()).digest()
-
-
 def _one(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> Link | None:
     row = connection.execute(sa.select(links).where(*conditions)).mappings().first()
-    return None if row is None else _link(row)
+    return None if row is None else to_link(row)
 
 
 def _within(scope: Scope) -> list[sa.ColumnElement[bool]]:
@@ -201,92 +245,3 @@ def _within(scope: Scope) -> list[sa.ColumnElement[bool]]:
     if scope.owner_id is not None:
         conditions.append(links.c.owner_id == scope.owner_id)
     return conditions
-
-
-def _wanted(wanted: Filter, now: int) -> list[sa.ColumnElement[bool]]:
-    conditions: list[sa.ColumnElement[bool]] = []
-    if wanted.status is not None:
-        conditions.append(_status(now) == wanted.status)
-    if wanted.search is not None:
-        conditions.append(
-            sa.or_(
-                *(
-                    column.icontains(wanted.search, autoescape=True)
-                    for column in (links.c.short_code, links.c.original_url, links.c.title)
-                )
-            )
-        )
-    return conditions
-
-
-def _status(now: int) -> sa.ColumnElement[str]:
-    """`lifecycle.status` as SQL."""
-    return sa.case(
-        (links.c.status.in_([Status.BANNED, Status.DELETED]), links.c.status),
-        (links.c.expires_at <= now, Status.EXPIRED),
-        (links.c.status == Status.PAUSED, Status.PAUSED),
-        (links.c.clicks_used >= links.c.max_clicks, Status.EXHAUSTED),
-        else_=Status.ACTIVE,
-    )
-
-
-def _columns(link: Link, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Changed fields of `link` as the table keeps them."""
-    values = dict(changes)
-    for name in _INSTANTS & values.keys():
-        values[name] = _to_micros_or_none(values[name])
-    if "tags" in values:
-        values["tags"] = _to_json(values["tags"])
-    original = values.get("original_url", link.original_url)
-    if values.get("location") == original:
-        values["location"] = None
-    if values.get("strategy", link.strategy) is not Strategy.DETERMINISTIC:
-        values["canonical_hash"] = None
-    return values
-
-
-def _link(row: sa.RowMapping) -> Link:
-    return Link(
-        id=row["id"],
-        workspace_id=row["workspace_id"],
-        short_code=row["short_code"],
-        version=row["version"],
-        strategy=Strategy(row["strategy"]),
-        original_url=row["original_url"],
-        canonical_url=row["canonical_url"],
-        location=row["location"] or row["original_url"],
-        owner_id=row["owner_id"],
-        link_type=LinkType(row["link_type"]),
-        status=Status(row["status"]),
-        created_at=from_micros(row["created_at"]),
-        updated_at=from_micros(row["updated_at"]),
-        starts_at=_from_micros_or_none(row["starts_at"]),
-        expires_at=_from_micros_or_none(row["expires_at"]),
-        deleted_at=_from_micros_or_none(row["deleted_at"]),
-        redirect_status=row["redirect_status"],
-        title=row["title"],
-        tags=tuple(json.loads(row["tags"])) if row["tags"] else (),
-        notes=row["notes"],
-        forward_query=row["forward_query"],
-        max_clicks=row["max_clicks"],
-        clicks_used=row["clicks_used"],
-        redirect_count=row["redirect_count"],
-        avg_redirect_ms=row["avg_redirect_ms"],
-        destination_status=row["destination_status"],
-        last_checked_at=_from_micros_or_none(row["last_checked_at"]),
-    )
-
-
-_INSTANTS = frozenset({"starts_at", "expires_at", "deleted_at"})
-
-
-def _to_micros_or_none(instant: datetime | None) -> int | None:
-    return None if instant is None else to_micros(instant)
-
-
-def _from_micros_or_none(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)
-
-
-def _to_json(tags: tuple[str, ...]) -> str | None:
-    return json.dumps(tags, ensure_ascii=False) if tags else None

@@ -1,16 +1,30 @@
-"""`/api/urls`: the same links in camelCase."""
+"""`/api/urls`, `/api/auth` and `/api/stats`: the same links and people in camelCase."""
 
-from fastapi import APIRouter, Request
-from pydantic import AwareDatetime, BaseModel, ConfigDict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
+from kurz.api.auth import check_credentials
 from kurz.api.bodies import described, read_body
+from kurz.api.callers import get_caller
+from kurz.api.claims import claim_all, claiming_place
+from kurz.api.creating import Maker, find_maker, make
 from kurz.api.dependencies import context
-from kurz.api.responses import JsonResponse
+from kurz.api.links import delete
+from kurz.api.places import place_of, views
+from kurz.api.responses import Answer
+from kurz.api.schemas.links import ClaimItem, LinkCreate
 from kurz.api.schemas.problems import problems
-from kurz.links.model import Draft, LinkType, Status
-from kurz.links.view import view
+from kurz.api.security import needs, nobody
+from kurz.links.model import Created, Filter, LinkType, Status
+from kurz.people.access import Permission
+from kurz.people.accounts import Account
+from kurz.people.limits import LimitClass
+
+PAGE = 1000
 
 
 class _Camel(BaseModel):
@@ -22,6 +36,8 @@ class UrlCreate(_Camel):
 
 
 class UrlRead(_Camel):
+    """A link. One made without an account has a `claimToken`, which is shown once."""
+
     id: int
     original_url: str
     short_code: str
@@ -34,32 +50,199 @@ class UrlRead(_Camel):
     avg_redirect_ms: float | None
     destination_status: int | None
     last_checked_at: AwareDatetime | None
-    claim_token: str | None
+    claim_token: str | None = None
 
 
-router = APIRouter(
-    prefix="/api/urls",
-    tags=["urls"],
-    responses=problems(400, 401, 413, 415, 422, 503),
-)
+class UrlSyncItem(_Camel):
+    original_url: str
+    short_code: str | None = None
+    claim_token: str | None = None
+
+
+class UrlSync(_Camel):
+    urls: list[UrlSyncItem | str] = Field(min_length=1, max_length=100)
+
+
+class Login(_Camel):
+    email: str = Field(max_length=1024)
+    password: str
+
+
+class LoginRead(_Camel):
+    token: str
+    email: str
+    expires_at: AwareDatetime
+
+
+class GlobalStats(_Camel):
+    """`totalLinks` are those that are ACTIVE."""
+
+    total_links: int
+    total_redirects: int
+    avg_latency_ms: float | None
+
+
+LinkId = Annotated[int, Path(ge=0, lt=2**53)]
+router = APIRouter(prefix="/api", tags=["urls"], responses=problems(400, 401, 413, 415, 422, 503))
 
 
 @router.post(
-    "/public",
+    "/urls/public",
     status_code=201,
     response_model=UrlRead,
     summary="Make a temporary link",
     operation_id="create_public_url",
-    openapi_extra=described(UrlCreate),
+    responses=problems(429),
+    openapi_extra=described(UrlCreate) | nobody(),
 )
 async def create_public_url(request: Request) -> Response:
-    """Makes a temporary link, which anybody may do."""
+    """Anybody may; it lives 8 hours."""
+    return await _create(request, await find_maker(request, None, None))
+
+
+@router.post(
+    "/urls",
+    status_code=201,
+    response_model=UrlRead,
+    summary="Make a permanent link",
+    operation_id="create_url",
+    responses=problems(403, 429),
+    openapi_extra=described(UrlCreate) | needs(Permission.LINKS_CREATE),
+)
+async def create_url(request: Request) -> Response:
+    return await _create(request, await find_maker(request, await get_caller(request), None))
+
+
+@router.get(
+    "/urls",
+    response_model=list[UrlRead],
+    summary="Your links",
+    operation_id="list_urls",
+    responses=problems(403),
+    openapi_extra=needs(Permission.LINKS_READ),
+)
+async def list_urls(
+    request: Request, cursor: Annotated[str | None, Query(max_length=500)] = None
+) -> Response:
+    """Newest first, without those in the trash. Beyond 1000, the header `Link` leads on."""
     kurz = context(request)
-    kurz.refuse_strangers()
+    place = await place_of(request, await get_caller(request), Permission.LINKS_READ, None)
+    page = await kurz.links.list(place.scope, Filter(), cursor=cursor, limit=PAGE)
+    items = [_read(item) for item in await views(request, page.links, place)]
+    body = b"[" + b",".join(items) + b"]"
+    answer = Answer(200, body)
+    if page.next_cursor is None:
+        return answer.respond()
+    return answer.respond(link=f'</api/urls?cursor={page.next_cursor}>; rel="next"')
+
+
+@router.delete(
+    "/urls/{link_id}",
+    status_code=204,
+    summary="Move a link to the trash",
+    operation_id="delete_url",
+    responses=problems(403, 404, 409, 410),
+    openapi_extra=needs(Permission.LINKS_WRITE),
+)
+async def delete_url(request: Request, link_id: LinkId) -> Response:
+    place = await place_of(request, await get_caller(request), Permission.LINKS_WRITE, None)
+    await delete(request, place, link_id, None)
+    return Response(status_code=204)
+
+
+@router.post(
+    "/urls/sync",
+    response_model=list[UrlRead],
+    summary="Claim links that you made without an account",
+    operation_id="sync_urls",
+    responses=problems(403, 429),
+    openapi_extra=described(UrlSync) | needs(Permission.LINKS_WRITE),
+)
+async def sync_urls(request: Request) -> Response:
+    """With its `claimToken` a link becomes yours; for the others new links are made, which knowing
+    a URL is enough for. URLs that cannot be shortened are left out."""
+    place = await claiming_place(request)
+    body = await read_body(request, UrlSync)
+    items = [
+        ClaimItem(original_url=item)
+        if isinstance(item, str)
+        else ClaimItem(**item.model_dump(by_alias=False))
+        for item in body.urls
+    ]
+    outcomes = await claim_all(request, place, items)
+    links = [outcome.created.link for outcome in outcomes if outcome.created is not None]
+    shown = [_read(item) for item in await views(request, links, place)]
+    return Answer(200, b"[" + b",".join(shown) + b"]").respond()
+
+
+@router.get(
+    "/stats",
+    response_model=GlobalStats,
+    summary="Numbers of the whole installation",
+    operation_id="global_stats",
+    openapi_extra=nobody(),
+)
+async def global_stats(request: Request) -> Response:
+    """Public, unless the installation is private; may be a minute old."""
+    kurz = context(request)
+    if kurz.is_private:
+        await get_caller(request)
+    totals = await kurz.totals.get()
+    stats = GlobalStats(
+        total_links=totals.active_links,
+        total_redirects=totals.redirects,
+        avg_latency_ms=totals.avg_redirect_ms,
+    )
+    return Answer(200, stats.model_dump_json(by_alias=True).encode()).respond()
+
+
+@router.post(
+    "/auth/register",
+    status_code=201,
+    response_model=LoginRead,
+    summary="Make an account",
+    operation_id="register_url_user",
+    responses=problems(403, 409, 429),
+    openapi_extra=described(Login) | nobody(),
+)
+async def register(request: Request) -> Response:
+    kurz = context(request)
+    body = await read_body(request, Login)
+    await kurz.limit_by_address(request, LimitClass.REGISTER)
+    return _token(request, await kurz.accounts.register(body.email, body.password), 201)
+
+
+@router.post(
+    "/auth/login",
+    response_model=LoginRead,
+    summary="Sign in",
+    operation_id="login_url_user",
+    responses=problems(429),
+    openapi_extra=described(Login) | nobody(),
+)
+async def login(request: Request) -> Response:
+    body = await read_body(request, Login)
+    return _token(request, await check_credentials(request, body.email, body.password), 200)
+
+
+async def _create(request: Request, maker: Maker) -> Response:
     body = await read_body(request, UrlCreate)
-    draft = Draft(original_url=body.original_url, is_anonymous=True)
-    created, address = await kurz.create_for_stranger(request, draft)
-    seen = view(created.link, kurz.links, address) | {"claim_token": created.claim_token}
-    answer = UrlRead(**{name: seen[name] for name in UrlRead.model_fields})
-    headers = {"location": address, "cache-control": "no-store"}
-    return JsonResponse(answer.model_dump_json(by_alias=True), 201, headers)
+
+    def render(created: Created) -> Answer:
+        shown = maker.view(created)
+        return Answer(201, _read(shown), {"location": shown["short_url"]})
+
+    wanted = LinkCreate.model_validate({"original_url": body.original_url})
+    answer = await make(request, maker, wanted, render)
+    return answer.respond()
+
+
+def _read(shown: dict[str, Any]) -> bytes:
+    fields = {name: shown[name] for name in UrlRead.model_fields if name in shown}
+    return UrlRead(**fields).model_dump_json(by_alias=True).encode()
+
+
+def _token(request: Request, account: Account, status: int) -> Response:
+    token, expires_at = context(request).tokens.issue(account.id, account.epoch)
+    body = LoginRead(token=token, email=account.email, expires_at=expires_at)
+    return Answer(status, body.model_dump_json(by_alias=True).encode()).respond()

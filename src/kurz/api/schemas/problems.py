@@ -24,9 +24,15 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 _MEANINGS = {
     400: "The body cannot be read.",
-    401: "This needs an account.",
+    401: "Nobody signed in, or the credential does not fit.",
+    403: "This is not yours to do.",
+    404: "There is nothing here that you may see.",
+    409: "It is taken, or was changed at the same time.",
+    410: "It was taken down.",
+    412: "It is not in the state that `If-Match` names.",
     413: "The body is too large.",
     415: "The body has a type that is not accepted.",
     422: "A value is not accepted.",
+    429: "Too often, or a quota is used up; `Retry-After` says when to try again.",
     503: "The database cannot be reached; `Retry-After` says when to try again.",
 }

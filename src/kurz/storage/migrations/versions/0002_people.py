@@ -1,5 +1,7 @@
 """People: accounts, keys, members, one-time passes; quotas, limits, receipts; lists of links."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -7,6 +9,9 @@ revision = "0002"
 down_revision = "0001"
 
 NEVER = 2**63 - 1
+# Classes of SQLSTATE: connection, rolled back, out of resources, operator intervention. What fails
+# so can be tried again.
+OUTAGES = frozenset({"08", "40", "53", "57"})
 
 
 def upgrade() -> None:
@@ -143,23 +148,25 @@ def _extend_workspaces() -> None:
 
 
 def _rebuild_domains() -> None:
-    """Several workspaces may name a domain: the primary key gets wider."""
+    """Several workspaces may name a domain: the primary key gets wider. The rows wait elsewhere, so
+    that the new table and its key can have the names of the old ones at once."""
+    op.execute("CREATE TABLE old_domains AS SELECT * FROM domains")
+    op.drop_table("domains")
     op.create_table(
-        "new_domains",
+        "domains",
         sa.Column("host", sa.Text(), nullable=False),
         sa.Column("workspace_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("checked_at", sa.BigInteger(), nullable=True),
         sa.Column("verified_at", sa.BigInteger(), nullable=True),
         sa.Column("removed_at", sa.BigInteger(), nullable=True),
-        sa.PrimaryKeyConstraint("host", "workspace_id", name="pk_new_domains"),
+        sa.PrimaryKeyConstraint("host", "workspace_id", name="pk_domains"),
     )
     op.execute(
-        "INSERT INTO new_domains (host, workspace_id, created_at, verified_at)"
-        " SELECT host, workspace_id, created_at, verified_at FROM domains"
+        "INSERT INTO domains (host, workspace_id, created_at, verified_at)"
+        " SELECT host, workspace_id, created_at, verified_at FROM old_domains"
     )
-    op.drop_table("domains")
-    op.rename_table("new_domains", "domains")
+    op.drop_table("old_domains")
     op.create_index(
         "uq_domains_verified",
         "domains",
@@ -182,32 +189,29 @@ def _extend_links() -> None:
         f" SELECT DISTINCT space, each.value, links.id FROM links, {each} AS each"
         " WHERE tags IS NOT NULL AND space <> 0"
     )
-    op.create_index(
-        "ix_links_clicks", "links", ["space", "redirect_count", "id"], **_where("space <> 0")
-    )
-    op.create_index(
-        "ix_links_created", "links", ["space", "created_at", "id"], **_where("space <> 0")
-    )
-    op.create_index(
-        "ix_links_exhausted",
-        "links",
-        ["space", "created_at", "id"],
-        **_where("space <> 0 AND clicks_used >= max_clicks"),
-    )
-    op.create_index(
-        "ix_links_owner", "links", ["space", "owner_id", "created_at", "id"], **_where("space > 0")
-    )
-    op.create_index(
-        "ix_links_state",
-        "links",
-        ["space", "status", "created_at", "id"],
-        **_where("space <> 0 AND status IN ('DELETED', 'PAUSED', 'BANNED')"),
-    )
-    op.create_index(
-        "ix_links_updated", "links", ["space", "updated_at", "id"], **_where("space <> 0")
-    )
     expiry = sa.text(f"coalesce(expires_at, {NEVER})")
-    op.create_index("ix_links_expiry", "links", ["space", expiry, "id"], **_where("space <> 0"))
+    carried = ["status", "expires_at", "owner_id"]
+    owned = "space <> 0"
+    halted = "space <> 0 AND status IN ('DELETED', 'PAUSED', 'BANNED')"
+    spent = "space <> 0 AND clicks_used >= max_clicks"
+    indexes: list[tuple[str, list[Any], str]] = [
+        ("clicks", ["redirect_count", "id", *carried, "created_at"], owned),
+        ("created", ["created_at", "id", *carried], owned),
+        ("exhausted", ["created_at", "id", *carried], spent),
+        ("expiry", [expiry, "id", *carried, "created_at"], owned),
+        ("owner", ["owner_id", "created_at", "id", "status", "expires_at"], "space > 0"),
+        ("state", ["status", "created_at", "id", "expires_at", "owner_id"], halted),
+        ("updated", ["updated_at", "id", *carried, "created_at"], owned),
+    ]
+    for name, columns, condition in indexes:
+        op.create_index(f"ix_links_{name}", "links", ["space", *columns], **_where(condition))
+    op.create_index(
+        "uq_links_claim",
+        "links",
+        ["space", "claim_hash"],
+        unique=True,
+        **_where("space <> 0 AND claim_hash IS NOT NULL"),
+    )
 
 
 def _index_text_on_sqlite() -> None:
@@ -223,20 +227,23 @@ def _index_text_on_sqlite() -> None:
 
 def _index_text_on_postgres() -> None:
     """The trigrams of links. Both extensions are trusted: the database's owner may add them. Where
-    they are missing or forbidden, searches still work, by reading every link."""
+    they are missing, forbidden or outside the search path, searches still work, by reading every
+    link."""
     connection = op.get_bind()
     try:
         with connection.begin_nested():
             connection.execute(sa.text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
             connection.execute(sa.text("CREATE EXTENSION IF NOT EXISTS btree_gin"))
-    except sa.exc.DBAPIError:
-        return
-    op.execute(
-        "CREATE INDEX ix_links_text ON links USING gin (space,"
-        " (short_code || ' ' || original_url || ' ' || coalesce(title, '')) gin_trgm_ops)"
-        " WHERE space <> 0"
-    )
+            op.execute(
+                "CREATE INDEX ix_links_text ON links USING gin (space,"
+                " (short_code || ' ' || original_url || ' ' || coalesce(title, '')) gin_trgm_ops)"
+                " WHERE space <> 0"
+            )
+    except sa.exc.DBAPIError as error:
+        state = getattr(error.orig, "sqlstate", None) or ""
+        if error.connection_invalidated or state[:2] in OUTAGES:
+            raise
 
 
-def _where(condition: str) -> dict[str, sa.TextClause]:
+def _where(condition: str) -> dict[str, Any]:
     return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}

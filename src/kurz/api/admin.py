@@ -1,0 +1,160 @@
+"""`/api/v1/admin`: people and workspaces, for administrators."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import Response
+
+from kurz.api.auth import account_read
+from kurz.api.bodies import described, read_body, read_edit
+from kurz.api.callers import get_admin
+from kurz.api.dependencies import context
+from kurz.api.members import invitation_list, make_pass
+from kurz.api.schemas.people import (
+    AccountEdit,
+    AccountList,
+    AccountRead,
+    InvitationList,
+    OneTimeLink,
+    QuotaEdit,
+    WorkspaceList,
+    WorkspaceRead,
+)
+from kurz.api.schemas.problems import problems
+from kurz.api.security import needs
+from kurz.api.workspaces import WorkspaceId, workspace_read
+from kurz.people.access import Permission
+from kurz.people.errors import WorkspaceNotFound
+
+router = APIRouter(prefix="/api/v1/admin", tags=["admin"], responses=problems(401, 403, 503))
+
+AccountId = Annotated[int, Path(ge=1, lt=2**53)]
+InvitationId = Annotated[int, Path(ge=1, lt=2**53)]
+ADMIN = needs(Permission.ADMIN)
+
+
+@router.get("/accounts", summary="All accounts", operation_id="list_accounts", openapi_extra=ADMIN)
+async def list_accounts(request: Request) -> AccountList:
+    await get_admin(request)
+    found = await context(request).accounts.list()
+    return AccountList(accounts=[account_read(item) for item in found])
+
+
+@router.patch(
+    "/accounts/{account_id}",
+    response_model=AccountRead,
+    summary="Disable an account, or make it an administrator's",
+    operation_id="edit_account",
+    responses=problems(400, 404, 409, 413, 415, 422),
+    openapi_extra=described(AccountEdit) | ADMIN,
+)
+async def edit_account(request: Request, account_id: AccountId) -> AccountRead:
+    """Ends every token of the account, everywhere within 5 seconds."""
+    kurz = context(request)
+    await get_admin(request)
+    changes = await read_edit(request, AccountEdit)
+    account = await kurz.accounts.get(account_id)
+    if "is_admin" in changes:
+        account = await kurz.accounts.set_admin(account_id, is_admin=changes["is_admin"])
+    if "is_disabled" in changes:
+        account = await kurz.accounts.set_disabled(account_id, is_disabled=changes["is_disabled"])
+    kurz.identity.forget()
+    return account_read(account)
+
+
+@router.post(
+    "/accounts/{account_id}/reset-link",
+    status_code=201,
+    summary="Make a link to set a new password",
+    operation_id="create_reset_link",
+    response_model=OneTimeLink,
+    responses=problems(404, 409, 422),
+    openapi_extra=ADMIN,
+)
+async def create_reset_link(request: Request, account_id: AccountId) -> Response:
+    """Shown once: kurz sends no mail, so hand it to the person yourself. It works for a day."""
+    kurz = context(request)
+    caller = await get_admin(request)
+    account = await kurz.accounts.get(account_id)
+    return await make_pass(
+        request,
+        caller,
+        "reset",
+        lambda receipt: kurz.passes.make_reset(account.id, caller.account_id, receipt),
+    )
+
+
+@router.post(
+    "/invitations",
+    status_code=201,
+    summary="Invite somebody to make an account",
+    operation_id="invite_account",
+    response_model=OneTimeLink,
+    responses=problems(409, 422),
+    openapi_extra=ADMIN,
+)
+async def invite_account(request: Request) -> Response:
+    """Shown once; works once, for 7 days."""
+    kurz = context(request)
+    caller = await get_admin(request)
+    return await make_pass(
+        request,
+        caller,
+        "join",
+        lambda receipt: kurz.passes.invite(caller.account_id, receipt=receipt),
+    )
+
+
+@router.get(
+    "/invitations",
+    summary="Open invitations to make an account",
+    operation_id="list_account_invitations",
+    openapi_extra=ADMIN,
+)
+async def list_account_invitations(request: Request) -> InvitationList:
+    await get_admin(request)
+    return invitation_list(await context(request).passes.invitations(None))
+
+
+@router.delete(
+    "/invitations/{invitation_id}",
+    status_code=204,
+    summary="Take an invitation back",
+    operation_id="revoke_account_invitation",
+    responses=problems(404, 422),
+    openapi_extra=ADMIN,
+)
+async def revoke_account_invitation(request: Request, invitation_id: InvitationId) -> Response:
+    await get_admin(request)
+    await context(request).passes.revoke(invitation_id, None)
+    return Response(status_code=204)
+
+
+@router.get(
+    "/workspaces",
+    summary="All workspaces",
+    operation_id="list_all_workspaces",
+    openapi_extra=ADMIN,
+)
+async def list_all_workspaces(request: Request) -> WorkspaceList:
+    await get_admin(request)
+    found = await context(request).workspaces.list_all()
+    return WorkspaceList(workspaces=[workspace_read(item, None) for item in found])
+
+
+@router.put(
+    "/workspaces/{workspace_id}/quota",
+    response_model=WorkspaceRead,
+    summary="Set a workspace's quota",
+    operation_id="set_workspace_quota",
+    responses=problems(400, 404, 413, 415, 422),
+    openapi_extra=described(QuotaEdit) | ADMIN,
+)
+async def set_workspace_quota(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
+    kurz = context(request)
+    await get_admin(request)
+    body = await read_body(request, QuotaEdit)
+    if await kurz.workspaces.find(workspace_id) is None:
+        raise WorkspaceNotFound("There is no workspace with this number.")
+    changes = {"links_per_month": body.links_per_month}
+    return workspace_read(await kurz.teams.edit(workspace_id, changes), None)

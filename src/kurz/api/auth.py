@@ -1,0 +1,164 @@
+"""`/api/v1/auth`: registering, signing in and out, passwords."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from kurz.api.bodies import described, read_body
+from kurz.api.callers import cookie_name, get_session
+from kurz.api.dependencies import Context, context
+from kurz.api.responses import Answer
+from kurz.api.schemas.people import (
+    AccountRead,
+    Credentials,
+    PasswordChange,
+    Registration,
+    Reset,
+    SessionRead,
+    Setup,
+)
+from kurz.api.schemas.problems import problems
+from kurz.api.security import nobody, session
+from kurz.people.accounts import Account
+from kurz.people.limits import LimitClass
+from kurz.people.tokens import LIFE
+
+router = APIRouter(
+    prefix="/api/v1/auth", tags=["auth"], responses=problems(400, 413, 415, 422, 429, 503)
+)
+
+
+@router.post(
+    "/register",
+    status_code=201,
+    response_model=SessionRead,
+    summary="Make an account",
+    operation_id="register",
+    responses=problems(403, 409),
+    openapi_extra=described(Registration) | nobody(),
+)
+async def register(request: Request) -> Response:
+    """Makes an account and signs in. Where registration is closed it takes an invitation. The first
+    account of an installation on a loopback address is the administrator's."""
+    kurz = context(request)
+    body = await read_body(request, Registration)
+    await kurz.limit_by_address(request, LimitClass.REGISTER)
+    account = await kurz.accounts.register(body.email, body.password, body.invitation)
+    return _session(kurz, account, 201).respond()
+
+
+@router.post(
+    "/sign-in",
+    response_model=SessionRead,
+    summary="Sign in",
+    operation_id="sign_in",
+    responses=problems(401),
+    openapi_extra=described(Credentials) | nobody(),
+)
+async def sign_in(request: Request) -> Response:
+    """Gives a token for 24 hours. A forgotten password is reset by an administrator's link."""
+    kurz = context(request)
+    body = await read_body(request, Credentials)
+    account = await check_credentials(request, body.email, body.password)
+    if not body.as_cookie:
+        return _session(kurz, account, 200).respond()
+    token, expires_at = kurz.tokens.issue(account.id, account.epoch)
+    shown = SessionRead(token=None, expires_at=expires_at, account=account_read(account))
+    cookie = _cookie(request, token, int(LIFE.total_seconds()))
+    return Answer(200, shown.model_dump_json().encode()).respond(set_cookie=cookie)
+
+
+@router.post(
+    "/sign-out",
+    status_code=204,
+    summary="Sign out",
+    operation_id="sign_out",
+    responses=problems(401, 403),
+    openapi_extra=session(),
+)
+async def sign_out(request: Request) -> Response:
+    """Ends this token, everywhere within 5 seconds."""
+    kurz = context(request)
+    caller = await get_session(request)
+    await kurz.accounts.sign_out(caller.token_id or "", caller.expires_at or 0)
+    kurz.identity.forget()
+    return Response(status_code=204, headers={"set-cookie": _cookie(request, "", 0)})
+
+
+@router.post(
+    "/password",
+    response_model=SessionRead,
+    summary="Change your password",
+    operation_id="change_password",
+    responses=problems(401, 403),
+    openapi_extra=described(PasswordChange) | session(),
+)
+async def change_password(request: Request) -> Response:
+    """Ends every token of yours, and gives a new one."""
+    kurz = context(request)
+    caller = await get_session(request)
+    body = await read_body(request, PasswordChange)
+    await kurz.limits.check(LimitClass.SIGN_IN_ACCOUNT, caller.email)
+    account = await kurz.accounts.change_password(
+        caller.account_id, body.old_password, body.new_password
+    )
+    kurz.identity.forget()
+    return _session(kurz, account, 200).respond()
+
+
+@router.post(
+    "/reset",
+    response_model=SessionRead,
+    summary="Set a new password by a one-time link",
+    operation_id="reset_password",
+    openapi_extra=described(Reset) | nobody(),
+)
+async def reset_password(request: Request) -> Response:
+    """Ends every token of the account, and gives a new one."""
+    kurz = context(request)
+    body = await read_body(request, Reset)
+    await kurz.limit_by_address(request, LimitClass.REDEEM)
+    account = await kurz.accounts.reset_password(body.token, body.password)
+    kurz.identity.forget()
+    return _session(kurz, account, 200).respond()
+
+
+@router.post(
+    "/setup",
+    status_code=201,
+    response_model=SessionRead,
+    summary="Make the first administrator",
+    operation_id="set_up",
+    responses=problems(409),
+    openapi_extra=described(Setup) | nobody(),
+)
+async def set_up(request: Request) -> Response:
+    """Takes the token of the set-up link that the server printed at its start."""
+    kurz = context(request)
+    body = await read_body(request, Setup)
+    await kurz.limit_by_address(request, LimitClass.REDEEM)
+    account = await kurz.accounts.set_up(body.token, body.email, body.password)
+    return _session(kurz, account, 201).respond()
+
+
+async def check_credentials(request: Request, email: str, password: str) -> Account:
+    """Signs in. Limited by account and by address, whether or not there is such an account."""
+    kurz = context(request)
+    await kurz.limit_by_address(request, LimitClass.SIGN_IN_ADDRESS)
+    await kurz.limits.check(LimitClass.SIGN_IN_ACCOUNT, email.strip().lower())
+    return await kurz.accounts.sign_in(email, password)
+
+
+def account_read(account: Account) -> AccountRead:
+    return AccountRead.model_validate(account, from_attributes=True)
+
+
+def _session(kurz: Context, account: Account, status: int) -> Answer:
+    token, expires_at = kurz.tokens.issue(account.id, account.epoch)
+    body = SessionRead(token=token, expires_at=expires_at, account=account_read(account))
+    return Answer(status, body.model_dump_json().encode())
+
+
+def _cookie(request: Request, token: str, seconds: int) -> str:
+    secure = "; Secure" if request.scope["scheme"] == "https" else ""
+    name = cookie_name(request)
+    return f"{name}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}"

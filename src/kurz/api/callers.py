@@ -1,0 +1,93 @@
+"""Who sends a request: a session's token, a key, or nobody."""
+
+from fastapi import Request
+
+from kurz.api.dependencies import context
+from kurz.errors import SignInRequired
+from kurz.people.access import Caller, Permission
+from kurz.people.errors import CredentialRefused, RequestForged
+
+# A browser keeps the first one only for this host, over TLS.
+SECURE_COOKIE = "__Host-kurz"
+PLAIN_COOKIE = "kurz"
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_CREDENTIALS = frozenset({b"authorization", b"x-api-key"})
+_READ = _CREDENTIALS | {b"cookie"}
+
+
+async def find_caller(request: Request) -> Caller | None:
+    """None: nobody said who they are. A credential that does not fit is refused, never ignored."""
+    found = {name: value for name, value in request.scope["headers"] if name in _READ}
+    if not found:
+        return None
+    sent = [name for name, _ in request.scope["headers"] if name in _CREDENTIALS]
+    if len(sent) > 1:
+        raise CredentialRefused("Send one credential, not several.")
+    identity = context(request).identity
+    if b"authorization" in found:
+        return await identity.identify(_bearer(found[b"authorization"]))
+    if b"x-api-key" in found:
+        return await identity.identify(_key(found[b"x-api-key"]))
+    token = _cookie(request, found[b"cookie"])
+    if token is None:
+        return None
+    if request.method not in _SAFE_METHODS:
+        _refuse_forged(request)
+    return await identity.identify(token)
+
+
+async def get_caller(request: Request) -> Caller:
+    caller = await find_caller(request)
+    if caller is None:
+        raise SignInRequired("Send a token or a key: `Authorization: Bearer …`.")
+    return caller
+
+
+async def get_session(request: Request) -> Caller:
+    """A person who signed in; no key will do."""
+    caller = await get_caller(request)
+    caller.require_session()
+    return caller
+
+
+async def get_admin(request: Request) -> Caller:
+    caller = await get_caller(request)
+    caller.require(Permission.ADMIN)
+    return caller
+
+
+def cookie_name(request: Request) -> str:
+    return SECURE_COOKIE if request.scope["scheme"] == "https" else PLAIN_COOKIE
+
+
+def _bearer(value: bytes) -> str:
+    scheme, _, credential = value.decode("latin-1").partition(" ")
+    if scheme.lower() != "bearer" or not credential.strip():
+        raise CredentialRefused("Send the credential as `Authorization: Bearer …`.")
+    return credential.strip()
+
+
+def _key(value: bytes) -> str:
+    text = value.decode("latin-1").strip()
+    if not text.startswith("kurz_"):
+        raise CredentialRefused("`X-Api-Key` takes a key, which begins with `kurz_`.")
+    return text
+
+
+def _cookie(request: Request, cookies: bytes) -> str | None:
+    wanted = cookie_name(request)
+    for piece in cookies.decode("latin-1").split(";"):
+        name, _, value = piece.strip().partition("=")
+        if name == wanted:
+            return value
+    return None
+
+
+def _refuse_forged(request: Request) -> None:
+    """A browser sends its cookies with what other sites make it send, too; it tells where from."""
+    own = f"{request.scope['scheme']}://{request.scope['kurz.host']}"
+    origin = request.headers.get("origin")
+    site = request.headers.get("sec-fetch-site")
+    is_own = origin == own if site is None else site in ("same-origin", "none")
+    if not is_own or origin not in (None, own):
+        raise RequestForged("This request was made by another site's page.")

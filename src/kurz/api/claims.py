@@ -1,0 +1,100 @@
+"""`POST /api/v1/claims`: making links one's own that were made without an account."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Request
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from kurz.api.bodies import described, read_body
+from kurz.api.callers import get_caller
+from kurz.api.dependencies import context
+from kurz.api.places import Place, place_of
+from kurz.api.problems import status_of
+from kurz.api.responses import Answer
+from kurz.api.schemas.links import ClaimItem, ClaimResults, Claims
+from kurz.api.schemas.problems import problems
+from kurz.api.security import needs
+from kurz.errors import KurzError, Unavailable, problem
+from kurz.links.model import Created, Draft
+from kurz.links.view import view
+from kurz.people.access import Permission
+from kurz.people.errors import PermissionMissing
+from kurz.people.limits import LimitClass
+
+router = APIRouter(tags=["links"], responses=problems(400, 401, 403, 413, 415, 422, 429, 503))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an item; `error` where nothing did."""
+
+    result: str
+    created: Created | None = None
+    error: KurzError | None = None
+
+
+@router.post(
+    "/api/v1/claims",
+    response_model=ClaimResults,
+    summary="Claim links that you made without an account",
+    operation_id="claim_links",
+    openapi_extra=described(Claims) | needs(Permission.LINKS_WRITE),
+)
+async def claim_links(request: Request) -> Response:
+    """With its `claim_token` a link becomes permanent and yours. Without a valid one, a new link is
+    made for `original_url`, and the other one stays as it is. Repeating a claim gives the same
+    links."""
+    place = await claiming_place(request)
+    body = await read_body(request, Claims)
+    prefix = await context(request).prefix(request, None)
+    links = context(request).links
+    results = []
+    for outcome in await claim_all(request, place, body.items):
+        result: dict[str, Any] = {"result": outcome.result, "link": None, "problem": None}
+        if outcome.created is not None:
+            link = outcome.created.link
+            result["link"] = view(link, links, prefix + link.short_code)
+        if outcome.error is not None:
+            result["problem"] = problem(outcome.error, status_of(type(outcome.error)))
+        results.append(result)
+    return Answer(200, to_json({"results": results})).respond()
+
+
+async def claiming_place(request: Request) -> Place:
+    """Where claimed links go, if the caller may have links there."""
+    kurz = context(request)
+    caller = await get_caller(request)
+    if kurz.root_workspace_id is not None:
+        raise PermissionMissing("This installation has no links without an account.")
+    place = await place_of(request, caller, Permission.LINKS_WRITE, None)
+    await kurz.limits.check(LimitClass.CLAIM, str(caller.account_id))
+    return place
+
+
+async def claim_all(request: Request, place: Place, items: list[ClaimItem]) -> list[Outcome]:
+    return [await _claim(request, place, item) for item in items]
+
+
+async def _claim(request: Request, place: Place, item: ClaimItem) -> Outcome:
+    kurz = context(request)
+    account_id = place.caller.account_id
+    draft = None
+    if item.original_url is not None:
+        draft = Draft(original_url=item.original_url, owner_id=account_id)
+    try:
+        created = await kurz.links.claim(
+            account_id,
+            draft,
+            short_code=item.short_code,
+            claim_token=item.claim_token,
+            own_hosts=kurz.own_hosts_of(request),
+            allowances=place.allowances(kurz),
+        )
+    except Unavailable:
+        raise
+    except KurzError as error:
+        return Outcome("not_claimed", error=error)
+    is_the_same = created.link.short_code == item.short_code
+    return Outcome("claimed" if is_the_same else "created", created)

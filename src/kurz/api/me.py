@@ -1,0 +1,190 @@
+"""`/api/v1/me` and `/api/v1/keys`: one's own account, its export and end, and its keys."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from pydantic_core import to_json
+from starlette.responses import Response, StreamingResponse
+
+from kurz.api.auth import account_read
+from kurz.api.bodies import described, read_body
+from kurz.api.callers import get_caller, get_session
+from kurz.api.dependencies import context
+from kurz.api.places import Place, views
+from kurz.api.responses import Answer
+from kurz.api.schemas.people import AccountDelete, KeyCreate, KeyList, KeyRead, MeRead, NewKeyRead
+from kurz.api.schemas.problems import problems
+from kurz.api.security import session, somebody
+from kurz.links.model import Filter, Scope
+from kurz.people.access import Caller, Permission
+from kurz.people.errors import OwnerMissing, PermissionMissing
+from kurz.people.keys import Key
+from kurz.people.limits import LimitClass
+from kurz.people.receipts import Receipt
+
+router = APIRouter(prefix="/api/v1", tags=["me"], responses=problems(401, 403, 503))
+
+KeyId = Annotated[int, Path(ge=1, lt=2**53)]
+PAGE = 500
+
+
+@router.get("/me", summary="Who am I?", operation_id="me", openapi_extra=somebody())
+async def me(request: Request) -> MeRead:
+    caller = await get_caller(request)
+    account = await context(request).accounts.get(caller.account_id)
+    return MeRead(**account_read(account).model_dump(), scopes=sorted(caller.permissions))
+
+
+@router.delete(
+    "/me",
+    status_code=204,
+    summary="Delete your account",
+    operation_id="delete_me",
+    responses=problems(400, 409, 413, 415, 422, 429),
+    openapi_extra=described(AccountDelete) | session(),
+)
+async def delete_me(request: Request) -> Response:
+    """Export first: this cannot be undone. Your links go to the trash, your keys and tokens end,
+    and workspaces that only you are in are deleted. Links you made in others stay there."""
+    kurz = context(request)
+    caller = await get_session(request)
+    body = await read_body(request, AccountDelete)
+    await kurz.limits.check(LimitClass.SIGN_IN_ACCOUNT, caller.email)
+    await kurz.accounts.check_password(caller.account_id, body.password)
+    if not await kurz.accounts.delete(caller.account_id):
+        raise OwnerMissing(
+            "You are the last administrator, or the only owner of a workspace with other members."
+            " Hand it over first."
+        )
+    kurz.identity.forget()
+    return Response(status_code=204)
+
+
+@router.get(
+    "/me/export",
+    summary="Export all that is yours",
+    operation_id="export_me",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
+    openapi_extra=session(),
+)
+async def export_me(request: Request) -> StreamingResponse:
+    """JSON Lines: your account, keys (not their secrets), workspaces, and every link of yours, also
+    those in the trash. `kind` says what a line is."""
+    caller = await get_session(request)
+    lines = _export(request, caller)
+    headers = {
+        "cache-control": "no-store",
+        "content-disposition": 'attachment; filename="kurz-account.jsonl"',
+    }
+    return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
+
+
+async def _export(request: Request, caller: Caller) -> AsyncIterator[bytes]:
+    kurz = context(request)
+    account = await kurz.accounts.get(caller.account_id)
+    yield _line("account", account_read(account).model_dump())
+    for key in await kurz.keys.list(caller.account_id):
+        yield _line("key", key_read(key).model_dump())
+    for workspace, role in await kurz.teams.list_of(caller):
+        yield _line("workspace", {"id": workspace.id, "slug": workspace.slug, "role": role})
+    place = Place(Scope(0, caller.account_id), None, caller)
+    wanted, cursor = Filter(with_deleted=True), None
+    while True:
+        page = await kurz.links.list(place.scope, wanted, cursor=cursor, limit=PAGE)
+        for item in await views(request, page.links, place):
+            yield _line("link", item)
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+
+
+def _line(kind: str, values: dict[str, Any]) -> bytes:
+    return to_json({"kind": kind, **values}) + b"\n"
+
+
+@router.post(
+    "/keys",
+    status_code=201,
+    response_model=NewKeyRead,
+    tags=["keys"],
+    summary="Make a key",
+    operation_id="create_key",
+    responses=problems(400, 404, 409, 413, 415, 422),
+    openapi_extra=described(KeyCreate) | session(),
+)
+async def create_key(request: Request) -> Response:
+    """Shows the key once. It may do what its scopes say, as far as you may."""
+    kurz = context(request)
+    caller = await get_session(request)
+    body = await read_body(request, KeyCreate)
+    if body.workspace_id is not None:
+        await kurz.teams.enter(caller, body.workspace_id, Permission.LINKS_READ)
+    wanted = frozenset(body.scopes)
+    if not wanted <= caller.permissions:
+        raise PermissionMissing("Only administrators can make a key with the scope `admin`.")
+
+    async def act(receipt: Receipt | None) -> tuple[str, Key]:
+        return await kurz.keys.create(
+            caller.account_id,
+            body.name,
+            wanted,
+            workspace_id=body.workspace_id,
+            expires_at=body.expires_at,
+            receipt=receipt,
+        )
+
+    answer = await kurz.receipts.once(request, caller.name, act, _new_key)
+    return answer.respond()
+
+
+@router.get(
+    "/keys", tags=["keys"], summary="Your keys", operation_id="list_keys", openapi_extra=session()
+)
+async def list_keys(request: Request) -> KeyList:
+    """Without their secrets."""
+    caller = await get_session(request)
+    found = await context(request).keys.list(caller.account_id)
+    return KeyList(keys=[key_read(key) for key in found])
+
+
+@router.delete(
+    "/keys/{key_id}",
+    status_code=204,
+    tags=["keys"],
+    summary="Revoke a key",
+    operation_id="revoke_key",
+    responses=problems(404, 422),
+    openapi_extra=session(),
+)
+async def revoke_key(request: Request, key_id: KeyId) -> Response:
+    """It stops working everywhere within 5 seconds."""
+    caller = await get_session(request)
+    kurz = context(request)
+    await kurz.keys.revoke(key_id, caller.account_id)
+    kurz.identity.forget()
+    return Response(status_code=204)
+
+
+def key_read(key: Key) -> KeyRead:
+    return KeyRead(**_fields(key))
+
+
+def _new_key(made: tuple[str, Key]) -> Answer:
+    text, key = made
+    body = NewKeyRead(**_fields(key), key=text)
+    return Answer(201, body.model_dump_json().encode())
+
+
+def _fields(key: Key) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "prefix": f"kurz_{key.prefix}",
+        "scopes": sorted(key.permissions),
+        "workspace_id": key.workspace_id,
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "last_used_at": key.last_used_at,
+    }

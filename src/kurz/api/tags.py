@@ -1,0 +1,63 @@
+"""Tags: which there are, renaming and merging them, taking them off everywhere."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Request
+
+from kurz.api.bodies import described, read_body
+from kurz.api.dependencies import context
+from kurz.api.places import Enter, Place, at_root, in_workspace
+from kurz.api.schemas.links import TagChange, TagList, TagRead, TagRename
+from kurz.api.schemas.problems import problems
+from kurz.api.security import needs
+from kurz.people.access import Permission
+
+Tag = Annotated[str, Path(max_length=200)]
+
+router = APIRouter(tags=["tags"], responses=problems(401, 403, 404, 422, 503))
+
+
+def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> None:
+    may_read = Annotated[Place, Depends(enter(Permission.LINKS_READ))]
+    may_write = Annotated[Place, Depends(enter(Permission.LINKS_WRITE))]
+
+    @router.get(
+        prefix,
+        summary="Tags in use",
+        operation_id=f"list_tags{suffix}",
+        openapi_extra=needs(Permission.LINKS_READ),
+    )
+    async def list_tags(request: Request, place: may_read) -> TagList:
+        """By name, with the number of links that have each, those in the trash included."""
+        found = await context(request).tagging.list(place.space)
+        return TagList(tags=[TagRead(tag=item.tag, links=item.links) for item in found])
+
+    @router.patch(
+        f"{prefix}/{{tag}}",
+        response_model=TagChange,
+        summary="Rename a tag, or merge it into another",
+        operation_id=f"rename_tag{suffix}",
+        responses=problems(400, 413, 415),
+        openapi_extra=described(TagRename) | needs(Permission.LINKS_WRITE),
+    )
+    async def rename_tag(request: Request, place: may_write, tag: Tag) -> TagChange:
+        body = await read_body(request, TagRename)
+        tagging = context(request).tagging
+        count = await tagging.rename(place.space, tag, body.tag, place.caller.account_id)
+        return TagChange(links=count)
+
+    @router.delete(
+        f"{prefix}/{{tag}}",
+        summary="Take a tag off every link",
+        operation_id=f"delete_tag{suffix}",
+        openapi_extra=needs(Permission.LINKS_WRITE),
+    )
+    async def delete_tag(request: Request, place: may_write, tag: Tag) -> TagChange:
+        tagging = context(request).tagging
+        count = await tagging.rename(place.space, tag, None, place.caller.account_id)
+        return TagChange(links=count)
+
+
+_family("/api/v1/tags", "", at_root)
+_family("/api/v1/workspaces/{workspace_id}/tags", "_in_workspace", in_workspace)

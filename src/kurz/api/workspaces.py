@@ -1,0 +1,127 @@
+"""`/api/v1/workspaces`: making, changing and deleting them; members, invitations, domains."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import Response
+
+from kurz.api.bodies import described, read_body, read_edit
+from kurz.api.callers import get_caller, get_session
+from kurz.api.dependencies import context
+from kurz.api.responses import Answer
+from kurz.api.schemas.people import WorkspaceCreate, WorkspaceEdit, WorkspaceList, WorkspaceRead
+from kurz.api.schemas.problems import problems
+from kurz.api.security import needs, owner, session
+from kurz.links import urls
+from kurz.people.access import Permission, Role
+from kurz.people.receipts import Receipt
+from kurz.people.workspaces import Workspace
+
+router = APIRouter(
+    prefix="/api/v1/workspaces", tags=["workspaces"], responses=problems(401, 403, 503)
+)
+
+WorkspaceId = Annotated[int, Path(ge=1, lt=2**53)]
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=WorkspaceRead,
+    summary="Make a workspace",
+    operation_id="create_workspace",
+    responses=problems(400, 409, 413, 415, 422),
+    openapi_extra=described(WorkspaceCreate) | session(),
+)
+async def create_workspace(request: Request) -> Response:
+    """You are its owner."""
+    kurz = context(request)
+    caller = await get_session(request)
+    body = await read_body(request, WorkspaceCreate)
+
+    async def act(receipt: Receipt | None) -> Workspace:
+        return await kurz.teams.create(caller.account_id, body.name, body.slug, receipt)
+
+    def render(made: Workspace) -> Answer:
+        return Answer(201, workspace_read(made, Role.OWNER).model_dump_json().encode())
+
+    return (await kurz.receipts.once(request, caller.name, act, render)).respond()
+
+
+@router.get(
+    "",
+    summary="Your workspaces",
+    operation_id="list_workspaces",
+    openapi_extra=needs(Permission.LINKS_READ),
+)
+async def list_workspaces(request: Request) -> WorkspaceList:
+    """Those you are a member of, by name; deleted ones as long as they can be restored."""
+    caller = await get_caller(request)
+    caller.require(Permission.LINKS_READ)
+    found = await context(request).teams.list_of(caller)
+    return WorkspaceList(workspaces=[workspace_read(*item) for item in found])
+
+
+@router.get(
+    "/{workspace_id}",
+    summary="A workspace",
+    operation_id="get_workspace",
+    responses=problems(404, 422),
+    openapi_extra=needs(Permission.LINKS_READ),
+)
+async def get_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
+    caller = await get_caller(request)
+    found = await context(request).teams.enter(caller, workspace_id, Permission.LINKS_READ)
+    return workspace_read(*found)
+
+
+@router.patch(
+    "/{workspace_id}",
+    response_model=WorkspaceRead,
+    summary="Change a workspace",
+    operation_id="edit_workspace",
+    responses=problems(400, 404, 409, 413, 415, 422),
+    openapi_extra=described(WorkspaceEdit) | owner(),
+)
+async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
+    kurz = context(request)
+    caller = await get_caller(request)
+    await kurz.teams.own(caller, workspace_id)
+    changes = await read_edit(request, WorkspaceEdit, "root_url", "default_expiry_days")
+    if changes.get("root_url") is not None:
+        changes["root_url"] = urls.judge(changes["root_url"]).location
+    return workspace_read(await kurz.teams.edit(workspace_id, changes), Role.OWNER)
+
+
+@router.delete(
+    "/{workspace_id}",
+    summary="Delete a workspace",
+    operation_id="delete_workspace",
+    responses=problems(404, 422),
+    openapi_extra=owner(),
+)
+async def delete_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
+    """Its links stop answering at once. For 30 days an owner can restore it."""
+    kurz = context(request)
+    await kurz.teams.own(await get_caller(request), workspace_id)
+    return workspace_read(await kurz.teams.delete(workspace_id), Role.OWNER)
+
+
+@router.post(
+    "/{workspace_id}/restore",
+    summary="Restore a deleted workspace",
+    operation_id="restore_workspace",
+    responses=problems(404, 422),
+    openapi_extra=owner(),
+)
+async def restore_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
+    kurz = context(request)
+    workspace = await kurz.teams.own(await get_caller(request), workspace_id)
+    return workspace_read(await kurz.teams.restore(workspace), Role.OWNER)
+
+
+def workspace_read(workspace: Workspace, role: Role | None) -> WorkspaceRead:
+    fields: dict[str, Any] = {
+        name: getattr(workspace, name) for name in WorkspaceRead.model_fields if name != "role"
+    }
+    return WorkspaceRead(**fields, role=role)

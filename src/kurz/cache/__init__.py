@@ -1,0 +1,1 @@
+"""What instances share through Redis or Valkey."""

@@ -1,0 +1,305 @@
+"""`kurz admin …`: people, keys and workspaces, for whoever runs the installation."""
+
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kurz.cli import output, values
+from kurz.cli.session import AsJson, DataDir, shown_base_url, with_kurz
+from kurz.people.access import Permission
+from kurz.people.errors import PasswordRefused
+
+if TYPE_CHECKING:
+    from kurz.bootstrap import Kurz
+    from kurz.people.accounts import Account
+
+Email = Annotated[str, typer.Argument(help="The account's e-mail address.")]
+PasswordFile = Annotated[
+    Path | None,
+    typer.Option(help="File to read the password from; - is the standard input. Else it is asked."),
+]
+
+admin = typer.Typer(name="admin", help="Look after people, keys and workspaces.")
+key = typer.Typer(name="key", help="Look after API keys.")
+workspace = typer.Typer(name="workspace", help="Look after workspaces.")
+
+
+def register(app: typer.Typer) -> None:
+    for command in (create, reset_password, list_accounts, disable, enable, invite):
+        name = {"list_accounts": "list"}.get(command.__name__)
+        admin.command(name)(command)
+    key.command("create")(create_key)
+    key.command("list")(list_keys)
+    key.command("revoke")(revoke_key)
+    workspace.command("create")(create_workspace)
+    workspace.command("list")(list_workspaces)
+    admin.add_typer(key)
+    admin.add_typer(workspace)
+    app.add_typer(admin)
+
+
+def create(
+    email: Email,
+    password_file: PasswordFile = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Make an administrator."""
+    password = _password(password_file)
+
+    async def work(kurz: "Kurz") -> "Account":
+        return await kurz.accounts.create_admin(email, password)
+
+    account = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json(_account(account))
+    else:
+        typer.echo(f"{account.email} is an administrator.")
+
+
+def reset_password(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Print a one-time link to set a new password with."""
+
+    async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
+        account = await kurz.accounts.get_by_email(email)
+        token, item = await kurz.passes.make_reset(account.id, None)
+        return f"{shown_base_url(kurz.settings)}/app/reset#{token}", item.expires_at, account.email
+
+    _print_link(*with_kurz(data_dir, work), as_json)
+
+
+def invite(as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Print a one-time link to make an account with."""
+
+    async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
+        token, item = await kurz.passes.invite(None)
+        return f"{shown_base_url(kurz.settings)}/app/join#{token}", item.expires_at, "one person"
+
+    _print_link(*with_kurz(data_dir, work), as_json)
+
+
+def list_accounts(as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """List all accounts."""
+
+    async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], datetime]:
+        return [_account(item) for item in await kurz.accounts.list()], kurz.clock.now()
+
+    accounts, now = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json({"accounts": accounts})
+        return
+    rows = [
+        (
+            "disabled" if item["disabled_at"] else "admin" if item["is_admin"] else "person",
+            item["email"],
+            output.relative(item["created_at"], now),
+            output.relative(item["signed_in_at"], now) if item["signed_in_at"] else "never",
+        )
+        for item in accounts
+    ]
+    output.print_table(("role", "e-mail", "made", "signed in"), rows)
+    output.print_hint(f"{len(rows)} account{'' if len(rows) == 1 else 's'}")
+
+
+def disable(email: Email, data_dir: DataDir = None) -> None:
+    """Keep somebody out: their tokens and keys stop working within 5 seconds."""
+    _set_disabled(email, data_dir, is_disabled=True)
+
+
+def enable(email: Email, data_dir: DataDir = None) -> None:
+    """Let somebody in again."""
+    _set_disabled(email, data_dir, is_disabled=False)
+
+
+def create_key(
+    email: Email,
+    name: Annotated[str, typer.Option(help="What it is for.")],
+    scope: Annotated[list[Permission], typer.Option(help="What it may do; repeatable.")],
+    workspace: Annotated[
+        str | None, typer.Option("--workspace", "-w", help="Only for this workspace: its slug.")
+    ] = None,
+    expires_at: Annotated[
+        datetime | None,
+        typer.Option(parser=values.instant, metavar="TIME", help="When it stops working."),
+    ] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Make a key for somebody and print it, once."""
+
+    async def work(kurz: "Kurz") -> str:
+        from kurz.cli.links import workspace_id_of
+
+        account = await kurz.accounts.get_by_email(email)
+        only = None if workspace is None else await workspace_id_of(kurz, workspace)
+        text, _ = await kurz.keys.create(
+            account.id, name, frozenset(scope), workspace_id=only, expires_at=expires_at
+        )
+        return text
+
+    text = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json({"key": text})
+        return
+    typer.echo(text)
+    output.print_hint("Keep it: it is not shown again.")
+
+
+def list_keys(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """List somebody's keys."""
+
+    async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], datetime]:
+        account = await kurz.accounts.get_by_email(email)
+        found = [
+            {
+                "id": item.id,
+                "name": item.name,
+                "prefix": f"kurz_{item.prefix}",
+                "scopes": sorted(item.permissions),
+                "workspace_id": item.workspace_id,
+                "created_at": item.created_at,
+                "expires_at": item.expires_at,
+                "last_used_at": item.last_used_at,
+            }
+            for item in await kurz.keys.list(account.id)
+        ]
+        return found, kurz.clock.now()
+
+    keys, now = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json({"keys": keys})
+        return
+    rows = [
+        (
+            item["prefix"],
+            item["name"],
+            ", ".join(item["scopes"]),
+            output.relative(item["expires_at"], now) if item["expires_at"] else "never",
+            output.relative(item["last_used_at"], now) if item["last_used_at"] else "never",
+        )
+        for item in keys
+    ]
+    output.print_table(("key", "name", "scopes", "expires", "used"), rows)
+    output.print_hint(f"{len(rows)} key{'' if len(rows) == 1 else 's'}")
+
+
+def revoke_key(
+    email: Email,
+    prefix: Annotated[str, typer.Argument(help="How the key begins, as `list` shows it.")],
+    data_dir: DataDir = None,
+) -> None:
+    """End a key; it stops working within 5 seconds."""
+
+    async def work(kurz: "Kurz") -> None:
+        from kurz.people.errors import KeyNotFound
+
+        account = await kurz.accounts.get_by_email(email)
+        for item in await kurz.keys.list(account.id):
+            if f"kurz_{item.prefix}" == prefix:
+                await kurz.keys.revoke(item.id, account.id)
+                return
+        raise KeyNotFound(f"{account.email} has no key that begins with “{prefix}”.")
+
+    with_kurz(data_dir, work)
+    typer.echo(f"{prefix} is revoked.")
+
+
+def create_workspace(
+    slug: Annotated[str, typer.Argument(help="Its links stand under /@slug/.")],
+    owner: Annotated[str, typer.Option(help="E-mail address of the account that owns it.")],
+    name: Annotated[str | None, typer.Option(help="A name for people; else the slug.")] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Make a workspace."""
+
+    async def work(kurz: "Kurz") -> dict[str, Any]:
+        account = await kurz.accounts.get_by_email(owner)
+        made = await kurz.teams.create(account.id, name or slug, slug)
+        return {"id": made.id, "name": made.name, "slug": made.slug}
+
+    made = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json(made)
+    else:
+        typer.echo(f"Workspace {made['id']}, {made['name']}: its links stand under /@{slug}/.")
+
+
+def list_workspaces(as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """List all workspaces."""
+
+    async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], datetime]:
+        found = [
+            {
+                "id": item.id,
+                "name": item.name,
+                "slug": item.slug,
+                "strategy": item.strategy,
+                "created_at": item.created_at,
+                "deleted_at": item.deleted_at,
+            }
+            for item in await kurz.workspaces.list_all()
+        ]
+        return found, kurz.clock.now()
+
+    workspaces, now = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json({"workspaces": workspaces})
+        return
+    rows = [
+        (
+            str(item["id"]),
+            f"/@{item['slug']}/",
+            item["strategy"],
+            output.relative(item["created_at"], now),
+            item["name"] + (" (deleted)" if item["deleted_at"] else ""),
+        )
+        for item in workspaces
+    ]
+    output.print_table(("number", "links", "codes", "made", "name"), rows)
+    output.print_hint(f"{len(rows)} workspace{'' if len(rows) == 1 else 's'}")
+
+
+def _set_disabled(email: str, data_dir: Path | None, *, is_disabled: bool) -> None:
+    async def work(kurz: "Kurz") -> str:
+        account = await kurz.accounts.get_by_email(email)
+        await kurz.accounts.set_disabled(account.id, is_disabled=is_disabled)
+        return account.email
+
+    shown = with_kurz(data_dir, work)
+    typer.echo(f"{shown} is {'disabled' if is_disabled else 'enabled'}.")
+
+
+def _password(file: Path | None) -> str:
+    if file is None:
+        if not sys.stdin.isatty():
+            raise PasswordRefused("There is no terminal to ask on: give --password-file.")
+        answer: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+        return answer
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PasswordRefused(f"The password cannot be read from {file}: {error}.") from None
+    return text.rstrip("\r\n")
+
+
+def _print_link(url: str, expires_at: datetime, whom: str, as_json: bool) -> None:
+    if as_json:
+        output.print_json({"url": url, "expires_at": expires_at})
+        return
+    typer.echo(url)
+    output.print_hint(f"For {whom}: works once, until {expires_at:%Y-%m-%d %H:%M} UTC.")
+
+
+def _account(account: "Account") -> dict[str, Any]:
+    return {
+        "id": account.id,
+        "email": account.email,
+        "is_admin": account.is_admin,
+        "created_at": account.created_at,
+        "signed_in_at": account.signed_in_at,
+        "disabled_at": account.disabled_at,
+    }

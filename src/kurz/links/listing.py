@@ -1,0 +1,80 @@
+"""Lists of links: what is asked for is judged here, and the end of a page becomes a cursor."""
+
+import base64
+import json
+from datetime import datetime
+
+from kurz.clock import Clock, to_micros
+from kurz.links import fields
+from kurz.links.codes.permutation import Permutation
+from kurz.links.errors import CursorRefused, FieldRefused
+from kurz.links.model import COUNTED_LINKS, Filter, Link, LinkPage, Place, Scope, Sort
+from kurz.links.ports import LinkStore
+
+MIN_SEARCH_LENGTH = 3  # the index of texts knows runs of three characters, and nothing shorter
+MAX_CURSOR_LENGTH = 200  # three times what the longest one takes
+_BEYOND = 2**63  # what the engines' integers cannot hold
+
+
+class Listing:
+    def __init__(self, store: LinkStore, ids: Permutation, clock: Clock) -> None:
+        self._store = store
+        self._ids = ids
+        self._clock = clock
+
+    async def page(self, scope: Scope, wanted: Filter, cursor: str | None, limit: int) -> LinkPage:
+        if wanted.search is not None:
+            _check_search(wanted.search)
+        after = None if cursor is None else self._place(cursor, wanted.sort)
+        links, total = await self._store.list(
+            scope, wanted, self._clock.now(), after=after, limit=limit + 1
+        )
+        page = tuple(links[:limit])
+        following = self._cursor(page[-1], wanted.sort) if len(links) > limit else None
+        return LinkPage(page, min(total, COUNTED_LINKS), following, total <= COUNTED_LINKS)
+
+    def _cursor(self, link: Link, sort: Sort) -> str:
+        """Opaque, and with the public id: the row's would tell how many links there are."""
+        parts = [sort, _value(link, sort), self._ids.apply(link.id)]
+        text = json.dumps(parts, separators=(",", ":"))
+        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    def _place(self, cursor: str, sort: Sort) -> Place:
+        try:
+            value, public_id = _read(cursor, sort)
+            return Place(value, self._ids.invert(public_id))
+        except ValueError:
+            raise CursorRefused(
+                "Use the `next_cursor` of the page before, unchanged and with the same `sort`."
+            ) from None
+
+
+def _check_search(text: str) -> None:
+    fields.check_search(text)
+    if len(text) < MIN_SEARCH_LENGTH:
+        raise FieldRefused(f"`search` has at least {MIN_SEARCH_LENGTH} characters.")
+
+
+def _value(link: Link, sort: Sort) -> int | None:
+    value: datetime | int | None = getattr(link, sort.field)
+    return to_micros(value) if isinstance(value, datetime) else value
+
+
+def _read(cursor: str, sort: Sort) -> tuple[int | None, int]:
+    """The value and the public id in a cursor; ValueError if it is none of this order."""
+    if len(cursor) > MAX_CURSOR_LENGTH or not cursor.isascii():
+        raise ValueError("no cursor")
+    padded = cursor + "=" * (-len(cursor) % 4)
+    parts = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    if not isinstance(parts, list) or len(parts) != 3 or parts[0] != sort:
+        raise ValueError("a cursor of another order")
+    _, value, public_id = parts
+    if type(public_id) is not int or not _is_possible(value, sort):
+        raise ValueError("a place outside of any list")
+    return value, public_id
+
+
+def _is_possible(value: object, sort: Sort) -> bool:
+    if value is None:
+        return sort.field == Sort.EXPIRY
+    return type(value) is int and -_BEYOND <= value < _BEYOND

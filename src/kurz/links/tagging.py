@@ -1,0 +1,52 @@
+"""Tags as a whole: which there are, renaming and merging them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from kurz.clock import Clock
+from kurz.links import fields
+from kurz.links.errors import TagNotFound
+from kurz.links.model import Act
+
+
+@dataclass(frozen=True, slots=True)
+class TagCount:
+    tag: str
+    links: int
+
+
+class TagStore(Protocol):
+    async def list(self, space: int) -> list[TagCount]:
+        """By name, with the number of links that have each, those in the trash included."""
+
+    async def rename(self, space: int, old: str, new: str | None, now: datetime, act: Act) -> int:
+        """In every link of the space, several a transaction; tells in how many. None removes it.
+        A link that has both tags keeps one. Running it again finishes what an outage cut short."""
+
+
+class Tagging:
+    def __init__(self, store: TagStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def list(self, space: int) -> list[TagCount]:
+        return await self._store.list(space)
+
+    async def rename(self, space: int, old: str, new: str | None, account_id: int | None) -> int:
+        """Also merges: `new` may be a tag that exists."""
+        if new is not None:
+            fields.check(tags=(new,))
+        if old == new:
+            return 0
+        act = Act("tags", account_id)
+        count = await self._store.rename(space, old, new, self._clock.now(), act)
+        if count == 0:
+            raise TagNotFound(f"No link has the tag “{old}”.")
+        return count
+
+
+def renamed(tags: tuple[str, ...], old: str, new: str | None) -> tuple[str, ...]:
+    """The tags with one renamed or, without a new name, left out; each stands once."""
+    changed = (new if tag == old else tag for tag in tags)
+    return tuple(dict.fromkeys(tag for tag in changed if tag is not None))

@@ -1,0 +1,1 @@
+"""What kurz asks of the outside."""

@@ -1,0 +1,71 @@
+"""TXT records, asked for over DNS."""
+
+import asyncio
+import ipaddress
+
+import dns.exception
+import dns.name
+import dns.rdtypes.ANY.TXT
+import dns.resolver
+from dns.asyncresolver import Resolver
+from dns.nameserver import Do53Nameserver
+
+from kurz.errors import SettingRefused
+from kurz.people.errors import DomainLookupFailed
+
+TOTAL_SECONDS = 3.0  # somebody waits for it in front of a page
+TRY_SECONDS = 1.0  # of one server, so that a second one has its turn
+DEFAULT_PORT = 53
+MAX_PORT = 65535
+
+
+class DnsTxtLookup:
+    """The `TxtLookup` over DNS. A server is an address, with a port as `127.0.0.1@5353`; without
+    any, the system's are asked."""
+
+    def __init__(self, servers: tuple[str, ...] = ()) -> None:
+        self._servers = [_server(text) for text in servers]
+
+    async def lookup(self, name: str) -> list[str]:
+        try:
+            async with asyncio.timeout(TOTAL_SECONDS):
+                return await self._ask(name)
+        except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
+            return []
+        except (dns.exception.DNSException, OSError, ValueError) as error:
+            raise DomainLookupFailed(
+                f"The name servers gave no usable answer for {name}. Try again in a minute."
+            ) from error
+
+    async def _ask(self, name: str) -> list[str]:
+        resolver = self._resolver()
+        # Absolute, so that no search domain of the system is put behind it.
+        absolute = dns.name.from_text(name, origin=dns.name.root)
+        answer = await resolver.resolve(absolute, "TXT", lifetime=TOTAL_SECONDS, search=False)
+        return [_text(record) for record in answer]
+
+    def _resolver(self) -> Resolver:
+        """A new one each time: the system's servers may have changed."""
+        resolver = Resolver(configure=not self._servers)
+        if self._servers:
+            resolver.nameservers = list(self._servers)
+        resolver.timeout = TRY_SECONDS
+        return resolver
+
+
+def _server(text: str) -> Do53Nameserver:
+    address, at_sign, port = text.partition("@")
+    try:
+        number = int(port) if at_sign else DEFAULT_PORT
+        if not 0 < number <= MAX_PORT:
+            raise ValueError(port)
+        return Do53Nameserver(str(ipaddress.ip_address(address)), number)
+    except ValueError:
+        raise SettingRefused(
+            f"“{text}” is no name server: KURZ_DNS_SERVERS takes 9.9.9.9 or 127.0.0.1@5353."
+        ) from None
+
+
+def _text(record: dns.rdtypes.ANY.TXT.TXT) -> str:
+    """A long value comes in pieces of up to 255 bytes."""
+    return b"".join(record.strings).decode(errors="replace")

@@ -1,0 +1,85 @@
+"""Who asks, and what they may do."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kurz.people.errors import PermissionMissing
+
+
+class Permission(StrEnum):
+    """What an API key may be made for; a signed-in person has all but `admin`."""
+
+    LINKS_READ = "links:read"
+    LINKS_CREATE = "links:create"
+    LINKS_WRITE = "links:write"
+    STATS_READ = "stats:read"
+    ADMIN = "admin"
+
+
+class Role(StrEnum):
+    """What a member is in a workspace."""
+
+    OWNER = "owner"
+    EDITOR = "editor"
+    VIEWER = "viewer"
+
+
+_INCLUDED = {Permission.LINKS_WRITE: {Permission.LINKS_CREATE}}
+_OF_ROLES = {
+    Role.VIEWER: frozenset({Permission.LINKS_READ, Permission.STATS_READ}),
+    Role.EDITOR: frozenset(Permission) - {Permission.ADMIN},
+    Role.OWNER: frozenset(Permission) - {Permission.ADMIN},
+}
+
+
+def implied(permissions: frozenset[Permission]) -> frozenset[Permission]:
+    """These permissions and what they include."""
+    return permissions.union(*(_INCLUDED.get(item, ()) for item in permissions))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Somebody who proved who they are, by a session (`token_id`) or by a key (`key_id`). A key may
+    be for one workspace only."""
+
+    account_id: int
+    email: str
+    permissions: frozenset[Permission]
+    expires_at: int | None = None
+    token_id: str | None = None
+    key_id: int | None = None
+    key_workspace_id: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What tells callers apart, for idempotency and limits."""
+        return f"account:{self.account_id}"
+
+    def require(self, permission: Permission) -> None:
+        if permission not in self.permissions:
+            if self.key_id is None:
+                raise PermissionMissing("This is for administrators.")
+            raise PermissionMissing(f"This key was not made for `{permission}`.")
+
+    def require_session(self) -> None:
+        """For what changes who may do what: no key may give itself more."""
+        if self.token_id is None:
+            raise PermissionMissing("No key may do this. Sign in with e-mail and password.")
+
+    def require_personal(self) -> None:
+        """For links at the root: a workspace's key has nothing to do there."""
+        if self.key_workspace_id is not None:
+            raise PermissionMissing("This key was made for one workspace only.")
+
+
+def require_role(role: Role, permission: Permission) -> None:
+    if permission not in _OF_ROLES[role]:
+        raise PermissionMissing(f"In this workspace you are {_NAMES[role]}: you may look, only.")
+
+
+def require_owner(role: Role) -> None:
+    if role is not Role.OWNER:
+        raise PermissionMissing("This is for owners of the workspace.")
+
+
+_NAMES = {Role.OWNER: "an owner", Role.EDITOR: "an editor", Role.VIEWER: "a viewer"}

@@ -1,0 +1,254 @@
+"""Accounts: registering, signing in, passwords, and who is an administrator."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from kurz.clock import Clock
+from kurz.people import passwords
+from kurz.people.errors import (
+    AccountNotFound,
+    AdministratorMissing,
+    EmailRefused,
+    EmailTaken,
+    PassRefused,
+    RegistrationClosed,
+    SignInRefused,
+)
+from kurz.people.ids import new_id
+from kurz.people.passes import Pass, PassStore, Purpose, hash_token
+from kurz.people.passwords import Passwords
+
+MAX_EMAIL_LENGTH = 254
+_EMAIL = re.compile(r"[^\s@<>()\[\],;:\\\"]{1,64}@[^\s@]{1,250}")
+_DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9-]{1,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    id: int
+    email: str
+    password_hash: str
+    is_admin: bool = False
+    epoch: int = 0
+    created_at: datetime
+    signed_in_at: datetime | None = None
+    disabled_at: datetime | None = None
+
+
+class AccountStore(Protocol):
+    """Keeps accounts. Whatever changes a password, a role or a state raises `epoch` in the same
+    transaction. An outage raises `StoreUnavailable`."""
+
+    async def insert(
+        self, account: Account, *, first_is_admin: bool = False, pass_hash: bytes | None = None
+    ) -> Account | None:
+        """Stores a new account, and uses up the pass with that hash, whose invitation it follows.
+        `first_is_admin` makes an administrator of the first one ever, and of nobody else. None: the
+        e-mail is taken. `PassRefused`: the pass was used meanwhile."""
+
+    async def find(self, account_id: int) -> Account | None: ...
+
+    async def find_by_email(self, email: str) -> Account | None: ...
+
+    async def list(self) -> list[Account]: ...
+
+    async def has_admin(self) -> bool: ...
+
+    async def set_password(
+        self, account_id: int, password_hash: str, *, pass_hash: bytes | None = None
+    ) -> Account | None:
+        """With `pass_hash`, only if that pass still works; it is used up."""
+
+    async def set_admin(self, account_id: int, *, is_admin: bool) -> Account | None:
+        """None: there is no such account, or it is the last administrator."""
+
+    async def set_disabled(self, account_id: int, disabled_at: datetime | None) -> Account | None:
+        """None as for `set_admin`."""
+
+    async def note_sign_in(self, account_id: int, signed_in_at: datetime) -> None: ...
+
+    async def end_token(self, token_id: str, expires_at: int, now: datetime) -> None:
+        """Signs one token out; forgets those that have ended by themselves."""
+
+    async def find_with_token(self, account_id: int, token_id: str) -> tuple[Account | None, bool]:
+        """The account, and whether the token was signed out."""
+
+    async def delete(self, account_id: int, deleted_at: datetime) -> bool:
+        """Removes the account with its keys and memberships. Its personal links go to the trash,
+        workspaces that nobody else is in are deleted, and links it made elsewhere stay. False: it
+        is the only owner of a workspace with other members, or the last administrator."""
+
+
+class AccountService:
+    def __init__(
+        self,
+        store: AccountStore,
+        passes: PassStore,
+        passwords: Passwords,
+        clock: Clock,
+        *,
+        is_open: bool,
+        first_is_admin: bool,
+    ) -> None:
+        self._store = store
+        self._passes = passes
+        self._passwords = passwords
+        self._clock = clock
+        self._is_open = is_open
+        self._first_is_admin = first_is_admin
+
+    async def register(self, email: str, password: str, invitation: str | None = None) -> Account:
+        """A new account. Where registration is closed, it takes an invitation; the very first
+        account of an installation on loopback takes none and becomes the administrator's."""
+        email = normalise_email(email)
+        passwords.check(password, email)
+        token_hash = None
+        if invitation is not None:
+            token_hash = (await self._find_pass(invitation, Purpose.INVITATION)).token_hash
+        elif not self._is_open and not await self._is_first():
+            raise RegistrationClosed("Ask an administrator for an invitation.")
+        return await self._insert(
+            email, password, first_is_admin=self._first_is_admin, pass_hash=token_hash
+        )
+
+    async def create_admin(self, email: str, password: str) -> Account:
+        """An administrator, by somebody who may read and write the store itself."""
+        email = normalise_email(email)
+        passwords.check(password, email)
+        return await self._insert(email, password, is_admin=True)
+
+    async def set_up(self, token: str, email: str, password: str) -> Account:
+        """The first administrator, by the set-up link that the server printed."""
+        email = normalise_email(email)
+        passwords.check(password, email)
+        found = await self._find_pass(token, Purpose.SETUP)
+        if await self._store.has_admin():
+            raise PassRefused("This installation has its administrator already.")
+        return await self._insert(email, password, is_admin=True, pass_hash=found.token_hash)
+
+    async def sign_in(self, email: str, password: str) -> Account:
+        """The account, if both fit. Unknown, wrong and disabled look the same and cost the same."""
+        try:
+            account = await self._store.find_by_email(normalise_email(email))
+        except EmailRefused:
+            account = None
+        fits = await self._passwords.verify(password, account.password_hash if account else None)
+        if account is None or not fits or account.disabled_at is not None:
+            raise SignInRefused("E-mail and password do not fit together.")
+        await self._store.note_sign_in(account.id, self._clock.now())
+        return account
+
+    async def sign_out(self, token_id: str, expires_at: int) -> None:
+        await self._store.end_token(token_id, expires_at, self._clock.now())
+
+    async def check_password(self, account_id: int, password: str) -> Account:
+        account = await self.get(account_id)
+        if not await self._passwords.verify(password, account.password_hash):
+            raise SignInRefused("This is not your present password.")
+        return account
+
+    async def change_password(self, account_id: int, old: str, new: str) -> Account:
+        """Ends every token of the account."""
+        account = await self.check_password(account_id, old)
+        passwords.check(new, account.email)
+        changed = await self._store.set_password(account_id, await self._passwords.hash(new))
+        if changed is None:
+            raise AccountNotFound("This account was deleted.")
+        return changed
+
+    async def reset_password(self, token: str, password: str) -> Account:
+        """Sets the password by a one-time link from an administrator."""
+        found = await self._find_pass(token, Purpose.RESET)
+        account = await self.get(found.account_id or 0)
+        passwords.check(password, account.email)
+        hashed = await self._passwords.hash(password)
+        changed = await self._store.set_password(account.id, hashed, pass_hash=found.token_hash)
+        if changed is None:
+            raise PassRefused("This link was used already. Ask for another one.")
+        return changed
+
+    async def get(self, account_id: int) -> Account:
+        account = await self._store.find(account_id)
+        if account is None:
+            raise AccountNotFound("There is no account with this id.")
+        return account
+
+    async def get_by_email(self, email: str) -> Account:
+        account = await self._store.find_by_email(normalise_email(email))
+        if account is None:
+            raise AccountNotFound("There is no account with this e-mail address.")
+        return account
+
+    async def list(self) -> "list[Account]":
+        return await self._store.list()
+
+    async def set_admin(self, account_id: int, *, is_admin: bool) -> Account:
+        await self.get(account_id)
+        changed = await self._store.set_admin(account_id, is_admin=is_admin)
+        return _not_the_last(changed)
+
+    async def set_disabled(self, account_id: int, *, is_disabled: bool) -> Account:
+        await self.get(account_id)
+        disabled_at = self._clock.now() if is_disabled else None
+        return _not_the_last(await self._store.set_disabled(account_id, disabled_at))
+
+    async def delete(self, account_id: int) -> bool:
+        """As the store's."""
+        return await self._store.delete(account_id, self._clock.now())
+
+    async def needs_set_up(self) -> bool:
+        """True while there is no administrator and registering does not make one."""
+        return not self._first_is_admin and not await self._store.has_admin()
+
+    async def _is_first(self) -> bool:
+        return self._first_is_admin and not await self._store.has_admin()
+
+    async def _find_pass(self, token: str, purpose: Purpose) -> Pass:
+        found = await self._passes.find(hash_token(token))
+        if found is None or found.purpose is not purpose or found.expires_at <= self._clock.now():
+            raise PassRefused("This link was used, has expired, or is not complete.")
+        return found
+
+    async def _insert(
+        self,
+        email: str,
+        password: str,
+        *,
+        is_admin: bool = False,
+        first_is_admin: bool = False,
+        pass_hash: bytes | None = None,
+    ) -> Account:
+        account = Account(
+            id=new_id(),
+            email=email,
+            password_hash=await self._passwords.hash(password),
+            is_admin=is_admin,
+            created_at=self._clock.now(),
+        )
+        made = await self._store.insert(account, first_is_admin=first_is_admin, pass_hash=pass_hash)
+        if made is None:
+            raise EmailTaken("There is an account with this e-mail address. Sign in instead.")
+        return made
+
+
+def normalise_email(email: str) -> str:
+    """One spelling for each address: lower case, the domain in ASCII."""
+    email = unicodedata.normalize("NFC", email.strip())
+    if len(email) <= MAX_EMAIL_LENGTH and email.isprintable() and _EMAIL.fullmatch(email):
+        local, _, domain = email.lower().rpartition("@")
+        try:
+            ascii_domain = domain.encode("idna").decode().lower()
+        except UnicodeError:
+            ascii_domain = ""
+        if _DOMAIN.fullmatch(ascii_domain):
+            return f"{local}@{ascii_domain}"
+    raise EmailRefused("This does not look like an e-mail address.")
+
+
+def _not_the_last(account: Account | None) -> Account:
+    if account is None:
+        raise AdministratorMissing("This is the last administrator. Make another one first.")
+    return account

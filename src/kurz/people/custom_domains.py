@@ -1,0 +1,214 @@
+"""Custom domains: anybody may name one, and a TXT record proves whose it is."""
+
+import base64
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from ada_url import URL
+
+from kurz.clock import Clock
+from kurz.people.domains import Domains
+from kurz.people.errors import DomainNotFound, DomainRefused, DomainTaken, DomainUnproven
+from kurz.people.receipts import Receipt
+
+QUARANTINE = timedelta(days=30)  # how long a domain that was given up is kept from others
+RECORD_LABEL = "_kurz"
+RECORD_PREFIX = "kurz-verification="
+MAX_LENGTH = 253 - len(RECORD_LABEL + ".")  # so that the record's name still fits into DNS
+
+# All of ASCII that no host name has. ada-url would read a port, a path or a percent sign instead.
+_FORBIDDEN = re.compile(r"[\x00-,/:-@\[-`{-\x7f]")
+_JOINERS = re.compile(
+    "[\u200c\u200d]"
+)  # invisible, but Persian and Indic names are spelt with them
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_IPV4 = re.compile(r"[0-9.]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """`verified_at` None: it waits for its proof. `removed_at` is when it was given up; it stays
+    set while the workspace wants it back but has not proved it again."""
+
+    host: str
+    workspace_id: int
+    created_at: datetime
+    checked_at: datetime | None = None
+    verified_at: datetime | None = None
+    removed_at: datetime | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Only then does it serve links."""
+        return self.verified_at is not None and self.removed_at is None
+
+    @property
+    def is_given_up(self) -> bool:
+        return self.verified_at is not None and self.removed_at is not None
+
+
+class TxtRecord(NamedTuple):
+    name: str
+    value: str
+
+
+class DomainStore(Protocol):
+    """Keeps domains. A host is active for one workspace at most, and for none while another that
+    gave it up is within its quarantine. An outage raises `StoreUnavailable`."""
+
+    async def insert(self, domain: Domain, receipt: Receipt | None = None) -> Domain | None:
+        """Stores it, or gives the workspace's own that is there; one that was given up waits for
+        its proof again. None: another workspace has it, or gave it up lately."""
+
+    async def find(self, workspace_id: int, host: str) -> Domain | None:
+        """Also one that was given up."""
+
+    async def confirm(self, seen: Domain, now: datetime) -> Domain | None:
+        """Makes it active. None as for `insert`, even if that happened a moment ago.
+        `DomainNotFound`: it was removed since it was seen."""
+
+    async def doubt(self, seen: Domain, now: datetime) -> None:
+        """Notes that there was no proof: it is not active any more."""
+
+    async def remove(self, workspace_id: int, host: str, now: datetime) -> bool:
+        """Gives an active one up, and deletes one that never was. False: there is none."""
+
+    async def list(self, workspace_id: int) -> list[Domain]:
+        """By name, without those that were given up."""
+
+
+class TxtLookup(Protocol):
+    async def lookup(self, name: str) -> list[str]:
+        """The values of the TXT records of a name; none if there is no such name.
+        `DomainLookupFailed`: no answer can be had, whatever the reason."""
+
+
+class CustomDomains:
+    """`key` makes the values of TXT records: with another one, every domain has to be proved
+    again. The host of `base_url` is nobody's."""
+
+    def __init__(
+        self,
+        store: DomainStore,
+        lookup: TxtLookup,
+        domains: Domains,
+        clock: Clock,
+        *,
+        key: bytes,
+        base_url: str | None,
+    ) -> None:
+        self._store = store
+        self._lookup = lookup
+        self._domains = domains
+        self._clock = clock
+        self._key = key
+        base_host = urlsplit(base_url).hostname if base_url else None
+        self._base_host = base_host.removesuffix(".") if base_host else None
+
+    async def add(self, workspace_id: int, host: str, receipt: Receipt | None = None) -> Domain:
+        host = normalise_host(host)
+        if host == self._base_host:
+            raise DomainRefused("This is kurz's own address. It serves everybody's links.")
+        wanted = Domain(host=host, workspace_id=workspace_id, created_at=self._clock.now())
+        return _not_taken(await self._store.insert(wanted, receipt), host)
+
+    async def get(self, workspace_id: int, host: str) -> Domain:
+        """Also one that was given up."""
+        found = await self._store.find(workspace_id, _name_of(host))
+        if found is None:
+            raise DomainNotFound("This workspace has no such domain.")
+        return found
+
+    def instructions(self, domain: Domain) -> TxtRecord:
+        """The TXT record that proves it, other for each workspace."""
+        subject = f"{domain.workspace_id}|{domain.host}".encode()
+        digest = hmac.digest(self._key, subject, hashlib.sha256)
+        proof = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        return TxtRecord(f"{RECORD_LABEL}.{domain.host}", RECORD_PREFIX + proof)
+
+    async def verify(self, workspace_id: int, host: str) -> Domain:
+        """Looks for the record and makes the domain active, or, if it is not there (any more),
+        inactive. Without an answer everything stays as it is."""
+        domain = await self.get(workspace_id, host)
+        record = self.instructions(domain)
+        values = await self._lookup.lookup(record.name)
+        if not _is_among(record.value, values):
+            await self._store.doubt(domain, self._clock.now())
+            raise _unproven(domain, record)
+        return _not_taken(await self._store.confirm(domain, self._clock.now()), domain.host)
+
+    async def remove(self, workspace_id: int, host: str) -> None:
+        """It serves nothing from now on. If it was active, other workspaces have to wait; this one
+        gets it back by proving it again."""
+        if not await self._store.remove(workspace_id, _name_of(host), self._clock.now()):
+            raise DomainNotFound("This workspace has no such domain.")
+
+    async def is_allowed(self, host: str) -> bool:
+        """Whether a proxy may get a certificate for it. Strangers cost no query."""
+        return host.lower().removesuffix(".") in await self._domains.sites()
+
+    async def list(self, workspace_id: int) -> "list[Domain]":
+        return await self._store.list(workspace_id)
+
+
+def normalise_host(host: str) -> str:
+    """One spelling for each name: lower case, in ASCII, no dot at the end."""
+    host = host.strip()
+    if _FORBIDDEN.search(host) or not _JOINERS.sub("", host).isprintable():
+        raise DomainRefused(
+            "Give the bare name, such as go.example.com: no https://, port or path."
+        )
+    name = _to_ascii(host)
+    if _IPV4.fullmatch(name):
+        raise DomainRefused("An IP address cannot be a custom domain.")
+    if not _NAME.fullmatch(name) or len(name) > MAX_LENGTH:
+        raise DomainRefused("No host can have this name. Check it for typing errors.")
+    if "." not in name or name.endswith(".localhost"):
+        raise DomainRefused("Only a name in the public DNS can be proved, such as go.example.com.")
+    return name
+
+
+def _to_ascii(host: str) -> str:
+    """As browsers do it, by the WHATWG standard; empty if there is no such host."""
+    try:
+        name: str = URL(f"https://{host}/").hostname
+    except ValueError:
+        return ""
+    return name.removesuffix(".")
+
+
+def _name_of(host: str) -> str:
+    """The name to look for: what cannot be a domain is nobody's."""
+    try:
+        return normalise_host(host)
+    except DomainRefused:
+        raise DomainNotFound("This workspace has no such domain.") from None
+
+
+def _is_among(wanted: str, values: list[str]) -> bool:
+    return any(hmac.compare_digest(wanted.encode(), value.strip().encode()) for value in values)
+
+
+def _unproven(domain: Domain, record: TxtRecord) -> DomainUnproven:
+    lost = " The domain does not serve your links any more." if domain.is_active else ""
+    return DomainUnproven(
+        f"There is no TXT record at {record.name} with the value {record.value}.{lost}"
+        " Add it, give the name servers some minutes, and verify again.",
+        record_name=record.name,
+        record_value=record.value,
+    )
+
+
+def _not_taken(domain: Domain | None, host: str) -> Domain:
+    if domain is None:
+        raise DomainTaken(
+            f"Another workspace has proved that {host} is theirs, or gave it up less than"
+            f" {QUARANTINE.days} days ago."
+        )
+    return domain

@@ -1,0 +1,121 @@
+"""API keys: `kurz_` + a part that may be shown + the secret. Told once, kept as a hash."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from kurz.clock import Clock
+from kurz.people.access import Permission
+from kurz.people.accounts import Account
+from kurz.people.errors import KeyNotFound, NameRefused
+from kurz.people.ids import new_id
+from kurz.people.names import check_name
+from kurz.people.receipts import Receipt
+
+_KEY = re.compile(r"kurz_([a-zA-Z0-9]{8})_([A-Za-z0-9_-]{43})")
+_PREFIX_LETTERS = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """`workspace_id` None: for everything that its person may."""
+
+    id: int
+    account_id: int
+    workspace_id: int | None
+    name: str
+    prefix: str
+    secret_hash: bytes
+    permissions: frozenset[Permission]
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None = None
+
+
+class KeyStore(Protocol):
+    """Keeps keys. An outage raises `StoreUnavailable`."""
+
+    async def insert(self, key: Key, receipt: Receipt | None = None) -> None: ...
+
+    async def find_with_account(self, prefix: str) -> tuple[Key, Account] | None: ...
+
+    async def list(self, account_id: int) -> list[Key]: ...
+
+    async def delete(self, key_id: int, account_id: int) -> bool: ...
+
+    async def note_use(self, key_id: int, used_at: datetime) -> None: ...
+
+
+class KeyService:
+    def __init__(self, store: KeyStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def create(
+        self,
+        account_id: int,
+        name: str,
+        permissions: frozenset[Permission],
+        *,
+        workspace_id: int | None = None,
+        expires_at: datetime | None = None,
+        receipt: Receipt | None = None,
+    ) -> tuple[str, Key]:
+        """The key as its user sends it, once, and what is kept of it. `receipt` is handed both."""
+        check_name(name)
+        now = self._clock.now()
+        if not permissions:
+            raise NameRefused("A key needs at least one scope.")
+        if expires_at is not None and expires_at <= now:
+            raise NameRefused("`expires_at` is in the past.")
+        prefix = "".join(secrets.choice(_PREFIX_LETTERS) for _ in range(8))
+        secret = secrets.token_urlsafe(32)
+        key = Key(
+            id=new_id(),
+            account_id=account_id,
+            workspace_id=workspace_id,
+            name=name,
+            prefix=prefix,
+            secret_hash=_hash(secret),
+            permissions=permissions,
+            created_at=now,
+            expires_at=expires_at,
+        )
+        text = f"kurz_{prefix}_{secret}"
+        await self._store.insert(key, receipt and receipt.after(lambda _: (text, key)))
+        return text, key
+
+    async def list(self, account_id: int) -> "list[Key]":
+        return await self._store.list(account_id)
+
+    async def revoke(self, key_id: int, account_id: int) -> None:
+        if not await self._store.delete(key_id, account_id):
+            raise KeyNotFound("You have no key with this id.")
+
+    async def find(self, text: str) -> tuple[Key, Account] | None:
+        """The key and whose it is, if the secret fits and it has not expired."""
+        match = _KEY.fullmatch(text)
+        found = await self._store.find_with_account(match[1]) if match else None
+        if match is None or found is None:
+            return None
+        key, account = found
+        if not hmac.compare_digest(key.secret_hash, _hash(match[2])):
+            return None
+        if key.expires_at is not None and key.expires_at <= self._clock.now():
+            return None
+        return key, account
+
+    async def note_use(self, key: Key) -> None:
+        await self._store.note_use(key.id, self._clock.now())
+
+
+def looks_like_key(text: str) -> bool:
+    return text.startswith("kurz_")
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()

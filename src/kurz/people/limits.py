@@ -1,0 +1,328 @@
+"""How often somebody may do something: rate limits by GCRA, what they are, and who is counted.
+
+GCRA keeps one instant per subject: when the next request would be due if all came evenly. A request
+may come early by as much as the whole burst takes. Every store counts in whole microseconds, so
+that all of them answer alike. The shared stores are in `cache` and `storage`.
+"""
+
+import asyncio
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import blake2b
+from ipaddress import IPv6Address, ip_address
+from typing import NamedTuple, Protocol
+
+import structlog
+
+from kurz.errors import Kind, KurzError
+
+SECOND = 1_000_000  # microseconds
+MINUTE_SECONDS = 60
+DAY_SECONDS = 24 * 60 * 60
+
+MAX_SUBJECTS = 100_000  # in memory, some 20 MB; beyond it the oldest are forgotten
+PATIENCE_SECONDS = 0.02  # for a shared store; an answer of kurz takes less
+FAILURES_TO_OPEN = 3  # in a row: one alone may be a pause of our own
+OPEN_SECONDS = 1.0
+
+# A due instant this much further ahead than its rate can put it was written by a clock that has
+# been set back since: without this rule its subject would wait until then.
+SKEW_MICROS = 60 * SECOND
+
+UNKNOWN = "unknown"
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`count` at once, and then as many again evenly over each period."""
+
+    count: int
+    period_seconds: int
+
+    @property
+    def interval_micros(self) -> int:
+        """Between two requests that come evenly; rounded up, so never more than was promised."""
+        return -(-self.period_seconds * SECOND // self.count)
+
+    @property
+    def capacity_micros(self) -> int:
+        """How far ahead of now the next due instant may lie."""
+        return self.interval_micros * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A rate under the name that clients are told."""
+
+    name: str
+    rate: Rate
+
+
+class LimitClass(StrEnum):
+    """What is limited, and in brackets who is counted."""
+
+    ANONYMOUS_CREATE = "anonymous-create"  # address
+    ACCOUNT_CREATE = "account-create"  # account
+    SIGN_IN_ACCOUNT = "sign-in-account"  # e-mail address, whether or not it has an account
+    SIGN_IN_ADDRESS = "sign-in-address"  # address
+    REGISTER = "register"  # address
+    REDEEM = "redeem"  # address; links that work once: set-up, a new password, an invitation
+    CLAIM = "claim"  # account
+    MISS = "miss"  # address; short links that do not exist
+
+
+# The shorter period stands first: see `Limits.check`.
+LIMITS: Mapping[LimitClass, tuple[Policy, ...]] = {
+    LimitClass.ANONYMOUS_CREATE: (
+        Policy("create", Rate(10, MINUTE_SECONDS)),
+        Policy("create-daily", Rate(100, DAY_SECONDS)),
+    ),
+    LimitClass.ACCOUNT_CREATE: (Policy("account-create", Rate(60, MINUTE_SECONDS)),),
+    LimitClass.SIGN_IN_ACCOUNT: (Policy("sign-in-account", Rate(5, MINUTE_SECONDS)),),
+    LimitClass.SIGN_IN_ADDRESS: (Policy("sign-in", Rate(20, MINUTE_SECONDS)),),
+    LimitClass.REGISTER: (Policy("register", Rate(5, MINUTE_SECONDS)),),
+    LimitClass.REDEEM: (Policy("redeem", Rate(2, MINUTE_SECONDS)),),
+    LimitClass.CLAIM: (Policy("claim", Rate(10, MINUTE_SECONDS)),),
+    LimitClass.MISS: (Policy("miss", Rate(30, MINUTE_SECONDS)),),
+}
+
+
+class Verdict(NamedTuple):
+    """`reset_after_seconds`: until the whole burst is free again. `policy` is empty where nothing
+    is limited."""
+
+    is_allowed: bool
+    limit: int
+    remaining: int
+    reset_after_seconds: float
+    retry_after_seconds: float
+    period_seconds: int
+    policy: str = ""
+
+
+UNLIMITED = Verdict(
+    is_allowed=True,
+    limit=0,
+    remaining=0,
+    reset_after_seconds=0.0,
+    retry_after_seconds=0.0,
+    period_seconds=0,
+)
+
+
+def verdict(rate: Rate, *, is_allowed: bool, backlog_micros: int, cost: int) -> Verdict:
+    """What a store found. The backlog is how far the next due instant lies ahead of now: with this
+    request if it is allowed, without it if not."""
+    free = max(rate.capacity_micros - backlog_micros, 0)
+    # A refusal that is over by the time it is told still says to wait.
+    wait = 0 if is_allowed else max(cost * rate.interval_micros - free, 1)
+    return Verdict(
+        is_allowed=is_allowed,
+        limit=rate.count,
+        remaining=free // rate.interval_micros,
+        reset_after_seconds=backlog_micros / SECOND,
+        retry_after_seconds=wait / SECOND,
+        period_seconds=rate.period_seconds,
+    )
+
+
+def header_fields(verdict: Verdict) -> dict[str, str]:
+    """The fields of draft-ietf-httpapi-ratelimit-headers-11 (May 2026), structured lists of policy
+    names: `RateLimit-Policy: "create";q=10;w=60` is the quota and its window in seconds,
+    `RateLimit: "create";r=7;t=12` what remains and in how many seconds it is whole again. Beside a
+    Retry-After, `t` is the same moment."""
+    if not verdict.policy:
+        return {}
+    reset = math.ceil(verdict.retry_after_seconds or verdict.reset_after_seconds)
+    fields = {
+        "ratelimit-policy": f'"{verdict.policy}";q={verdict.limit};w={verdict.period_seconds}',
+        "ratelimit": f'"{verdict.policy}";r={verdict.remaining};t={reset}',
+    }
+    if not verdict.is_allowed:
+        fields["retry-after"] = str(math.ceil(verdict.retry_after_seconds))
+    return fields
+
+
+class TooManyRequests(KurzError):
+    kind = Kind.LIMITED
+    code = "too-many-requests"
+    title = "Too many requests in a short time"
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.policy = verdict.policy
+        self.limit = verdict.limit
+        self.remaining = verdict.remaining
+        self.reset_after_seconds = math.ceil(verdict.reset_after_seconds)
+        self.retry_after_seconds = math.ceil(verdict.retry_after_seconds)
+        self.header_fields = header_fields(verdict)
+        seconds = self.retry_after_seconds
+        wait = "a second" if seconds == 1 else f"{seconds} seconds"
+        super().__init__(f"That was too often. Try again in {wait}.", retry_after_seconds=seconds)
+
+
+class LimitsUnavailable(Exception):
+    """A shared store does not answer. `FallbackLimits` does then; nobody else has to know."""
+
+
+class LimitStore(Protocol):
+    async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
+        """Charges the key, atomically among all who share the store; a refused hit costs nothing.
+        `cost` is at least 1, and one above the rate's count is always refused. An outage raises
+        `LimitsUnavailable`."""
+
+
+class Limits:
+    """What the rest of kurz asks before it does something that is limited."""
+
+    def __init__(
+        self, store: LimitStore, table: Mapping[LimitClass, tuple[Policy, ...]] = LIMITS
+    ) -> None:
+        self._store = store
+        self._table = table
+
+    async def check(self, class_: LimitClass, subject: str, cost: int = 1) -> Verdict:
+        """Charges every rate of the class and returns the tightest verdict, or raises
+        `TooManyRequests`. The first that refuses ends it, so the order is the price: the minute
+        refuses often and spares the day, while a minute charged in vain is free again soon."""
+        verdicts = []
+        for policy in self._table[class_]:
+            found = await self._store.hit(f"{policy.name}:{subject}", policy.rate, cost)
+            found = found._replace(policy=policy.name)
+            if not found.is_allowed:
+                raise TooManyRequests(found)
+            verdicts.append(found)
+        return min(verdicts, key=lambda found: (found.remaining, -found.reset_after_seconds))
+
+
+class NullLimits(Limits):
+    """Rate limits are off: nothing is counted, and no header says anything about it."""
+
+    def __init__(self) -> None:
+        """Needs no store."""
+
+    async def check(self, class_: LimitClass, subject: str, cost: int = 1) -> Verdict:  # noqa: ARG002
+        return UNLIMITED
+
+
+def monotonic_micros() -> int:
+    return time.monotonic_ns() // 1000
+
+
+class MemoryLimits:
+    """The `LimitStore` of a single process. By hand rather than by throttled-py, whose clock cannot
+    be handed over, whose rate is fixed per object, and whose hit costs 9 µs, not 4."""
+
+    def __init__(
+        self, now_micros: Callable[[], int] = monotonic_micros, max_subjects: int = MAX_SUBJECTS
+    ) -> None:
+        self._now_micros = now_micros
+        self._max_subjects = max_subjects
+        # A plain dict looks for its first key among all that were removed before it.
+        self._due_at: OrderedDict[str, int] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._due_at)
+
+    async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
+        now = self._now_micros()
+        before = max(self._due_at.get(key, now) - now, 0)
+        after = before + cost * rate.interval_micros
+        is_allowed = after <= rate.capacity_micros
+        if is_allowed:
+            self._due_at[key] = now + after
+            self._trim(now)
+        backlog = after if is_allowed else before
+        return verdict(rate, is_allowed=is_allowed, backlog_micros=backlog, cost=cost)
+
+    def _trim(self, now: int) -> None:
+        """Looks at the two oldest entries: what is past due is as good as absent. The others go to
+        the end, so that all have their turn before the table has grown by half."""
+        for _ in range(min(2, len(self._due_at))):
+            key, due_at = self._due_at.popitem(last=False)
+            if due_at > now:
+                self._due_at[key] = due_at
+        if len(self._due_at) > self._max_subjects:
+            self._due_at.popitem(last=False)
+
+
+class FallbackLimits:
+    """The shared store while it answers in time; else the local one, so that limits go on, bounded:
+    neither open nor closed. After a few failures in a row the shared store is left alone for a
+    second, then one request tries it while the others stay local.
+
+    `processes` share a limit while each counts for itself."""
+
+    def __init__(
+        self,
+        shared: LimitStore,
+        local: LimitStore,
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+        processes: int = 1,
+        now_seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._shared = shared
+        self._local = local
+        self._patience_seconds = patience_seconds
+        self._processes = processes
+        self._now_seconds = now_seconds
+        self._failures = 0
+        self._closed_until_at = 0.0
+
+    async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
+        if self._may_try():
+            try:
+                async with asyncio.timeout(self._patience_seconds):
+                    found = await self._shared.hit(key, rate, cost)
+            except (LimitsUnavailable, TimeoutError) as error:
+                self._note_failure(error)
+            else:
+                self._note_success()
+                return found
+        share = max(rate.count // self._processes, 1)
+        return await self._local.hit(key, Rate(share, rate.period_seconds), cost)
+
+    def _may_try(self) -> bool:
+        if self._failures < FAILURES_TO_OPEN:
+            return True
+        now = self._now_seconds()
+        if now < self._closed_until_at:
+            return False
+        self._closed_until_at = now + OPEN_SECONDS  # for all but this one
+        return True
+
+    def _note_failure(self, error: Exception) -> None:
+        self._failures += 1
+        if self._failures == FAILURES_TO_OPEN:
+            self._closed_until_at = self._now_seconds() + OPEN_SECONDS
+            log.warning("shared limits are out, each process counts alone", cause=repr(error))
+
+    def _note_success(self) -> None:
+        if self._failures >= FAILURES_TO_OPEN:
+            log.info("shared limits are back")
+        self._failures = 0
+
+
+def subject_of_address(address: str) -> str:
+    """Who is counted for an address: an IPv6 network of 64 bits is one customer's. What is no
+    address is one subject too, or leaving it out would be a way around every limit."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return UNKNOWN
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return f"{IPv6Address(int(parsed) >> 64 << 64)}/64"
+
+
+def hashed(key: str) -> str:
+    """The key as shared stores keep it: no e-mail address, no visitor's address can be read."""
+    return blake2b(key.encode(errors="replace"), digest_size=16).hexdigest()

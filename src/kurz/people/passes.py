@@ -1,0 +1,129 @@
+"""Links that work once: to set up the first administrator, to set a new password, to join."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from kurz.clock import Clock
+from kurz.people.access import Role
+from kurz.people.errors import InvitationNotFound
+from kurz.people.ids import new_id
+from kurz.people.receipts import Receipt
+
+
+class Purpose(StrEnum):
+    SETUP = "setup"
+    RESET = "reset"
+    INVITATION = "invitation"
+
+
+LIVES = {
+    Purpose.SETUP: timedelta(days=1),
+    Purpose.RESET: timedelta(days=1),
+    Purpose.INVITATION: timedelta(days=7),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """`workspace_id` and `role`: what an invitation leads to; without them, to an account only."""
+
+    id: int
+    token_hash: bytes
+    purpose: Purpose
+    account_id: int | None = None
+    workspace_id: int | None = None
+    role: Role | None = None
+    created_by: int | None = None
+    created_at: datetime
+    expires_at: datetime
+
+
+class PassStore(Protocol):
+    """Keeps passes until they are used. An outage raises `StoreUnavailable`."""
+
+    async def insert(self, item: Pass, receipt: Receipt | None = None) -> None:
+        """Forgets passes that have expired; a second one to reset the same password, or to set up,
+        replaces the first."""
+
+    async def find(self, token_hash: bytes) -> Pass | None: ...
+
+    async def list_invitations(self, workspace_id: int | None) -> list[Pass]:
+        """Newest first; None: those to the installation."""
+
+    async def delete(self, pass_id: int, workspace_id: int | None) -> bool: ...
+
+
+class Passes:
+    """Makes them. The token is told once, and kept as a hash only."""
+
+    def __init__(self, store: PassStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def make_setup(self) -> tuple[str, Pass]:
+        return await self._make(Purpose.SETUP)
+
+    async def make_reset(
+        self, account_id: int, created_by: int | None, receipt: Receipt | None = None
+    ) -> tuple[str, Pass]:
+        return await self._make(
+            Purpose.RESET, account_id=account_id, created_by=created_by, receipt=receipt
+        )
+
+    async def invite(
+        self,
+        created_by: int | None,
+        workspace_id: int | None = None,
+        role: Role | None = None,
+        receipt: Receipt | None = None,
+    ) -> tuple[str, Pass]:
+        return await self._make(
+            Purpose.INVITATION,
+            workspace_id=workspace_id,
+            role=role,
+            created_by=created_by,
+            receipt=receipt,
+        )
+
+    async def invitations(self, workspace_id: int | None) -> list[Pass]:
+        now = self._clock.now()
+        found = await self._store.list_invitations(workspace_id)
+        return [item for item in found if item.expires_at > now]
+
+    async def revoke(self, pass_id: int, workspace_id: int | None) -> None:
+        if not await self._store.delete(pass_id, workspace_id):
+            raise InvitationNotFound("There is no open invitation with this id.")
+
+    async def _make(
+        self,
+        purpose: Purpose,
+        *,
+        account_id: int | None = None,
+        workspace_id: int | None = None,
+        role: Role | None = None,
+        created_by: int | None = None,
+        receipt: Receipt | None = None,
+    ) -> tuple[str, Pass]:
+        token = secrets.token_urlsafe(32)
+        now = self._clock.now()
+        item = Pass(
+            id=new_id(),
+            token_hash=hash_token(token),
+            purpose=purpose,
+            account_id=account_id,
+            workspace_id=workspace_id,
+            role=role,
+            created_by=created_by,
+            created_at=now,
+            expires_at=now + LIVES[purpose],
+        )
+        await self._store.insert(item, receipt and receipt.after(lambda _: (token, item)))
+        return token, item
+
+
+def hash_token(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="surrogatepass")).digest()

@@ -1,0 +1,105 @@
+"""Passwords: what they may be, and their hashes, made away from the event loop."""
+
+import asyncio
+import base64
+import hmac
+import os
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import bcrypt
+
+from kurz.people.errors import PasswordRefused, SignInBusy
+
+COST = 12  # of bcrypt: a rule of the product
+MIN_LENGTH = 8
+MAX_BYTES = 1024
+# One hash takes a core for a quarter of a second: half of the cores, and a line this long, are all
+# that a flood of sign-ins gets.
+MAX_WAITING = 16
+NICENESS = 10  # hashing gives way to redirects
+
+T = TypeVar("T")
+
+
+def check(password: str, email: str) -> None:
+    """Raises `PasswordRefused` for a password that would be guessed first."""
+    if len(password) < MIN_LENGTH:
+        raise PasswordRefused(f"A password has at least {MIN_LENGTH} characters.")
+    try:
+        size = len(password.encode())
+    except UnicodeEncodeError:
+        raise PasswordRefused("The password is not valid text.") from None
+    if size > MAX_BYTES:
+        raise PasswordRefused(f"A password has at most {MAX_BYTES} bytes.")
+    plain = password.lower()
+    local, _, domain = email.partition("@")
+    if plain in _common() or len(set(plain)) < 4 or plain in (email, local, domain):
+        raise PasswordRefused("This password is among the first that anybody would try.")
+
+
+class Passwords:
+    """bcrypt over a keyed pre-hash: bcrypt itself reads only 72 bytes, and stops at a NUL."""
+
+    def __init__(self, cost: int = COST) -> None:
+        self._cost = cost
+        threads = max(1, (os.cpu_count() or 1) // 2)
+        self._pool = ThreadPoolExecutor(threads, "kurz-bcrypt", initializer=_give_way)
+        self._most = threads + MAX_WAITING
+        self._pending = 0
+        # What nobody's password fits, and takes as long to refuse as any other.
+        self._decoy = f"$2b${cost:02}$" + "." * 53
+        self.checks = 0
+
+    async def hash(self, password: str) -> str:
+        return await self._run(lambda: self._hash(password))
+
+    async def verify(self, password: str, hashed: str | None) -> bool:
+        """True if the password is the hash's. Without a hash it takes the same time to say no."""
+        return await self._run(lambda: self._verify(password, hashed))
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        if self._pending >= self._most:
+            raise SignInBusy("Too many people sign in at this moment. Try again in a few seconds.")
+        self._pending += 1
+        future = asyncio.get_running_loop().run_in_executor(self._pool, work)
+        future.add_done_callback(self._leave)
+        return await asyncio.shield(future)
+
+    def _leave(self, future: "asyncio.Future[T]") -> None:
+        self._pending -= 1
+        if not future.cancelled():
+            future.exception()  # whoever asked may have left: it is not to be missed aloud
+
+    def _hash(self, password: str) -> str:
+        return bcrypt.hashpw(_prehash(password), bcrypt.gensalt(self._cost)).decode()
+
+    def _verify(self, password: str, hashed: str | None) -> bool:
+        self.checks += 1
+        fits = bcrypt.checkpw(_prehash(password), (hashed or self._decoy).encode())
+        return fits and hashed is not None
+
+
+def _prehash(password: str) -> bytes:
+    """44 characters that depend on every byte of the password. Keyed, so that the hashes of other
+    programs, where they got known, do not stand for passwords here."""
+    digest = hmac.digest(b"kurz-password-v1", password.encode(errors="surrogatepass"), "sha256")
+    return base64.b64encode(digest)
+
+
+def _give_way() -> None:
+    if sys.platform == "linux":  # elsewhere it would slow down the whole process
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+
+
+@cache
+def _common() -> frozenset[str]:
+    return frozenset((Path(__file__).parent / "common_passwords.txt").read_text().split())

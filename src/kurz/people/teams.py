@@ -1,0 +1,151 @@
+"""What members may do with their workspace."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kurz.clock import Clock
+from kurz.people.access import Caller, Permission, Role, require_owner, require_role
+from kurz.people.accounts import AccountStore
+from kurz.people.errors import (
+    MemberNotFound,
+    NameRefused,
+    OwnerMissing,
+    PassRefused,
+    SlugTaken,
+    WorkspaceNotFound,
+)
+from kurz.people.names import check_name
+from kurz.people.passes import hash_token
+from kurz.people.receipts import Receipt
+from kurz.people.recent import Recent
+from kurz.people.workspaces import (
+    GRACE,
+    MAX_EXPIRY_DAYS,
+    Member,
+    Workspace,
+    WorkspaceStore,
+    check_slug,
+)
+
+FRESH_SECONDS = 4.0  # another role acts everywhere within 5 s
+STRATEGIES = ("deterministic", "random", "counter")
+
+Membership = tuple[Workspace, Role]
+
+
+class Teams:
+    def __init__(self, store: WorkspaceStore, accounts: AccountStore, clock: Clock) -> None:
+        self._store = store
+        self._accounts = accounts
+        self._clock = clock
+        self._known: Recent[tuple[int, int], Membership] = Recent(FRESH_SECONDS)
+
+    async def enter(self, caller: Caller, workspace_id: int, permission: Permission) -> Membership:
+        """The workspace and the caller's role, if both the caller and the role may do that. To
+        anybody who is no member it looks as if it did not exist."""
+        workspace, role = await self._membership(caller, workspace_id)
+        if workspace.deleted_at is not None:
+            raise WorkspaceNotFound("This workspace was deleted. An owner can restore it.")
+        caller.require(permission)
+        require_role(role, permission)
+        return workspace, role
+
+    async def own(self, caller: Caller, workspace_id: int) -> Workspace:
+        """The workspace, deleted or not, for somebody who may change it."""
+        workspace, role = await self._membership(caller, workspace_id)
+        caller.require_session()
+        require_owner(role)
+        return workspace
+
+    async def create(
+        self, owner_id: int, name: str, slug: str, receipt: Receipt | None = None
+    ) -> Workspace:
+        check_name(name)
+        check_slug(slug)
+        wanted = Workspace(0, name, slug, created_at=self._clock.now())
+        made = await self._store.insert(wanted, owner_id, receipt)
+        if made is None:
+            raise SlugTaken(f"The slug “{slug}” is or was another workspace's. Choose another one.")
+        return made
+
+    async def list_of(self, caller: Caller) -> list[Membership]:
+        found = await self._store.list_of(caller.account_id)
+        only = caller.key_workspace_id
+        return [item for item in found if only is None or item[0].id == only]
+
+    async def edit(self, workspace_id: int, changes: Mapping[str, Any]) -> Workspace:
+        if "name" in changes:
+            check_name(changes["name"])
+        if "slug" in changes:
+            check_slug(changes["slug"])
+        if changes.get("strategy", STRATEGIES[0]) not in STRATEGIES:
+            raise NameRefused(f"`strategy` is one of {', '.join(STRATEGIES)}.")
+        days = changes.get("default_expiry_days")
+        if days is not None and not 0 <= days <= MAX_EXPIRY_DAYS:
+            raise NameRefused(f"`default_expiry_days` is a number from 0 to {MAX_EXPIRY_DAYS}.")
+        edited = await self._store.update(workspace_id, changes)
+        if edited is None:
+            raise SlugTaken("This slug is or was another workspace's. Choose another one.")
+        self._known.clear()
+        return edited
+
+    async def delete(self, workspace_id: int) -> Workspace:
+        """Its links stop answering at once; it can be restored for 30 days."""
+        return await self.edit(workspace_id, {"deleted_at": self._clock.now()})
+
+    async def restore(self, workspace: Workspace) -> Workspace:
+        if workspace.deleted_at is None:
+            return workspace
+        if workspace.deleted_at + GRACE <= self._clock.now():
+            raise WorkspaceNotFound("This workspace was deleted too long ago.")
+        return await self.edit(workspace.id, {"deleted_at": None})
+
+    async def members(self, workspace_id: int) -> list[Member]:
+        return await self._store.members(workspace_id)
+
+    async def join(self, caller: Caller, token: str) -> Workspace:
+        """Follows an invitation link."""
+        joined = await self._store.join(hash_token(token), caller.account_id, self._clock.now())
+        if joined is None:
+            raise PassRefused("This invitation was used, has expired, or is not complete.")
+        self._known.clear()
+        return joined
+
+    async def set_role(self, workspace_id: int, account_id: int, role: Role) -> Member:
+        await self._change_role(workspace_id, account_id, role)
+        for member in await self._store.members(workspace_id):
+            if member.account_id == account_id:
+                return member
+        raise MemberNotFound("This member has left in the meantime.")
+
+    async def remove(self, workspace_id: int, account_id: int) -> None:
+        await self._change_role(workspace_id, account_id, None)
+
+    async def transfer(self, caller: Caller, workspace_id: int, account_id: int) -> Workspace:
+        """Hands the workspace over: the other member owns it, the caller stays as editor."""
+        if account_id == caller.account_id:
+            raise NameRefused("You own this workspace already.")
+        if not await self._store.transfer(workspace_id, caller.account_id, account_id):
+            raise MemberNotFound("Only to a member can a workspace be handed over.")
+        self._known.clear()
+        found = await self._store.find(workspace_id)
+        if found is None:
+            raise WorkspaceNotFound("This workspace was deleted in the meantime.")
+        return found
+
+    async def _change_role(self, workspace_id: int, account_id: int, role: Role | None) -> None:
+        if not await self._store.set_role(workspace_id, account_id, role):
+            raise OwnerMissing("This is the only owner. Make somebody else owner first.")
+        self._known.clear()
+
+    async def _membership(self, caller: Caller, workspace_id: int) -> Membership:
+        if caller.key_workspace_id not in (None, workspace_id):
+            raise WorkspaceNotFound("This key was made for another workspace.")
+        key = (workspace_id, caller.account_id)
+        found = self._known.peek(key)
+        if found is None:
+            found = await self._store.find_membership(*key)
+            if found is None:
+                raise WorkspaceNotFound("You are in no workspace with this number.")
+            self._known.keep(key, found)
+        return found

@@ -1,0 +1,94 @@
+"""Session tokens: JWT, HS256, for 24 hours. Only what we issued, as we issued it, is accepted."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import OctKey
+
+from kurz.clock import Clock
+from kurz.people.errors import CredentialRefused
+
+ALGORITHM = "HS256"
+TYPE = "kurz+jwt"
+ISSUER = "kurz"
+AUDIENCE = "kurz-api"
+LIFE = timedelta(hours=24)
+LEEWAY_SECONDS = 30  # between the clocks of instances
+MAX_LENGTH = 1024
+_HEADER = {"alg": ALGORITHM, "typ": TYPE}
+_REFUSED = "This token is not valid, or not any more. Sign in again."
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """`epoch` is the account's at the time of issue: a later one ends the token."""
+
+    account_id: int
+    epoch: int
+    token_id: str
+    expires_at: int
+
+
+class Tokens:
+    def __init__(self, key: bytes, clock: Clock) -> None:
+        self._key = OctKey.import_key(key)
+        self._clock = clock
+        self._registry = jwt.JWTClaimsRegistry(
+            now=self._seconds,
+            leeway=LEEWAY_SECONDS,
+            iss={"essential": True, "value": ISSUER},
+            aud={"essential": True, "value": AUDIENCE},
+            sub={"essential": True},
+            iat={"essential": True},
+            exp={"essential": True},
+            jti={"essential": True},
+            epoch={"essential": True},
+        )
+
+    def issue(self, account_id: int, epoch: int) -> tuple[str, datetime]:
+        """A token, and when it ends."""
+        now = self._clock.now().replace(microsecond=0)
+        claims = {
+            "iss": ISSUER,
+            "aud": AUDIENCE,
+            "sub": str(account_id),
+            "iat": int(now.timestamp()),
+            "exp": int((now + LIFE).timestamp()),
+            "jti": secrets.token_urlsafe(16),
+            "epoch": epoch,
+        }
+        return jwt.encode(_HEADER, claims, self._key, algorithms=[ALGORITHM]), now + LIFE
+
+    def read(self, token: str) -> Claims:
+        """What a token says, if it is ours and has not ended; else `CredentialRefused`."""
+        if len(token) > MAX_LENGTH:
+            raise CredentialRefused(_REFUSED)
+        try:
+            decoded = jwt.decode(token, self._key, algorithms=[ALGORITHM])
+            if decoded.header != _HEADER:  # no `kid`, `jku`, `crit` or other type is ever ours
+                raise CredentialRefused(_REFUSED)
+            self._registry.validate(decoded.claims)
+            return _claims(decoded.claims)
+        except (JoseError, ValueError, TypeError, AttributeError, RecursionError):
+            raise CredentialRefused(_REFUSED) from None
+
+    def _seconds(self) -> int:
+        return int(self._clock.now().timestamp())
+
+
+def _claims(claims: dict[str, Any]) -> Claims:
+    epoch, token_id = claims["epoch"], claims["jti"]
+    issued_at, expires_at = claims["iat"], claims["exp"]
+    numbers = (epoch, issued_at, expires_at)
+    if not all(type(number) is int for number in numbers) or type(token_id) is not str:
+        raise TypeError("a claim has another type than ours")
+    if expires_at - issued_at != LIFE.total_seconds() or claims.keys() - _NAMES:
+        raise ValueError("a token that we would not issue")
+    return Claims(int(claims["sub"]), epoch, token_id, expires_at)
+
+
+_NAMES = frozenset({"iss", "aud", "sub", "iat", "exp", "jti", "epoch"})

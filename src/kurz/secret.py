@@ -1,0 +1,43 @@
+"""The installation's secret: from the settings, or made once and kept in the data folder."""
+
+import os
+import secrets
+from pathlib import Path
+
+from kurz.errors import SettingRefused
+from kurz.settings import MIN_SECRET_LENGTH, Settings
+
+
+def keep_secret(settings: Settings) -> str:
+    """The secret; whoever comes second finds the first one's."""
+    if settings.secret is not None:
+        return settings.secret
+    path = settings.secret_path
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(path)
+        secret = path.read_text().strip()
+    except OSError as error:
+        raise SettingRefused(f"{path} cannot be used: {error.strerror}.") from None
+    if len(secret) < MIN_SECRET_LENGTH:
+        raise SettingRefused(f"{path} holds no secret of {MIN_SECRET_LENGTH} characters.")
+    return secret
+
+
+def _make(path: Path) -> None:
+    """Writes a new secret to a file of its own first: nobody ever reads half of one."""
+    if path.exists():
+        return
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(file, secrets.token_hex(32).encode() + b"\n")
+        os.fsync(file)
+    finally:
+        os.close(file)
+    try:
+        os.link(fresh, path)
+    except FileExistsError:
+        pass
+    finally:
+        fresh.unlink()

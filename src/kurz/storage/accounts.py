@@ -1,0 +1,300 @@
+"""Queries about accounts and their tokens."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from kurz.clock import Clock, from_micros, from_micros_or_none, to_micros, to_micros_or_none
+from kurz.links.model import Status
+from kurz.people.access import Role
+from kurz.people.accounts import Account
+from kurz.people.errors import PassRefused
+from kurz.storage.changes import record_changes
+from kurz.storage.database import Database
+from kurz.storage.passes import take_pass
+from kurz.storage.schema import (
+    accounts,
+    ended_tokens,
+    installation,
+    keys,
+    links,
+    members,
+    passes,
+    workspaces,
+)
+
+_FIRST = "first-administrator"
+
+
+def insert_account(
+    connection: sa.Connection,
+    account: Account,
+    first_is_admin: bool,  # noqa: FBT001  queries take what they are handed
+    pass_hash: bytes | None,
+) -> Account | None:
+    is_admin = account.is_admin
+    if first_is_admin and not is_admin:
+        is_admin = _is_first(connection, account)
+    statement = (
+        insert(accounts)
+        .values(
+            id=account.id,
+            email=account.email,
+            password_hash=account.password_hash,
+            is_admin=is_admin,
+            epoch=account.epoch,
+            created_at=to_micros(account.created_at),
+        )
+        .on_conflict_do_nothing()
+        .returning(*accounts.c)
+    )
+    row = connection.execute(statement).mappings().first()
+    if row is None:
+        return None
+    if pass_hash is not None:
+        used = take_pass(connection, pass_hash, account.created_at)
+        if used is None:
+            raise PassRefused("This link was used already. Ask for another one.")
+        if used.workspace_id is not None:
+            row_of_member = {
+                "workspace_id": used.workspace_id,
+                "account_id": account.id,
+                "role": used.role or Role.VIEWER,
+                "created_at": to_micros(account.created_at),
+            }
+            connection.execute(sa.insert(members).values(row_of_member))
+    return to_account(row)
+
+
+def _is_first(connection: sa.Connection, account: Account) -> bool:
+    """True for one account of the installation only, however many register at once."""
+    mark = (
+        insert(installation)
+        .values(name=_FIRST, value=str(account.id).encode())
+        .on_conflict_do_nothing()
+        .returning(installation.c.name)
+    )
+    is_first = connection.execute(mark).first() is not None
+    return is_first and not has_admin(connection)
+
+
+def find_account(connection: sa.Connection, account_id: int) -> Account | None:
+    return _one(connection, accounts.c.id == account_id)
+
+
+def find_account_by_email(connection: sa.Connection, email: str) -> Account | None:
+    return _one(connection, accounts.c.email == email)
+
+
+def list_accounts(connection: sa.Connection) -> list[Account]:
+    query = sa.select(accounts).order_by(accounts.c.email)
+    return [to_account(row) for row in connection.execute(query).mappings()]
+
+
+def has_admin(connection: sa.Connection) -> bool:
+    query = sa.select(accounts.c.id).where(accounts.c.is_admin, accounts.c.disabled_at.is_(None))
+    return connection.execute(query.limit(1)).first() is not None
+
+
+def set_password(
+    connection: sa.Connection,
+    account_id: int,
+    password_hash: str,
+    pass_hash: bytes | None,
+    now: datetime | None,
+) -> Account | None:
+    if pass_hash is not None and now is not None and take_pass(connection, pass_hash, now) is None:
+        return None
+    return _update(connection, account_id, password_hash=password_hash)
+
+
+def set_admin(
+    connection: sa.Connection,
+    account_id: int,
+    is_admin: bool,  # noqa: FBT001
+) -> Account | None:
+    if not is_admin and not _has_other_admin(connection, account_id):
+        return None
+    return _update(connection, account_id, is_admin=is_admin)
+
+
+def set_disabled(
+    connection: sa.Connection, account_id: int, disabled_at: datetime | None
+) -> Account | None:
+    if disabled_at is not None and not _may_lose(connection, account_id):
+        return None
+    return _update(connection, account_id, disabled_at=to_micros_or_none(disabled_at))
+
+
+def note_sign_in(connection: sa.Connection, account_id: int, signed_in_at: datetime) -> None:
+    connection.execute(
+        sa.update(accounts)
+        .where(accounts.c.id == account_id)
+        .values(signed_in_at=to_micros(signed_in_at))
+    )
+
+
+def end_token(connection: sa.Connection, token_id: str, expires_at: int, now: datetime) -> None:
+    connection.execute(sa.delete(ended_tokens).where(ended_tokens.c.expires_at < to_micros(now)))
+    row = {"token_id": token_id, "expires_at": expires_at * 1_000_000}
+    connection.execute(insert(ended_tokens).values(row).on_conflict_do_nothing())
+
+
+def find_with_token(
+    connection: sa.Connection, account_id: int, token_id: str
+) -> tuple[Account | None, bool]:
+    query = sa.select(ended_tokens.c.token_id).where(ended_tokens.c.token_id == token_id)
+    is_ended = connection.execute(query).first() is not None
+    return find_account(connection, account_id), is_ended
+
+
+def delete_account(connection: sa.Connection, account_id: int, deleted_at: datetime) -> bool:
+    owned = _lock_workspaces_of(connection, account_id)
+    if not _may_lose(connection, account_id):
+        return False
+    alone = []
+    for workspace_id in owned:
+        others = sa.select(members.c.role).where(
+            members.c.workspace_id == workspace_id, members.c.account_id != account_id
+        )
+        roles = connection.execute(others).scalars().all()
+        if roles and Role.OWNER not in roles:
+            return False
+        if not roles:
+            alone.append(workspace_id)
+    connection.execute(
+        sa.update(workspaces)
+        .where(workspaces.c.id.in_(alone), workspaces.c.deleted_at.is_(None))
+        .values(deleted_at=to_micros(deleted_at))
+    )
+    _trash_links(connection, account_id, to_micros(deleted_at))
+    for table in (keys, members, passes):
+        connection.execute(sa.delete(table).where(table.c.account_id == account_id))
+    connection.execute(sa.delete(accounts).where(accounts.c.id == account_id))
+    return True
+
+
+def _lock_workspaces_of(connection: sa.Connection, account_id: int) -> list[int]:
+    """The workspaces the account owns, locked: who is in them must not change meanwhile."""
+    query = (
+        sa.select(workspaces.c.id)
+        .join(members, members.c.workspace_id == workspaces.c.id)
+        .where(members.c.account_id == account_id, members.c.role == Role.OWNER)
+        .order_by(workspaces.c.id)
+        .with_for_update(of=workspaces)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def _trash_links(connection: sa.Connection, account_id: int, now: int) -> None:
+    """Personal links go to the trash; what was made in workspaces belongs to them."""
+    statement = (
+        sa.update(links)
+        .where(links.c.space == -account_id, links.c.status.not_in([Status.DELETED, Status.BANNED]))
+        .values(status=Status.DELETED, deleted_at=now, updated_at=now, version=links.c.version + 1)
+        .returning(links.c.id, links.c.workspace_id, links.c.short_code, links.c.version)
+    )
+    record_changes(connection, connection.execute(statement).all(), now)
+    connection.execute(
+        sa.update(links)
+        .where(links.c.space > 0, links.c.owner_id == account_id)
+        .values(owner_id=None)
+    )
+
+
+def _may_lose(connection: sa.Connection, account_id: int) -> bool:
+    """True unless this is the last administrator."""
+    query = sa.select(accounts.c.is_admin).where(accounts.c.id == account_id)
+    if not connection.execute(query).scalar():
+        return True
+    return _has_other_admin(connection, account_id)
+
+
+def _has_other_admin(connection: sa.Connection, account_id: int) -> bool:
+    """Locks the administrators, so that two of them cannot disable each other at once."""
+    query = (
+        sa.select(accounts.c.id)
+        .where(accounts.c.is_admin, accounts.c.disabled_at.is_(None))
+        .order_by(accounts.c.id)
+        .with_for_update()
+    )
+    return any(found != account_id for found in connection.execute(query).scalars().all())
+
+
+def _update(connection: sa.Connection, account_id: int, **values: object) -> Account | None:
+    statement = (
+        sa.update(accounts)
+        .where(accounts.c.id == account_id)
+        .values(**values, epoch=accounts.c.epoch + 1)
+        .returning(*accounts.c)
+    )
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else to_account(row)
+
+
+def _one(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> Account | None:
+    row = connection.execute(sa.select(accounts).where(condition)).mappings().first()
+    return None if row is None else to_account(row)
+
+
+def to_account(row: sa.RowMapping) -> Account:
+    return Account(
+        id=row["id"],
+        email=row["email"],
+        password_hash=row["password_hash"],
+        is_admin=row["is_admin"],
+        epoch=row["epoch"],
+        created_at=from_micros(row["created_at"]),
+        signed_in_at=from_micros_or_none(row["signed_in_at"]),
+        disabled_at=from_micros_or_none(row["disabled_at"]),
+    )
+
+
+class SqlAccountStore:
+    """The `AccountStore` of both engines."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def insert(
+        self, account: Account, *, first_is_admin: bool = False, pass_hash: bytes | None = None
+    ) -> Account | None:
+        return await self._database.write(insert_account, account, first_is_admin, pass_hash)
+
+    async def find(self, account_id: int) -> Account | None:
+        return await self._database.read(find_account, account_id)
+
+    async def find_by_email(self, email: str) -> Account | None:
+        return await self._database.read(find_account_by_email, email)
+
+    async def list(self) -> list[Account]:
+        return await self._database.read(list_accounts)
+
+    async def has_admin(self) -> bool:
+        return await self._database.read(has_admin)
+
+    async def set_password(
+        self, account_id: int, password_hash: str, *, pass_hash: bytes | None = None
+    ) -> Account | None:
+        now = self._clock.now()
+        return await self._database.write(set_password, account_id, password_hash, pass_hash, now)
+
+    async def set_admin(self, account_id: int, *, is_admin: bool) -> Account | None:
+        return await self._database.write(set_admin, account_id, is_admin)
+
+    async def set_disabled(self, account_id: int, disabled_at: datetime | None) -> Account | None:
+        return await self._database.write(set_disabled, account_id, disabled_at)
+
+    async def note_sign_in(self, account_id: int, signed_in_at: datetime) -> None:
+        await self._database.write(note_sign_in, account_id, signed_in_at)
+
+    async def end_token(self, token_id: str, expires_at: int, now: datetime) -> None:
+        await self._database.write(end_token, token_id, expires_at, now)
+
+    async def find_with_token(self, account_id: int, token_id: str) -> tuple[Account | None, bool]:
+        return await self._database.read(find_with_token, account_id, token_id)
+
+    async def delete(self, account_id: int, deleted_at: datetime) -> bool:
+        return await self._database.write(delete_account, account_id, deleted_at)

@@ -1,0 +1,328 @@
+"""Many links at a time, for import and export. An insert is one statement of the engine's own for
+a whole batch: SQLite's thread then leaves the interpreter to others while it works."""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from itertools import chain
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql.base import PGDialect
+
+from kurz.clock import from_micros, to_micros, to_micros_or_none
+from kurz.errors import KurzError
+from kurz.links.bulk import Holder, Position, Stored
+from kurz.links.model import Link, Scope, Strategy, space_of
+from kurz.people.quotas import Allowance, exceeded
+from kurz.storage.database import Database
+from kurz.storage.link_rows import canonical_hash, to_link
+from kurz.storage.schema import links, usage
+from kurz.storage.usage import spend
+
+_COLUMNS = (
+    "workspace_id",
+    "short_code",
+    "version",
+    "strategy",
+    "original_url",
+    "canonical_url",
+    "canonical_hash",
+    "location",
+    "owner_id",
+    "space",
+    "link_type",
+    "status",
+    "created_at",
+    "updated_at",
+    "starts_at",
+    "expires_at",
+    "deleted_at",
+    "redirect_status",
+    "title",
+    "tags",
+    "notes",
+    "forward_query",
+    "max_clicks",
+    "clicks_used",
+    "redirect_count",
+    "avg_redirect_ms",
+)
+_WORKSPACE, _CODE, _HASH = (
+    _COLUMNS.index(x) for x in ("workspace_id", "short_code", "canonical_hash")
+)
+_FLAG = _COLUMNS.index("forward_query")
+
+_Row = tuple[Any, ...]
+
+
+def _row(link: Link) -> _Row:
+    """Plain values only: SQLite's driver takes its time over enums and booleans."""
+    is_deterministic = link.strategy is Strategy.DETERMINISTIC
+    return (
+        link.workspace_id,
+        link.short_code,
+        link.version,
+        link.strategy.value,
+        link.original_url,
+        link.canonical_url,
+        canonical_hash(link.canonical_url) if is_deterministic else None,
+        None if link.location == link.original_url else link.location,
+        link.owner_id,
+        space_of(link.workspace_id, link.owner_id),
+        link.link_type.value,
+        link.status.value,
+        to_micros(link.created_at),
+        to_micros(link.updated_at),
+        to_micros_or_none(link.starts_at),
+        to_micros_or_none(link.expires_at),
+        to_micros_or_none(link.deleted_at),
+        link.redirect_status,
+        link.title,
+        json.dumps(link.tags, ensure_ascii=False) if link.tags else None,
+        link.notes,
+        int(link.forward_query),
+        link.max_clicks,
+        link.clicks_used,
+        link.redirect_count,
+        link.avg_redirect_ms,
+    )
+
+
+def insert_rows(
+    connection: sa.Connection, rows: Sequence[_Row], allowances: tuple[Allowance, ...], now: int
+) -> list[Stored]:
+    is_sqlite = connection.dialect.name == "sqlite"
+    ids = (_insert_on_sqlite if is_sqlite else _insert_on_postgres)(connection, rows)
+    results: list[Stored] = [*ids]
+    beyond = _trim(connection, results, allowances, now) if allowances else None
+    kept = [found for found in results if isinstance(found, int)]
+    if kept:
+        (_follow_on_sqlite if is_sqlite else _follow_on_postgres)(connection, kept, now)
+    missing = [place for place, found in enumerate(results) if found is None]
+    if missing:
+        holders = find_holders(connection, [rows[place] for place in missing])
+        for place, holder in zip(missing, holders, strict=True):
+            # Without a holder it wanted the place of one that was trimmed, or somebody left.
+            results[place] = holder or beyond
+    return results
+
+
+def _trim(
+    connection: sa.Connection, results: list[Stored], allowances: tuple[Allowance, ...], now: int
+) -> KurzError | None:
+    """Takes back what would pass a quota, and spends the rest. The links are inserted first, as in
+    a create: whoever waits for a code must not hold a quota that its holder waits for."""
+    created = [place for place, found in enumerate(results) if isinstance(found, int)]
+    if not created:
+        return None
+    left, tightest = min(
+        (
+            (allowance.limit - _lock_usage(connection, allowance), allowance)
+            for allowance in allowances
+        ),
+        key=lambda pair: pair[0],
+    )
+    kept = max(0, min(left, len(created)))
+    if kept:
+        spend(connection, allowances, now, kept)
+    if kept == len(created):
+        return None
+    beyond = exceeded(tightest, from_micros(now))
+    surplus = created[kept:]
+    connection.execute(
+        sa.delete(links).where(links.c.id.in_([results[place] for place in surplus]))
+    )
+    for place in surplus:
+        results[place] = beyond
+    return beyond
+
+
+def _lock_usage(connection: sa.Connection, allowance: Allowance) -> int:
+    """What was spent; the row is ours until the transaction ends."""
+    statement = (
+        insert(usage)
+        .values(subject=allowance.subject, month=allowance.month, links=0)
+        .on_conflict_do_update(
+            index_elements=[usage.c.subject, usage.c.month], set_={"links": usage.c.links}
+        )
+        .returning(usage.c.links)
+    )
+    spent: int = connection.execute(statement).scalar_one()
+    return spent
+
+
+def _insert_on_sqlite(connection: sa.Connection, rows: Sequence[_Row]) -> list[int | None]:
+    """With ids of our own, which nobody else can take now: cheaper than to have them returned."""
+    driver: Any = connection.connection.driver_connection
+    found = driver.execute("SELECT seq FROM sqlite_sequence WHERE name = 'links'").fetchall()
+    first = (found[0][0] if found else 0) + 1
+    ids = range(first, first + len(rows))
+    values = list(chain.from_iterable(chain.from_iterable(zip(zip(ids), rows, strict=True))))
+    inserted = driver.execute(_sqlite_insert(len(rows)), values).rowcount
+    if inserted == len(rows):
+        return [*ids]
+    query = "SELECT id FROM links WHERE id >= ?"
+    present = {link_id for (link_id,) in driver.execute(query, (first,)).fetchall()}
+    return [link_id if link_id in present else None for link_id in ids]
+
+
+@cache
+def _sqlite_insert(count: int) -> str:
+    place = f"({','.join('?' * (len(_COLUMNS) + 1))})"
+    return (
+        f"INSERT INTO links (id, {', '.join(_COLUMNS)})"  # noqa: S608  our own words
+        f" VALUES {','.join([place] * count)} ON CONFLICT DO NOTHING"
+    )
+
+
+def _follow_on_sqlite(connection: sa.Connection, ids: Sequence[int], now: int) -> None:
+    """The change log and the tags of the new links, which have the highest ids."""
+    driver: Any = connection.connection.driver_connection
+    driver.execute(
+        "INSERT INTO changes (link_id, workspace_id, short_code, version, changed_at)"
+        " SELECT id, workspace_id, short_code, version, ? FROM links WHERE id >= ?",
+        (now, ids[0]),
+    )
+    driver.execute(
+        "INSERT INTO link_tags (space, tag, link_id) SELECT DISTINCT space, each.value, links.id"
+        " FROM links, json_each(tags) AS each WHERE links.id >= ? AND space <> 0",
+        (ids[0],),
+    )
+
+
+def _insert_on_postgres(connection: sa.Connection, rows: Sequence[_Row]) -> list[int | None]:
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    columns[_FLAG] = [bool(flag) for flag in columns[_FLAG]]
+    inserted = connection.exec_driver_sql(_POSTGRES_INSERT, tuple(columns))
+    ids = {(workspace_id, code): link_id for link_id, workspace_id, code in inserted}
+    return [ids.pop((row[_WORKSPACE], row[_CODE]), None) for row in rows]
+
+
+def _postgres_insert() -> str:
+    dialect = PGDialect()
+    types = [links.c[name].type.compile(dialect=dialect) for name in _COLUMNS]
+    arrays = ", ".join(f"${number}::{name}[]" for number, name in enumerate(types, 1))
+    return (
+        f"INSERT INTO links ({', '.join(_COLUMNS)})"  # noqa: S608  our own words
+        f" SELECT * FROM unnest({arrays})"
+        " ON CONFLICT DO NOTHING RETURNING id, workspace_id, short_code"
+    )
+
+
+_POSTGRES_INSERT = _postgres_insert()
+
+
+def _follow_on_postgres(connection: sa.Connection, ids: Sequence[int], now: int) -> None:
+    connection.exec_driver_sql(
+        "INSERT INTO changes (link_id, workspace_id, short_code, version, changed_at)"
+        " SELECT id, workspace_id, short_code, version, $1 FROM links"
+        " WHERE id = ANY($2::bigint[]) ORDER BY id",
+        (now, list(ids)),
+    )
+    connection.exec_driver_sql(
+        "INSERT INTO link_tags (space, tag, link_id) SELECT DISTINCT space, each.value, links.id"
+        " FROM links, json_array_elements_text(tags::json) AS each(value)"
+        " WHERE links.id = ANY($1::bigint[]) AND tags IS NOT NULL AND space <> 0",
+        (list(ids),),
+    )
+
+
+def find_holders(connection: sa.Connection, rows: Sequence[_Row]) -> list[Holder | None]:
+    by_code = _lookup(connection, rows, "short_code", _CODE)
+    by_url = _lookup(connection, [row for row in rows if row[_HASH]], "canonical_hash", _HASH)
+    return [
+        by_code.get((row[_WORKSPACE], row[_CODE])) or by_url.get((row[_WORKSPACE], row[_HASH]))
+        for row in rows
+    ]
+
+
+def _lookup(
+    connection: sa.Connection, rows: Sequence[_Row], name: str, place: int
+) -> dict[tuple[int, Any], Holder]:
+    """The links that have the rows' values in a unique column of their workspace."""
+    wanted: dict[int, list[Any]] = defaultdict(list)
+    for row in rows:
+        wanted[row[_WORKSPACE]].append(row[place])
+    found = {}
+    for workspace_id, values in wanted.items():
+        query = sa.select(
+            links.c[name], links.c.short_code, links.c.original_url, links.c.canonical_url
+        ).where(links.c.workspace_id == workspace_id, links.c[name].in_(values))
+        for value, *parts in connection.execute(query):
+            found[workspace_id, value] = Holder(*parts)
+    return found
+
+
+def find_exceeded(
+    connection: sa.Connection, allowances: tuple[Allowance, ...], count: int, now: int
+) -> KurzError | None:
+    for allowance in allowances:
+        query = sa.select(usage.c.links).where(
+            usage.c.subject == allowance.subject, usage.c.month == allowance.month
+        )
+        if (connection.execute(query).scalar() or 0) + count > allowance.limit:
+            return exceeded(allowance, from_micros(now))
+    return None
+
+
+def list_page(
+    connection: sa.Connection,
+    scope: Scope,
+    after: Position | None,
+    limit: int,
+    *,
+    with_trash: bool,
+) -> tuple[list[Link], Position | None]:
+    conditions, order = _within(scope)
+    if not with_trash:
+        conditions.append(links.c.deleted_at.is_(None))
+    if after is not None:
+        conditions.append(sa.tuple_(*order) > sa.tuple_(*map(sa.literal, after)))
+    query = sa.select(links).where(*conditions).order_by(*order).limit(limit)
+    rows = connection.execute(query).mappings().all()
+    is_last = len(rows) < limit
+    position = None if is_last else tuple(rows[-1][column.name] for column in order)
+    return [to_link(row) for row in rows], position
+
+
+def _within(scope: Scope) -> tuple[list[sa.ColumnElement[bool]], list[sa.Column[int]]]:
+    """A scope's links, and the columns of an index that has them in order of age."""
+    conditions: list[sa.ColumnElement[bool]] = []
+    if scope.workspace_id is not None:
+        conditions.append(links.c.workspace_id == scope.workspace_id)
+    if scope.owner_id is not None:
+        conditions.append(links.c.owner_id == scope.owner_id)
+    space = space_of(scope.workspace_id or 0, scope.owner_id)
+    if scope.workspace_id is None or not space:
+        return conditions, [links.c.id]
+    return [links.c.space == space, *conditions], [links.c.created_at, links.c.id]
+
+
+class SqlBulkStore:
+    """The `BulkStore` of both engines."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def insert(
+        self, links: Sequence[Link], allowances: tuple[Allowance, ...], now: datetime
+    ) -> list[Stored]:
+        rows = [_row(link) for link in links]  # here, not while the database waits
+        return await self._database.write(insert_rows, rows, allowances, to_micros(now))
+
+    async def find_holders(self, links: Sequence[Link]) -> list[Holder | None]:
+        return await self._database.read(find_holders, [_row(link) for link in links])
+
+    async def find_exceeded(
+        self, allowances: tuple[Allowance, ...], count: int, now: datetime
+    ) -> KurzError | None:
+        return await self._database.read(find_exceeded, allowances, count, to_micros(now))
+
+    async def page(
+        self, scope: Scope, after: Position | None, limit: int, *, with_trash: bool
+    ) -> tuple[list[Link], Position | None]:
+        return await self._database.read(list_page, scope, after, limit, with_trash=with_trash)

@@ -1,0 +1,161 @@
+"""What a filter of a list means in SQL. Each condition comes in two forms: one that an index is
+chosen by, and one that only checks what another index has led to."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import sqlalchemy as sa
+
+from kurz.clock import to_micros
+from kurz.links.model import Filter, Scope, Sort, Status
+from kurz.storage.schema import NEVER, link_tags, links
+from kurz.storage.search import text_matches
+
+Condition = sa.ColumnElement[bool]
+Conditions = dict[str, list[Condition]]
+
+_FINAL = (Status.BANNED, Status.DELETED)
+_HALTED = (*_FINAL, Status.PAUSED)
+_EXPIRY = f"coalesce(links.expires_at, {NEVER})"
+
+# The unary plus keeps SQLite from choosing an index by a column: it has no statistics to do that
+# well. PostgreSQL has, and needs no plus.
+_CHECKED = SimpleNamespace(
+    **{column.name: sa.literal_column(f"+links.{column.name}", column.type) for column in links.c}
+)
+
+
+def sort_value(field: str) -> sa.ColumnElement[int]:
+    """What a list is sorted by, in the form that the order's index has."""
+    if field == Sort.EXPIRY.field:
+        return sa.literal_column(_EXPIRY, sa.BigInteger())
+    column: sa.ColumnElement[int] = links.c[field]
+    return column
+
+
+class Filters:
+    """The conditions of one list. `space` is 0 for the operator, who sees more than one."""
+
+    def __init__(self, dialect: str, space: int, scope: Scope, wanted: Filter, now: int) -> None:
+        self.dialect = dialect
+        self.space = space
+        self.wanted = wanted
+        self._scope = scope
+        self._now = now
+        self._by_index = self._conditions(links.c, by_index=True)
+        self._checks = self._conditions(
+            _CHECKED if dialect == "sqlite" else links.c, by_index=dialect != "sqlite"
+        )
+        if wanted.search is not None:
+            self._by_index["search"] = [text_matches(dialect, wanted.search, by_index=True)]
+            self._checks["search"] = [text_matches(dialect, wanted.search)]
+
+    def all(self, *by_index: str, without: str | None = None) -> list[Condition]:
+        """Every condition; those that are named in the form that an index is chosen by."""
+        return [
+            condition
+            for key, checks in self._checks.items()
+            if key != without
+            for condition in (self._by_index[key] if key in by_index else checks)
+        ]
+
+    def only(self, *keys: str) -> list[Condition]:
+        return [condition for key in keys for condition in self._by_index[key]]
+
+    def indexed(self) -> dict[str, str]:
+        """Conditions that have an index of their own, and the order that it is in."""
+        found = {}
+        if self.wanted.status not in (None, Status.ACTIVE):
+            is_expired = self.wanted.status is Status.EXPIRED
+            found["status"] = (Sort.EXPIRY if is_expired else Sort.CREATED).field
+        if "owner" in self._checks and self.space > 0:
+            found["owner"] = Sort.CREATED.field
+        if "dates" in self._checks:
+            found["dates"] = Sort.CREATED.field
+        return found
+
+    def _conditions(self, columns: Any, *, by_index: bool) -> Conditions:
+        conditions = {
+            "space": self._in_space(columns, by_index=by_index),
+            "owner": self._owned(columns, by_index=by_index),
+            "dates": self._dated(columns),
+            "status": self._in_status(columns, by_index=by_index),
+            "tag": self._tagged(columns),
+        }
+        return {key: each for key, each in conditions.items() if each or key == "space"}
+
+    def _in_space(self, columns: Any, *, by_index: bool) -> list[Condition]:
+        if self.space:
+            # A partial index is taken only for a query that repeats its condition to the letter.
+            owned = [_text("links.space <> 0")] if by_index else []
+            return [columns.space == self.space, *owned]
+        workspace_id = self._scope.workspace_id
+        return [] if workspace_id is None else [columns.workspace_id == workspace_id]
+
+    def _owned(self, columns: Any, *, by_index: bool) -> list[Condition]:
+        owners = {self.wanted.owner_id}
+        if self.space >= 0:  # a person's own space holds nothing but theirs
+            owners.add(self._scope.owner_id)
+        conditions = [columns.owner_id == owner for owner in owners if owner is not None]
+        if conditions and by_index and self.space > 0:
+            conditions.append(_text("links.space > 0"))
+        return conditions
+
+    def _dated(self, columns: Any) -> list[Condition]:
+        conditions = []
+        if self.wanted.created_from is not None:
+            conditions.append(columns.created_at >= to_micros(self.wanted.created_from))
+        if self.wanted.created_before is not None:
+            conditions.append(columns.created_at < to_micros(self.wanted.created_before))
+        return conditions
+
+    def _tagged(self, columns: Any) -> list[Condition]:
+        tag = self.wanted.tag
+        if tag is None:
+            return []
+        tagged = sa.select(link_tags.c.link_id).where(
+            link_tags.c.tag == tag, link_tags.c.link_id == columns.id
+        )
+        if self.space:
+            tagged = tagged.where(link_tags.c.space == self.space)
+        return [tagged.correlate(links).exists()]
+
+    def _in_status(self, columns: Any, *, by_index: bool) -> list[Condition]:
+        """`lifecycle.status` as SQL."""
+        status = self.wanted.status
+        if status is None:
+            return [] if self.wanted.with_deleted else [columns.status != Status.DELETED]
+        if status in _HALTED:
+            stored = _text("links.status IN ('DELETED', 'PAUSED', 'BANNED')")
+            halted = [columns.status == status, *([stored] if by_index else [])]
+            return halted if status in _FINAL else [*halted, self._is_unexpired(columns)]
+        if status is Status.EXPIRED:
+            expiry = sort_value(Sort.EXPIRY.field) if by_index else columns.expires_at
+            return [columns.status.not_in(_FINAL), expiry <= self._now]
+        usable = [columns.status.not_in(_HALTED), self._is_unexpired(columns)]
+        if status is Status.ACTIVE:
+            return [*usable, self._is_unspent(columns)]
+        spent = _text("links.clicks_used >= links.max_clicks")
+        return [*usable, spent if by_index else columns.clicks_used >= columns.max_clicks]
+
+    def _is_unexpired(self, columns: Any) -> Condition:
+        return sa.or_(columns.expires_at.is_(None), columns.expires_at > self._now)
+
+    def _is_unspent(self, columns: Any) -> Condition:
+        """In a space by the small index of those that are spent: clicks change too often to stand
+        in the index of every order."""
+        if not self.space:
+            return sa.or_(columns.max_clicks.is_(None), columns.clicks_used < columns.max_clicks)
+        spent = links.alias("spent")
+        found = sa.select(spent.c.id).where(
+            spent.c.space == self.space,
+            spent.c.created_at == columns.created_at,
+            spent.c.id == columns.id,
+            _text("spent.space <> 0"),
+            _text("spent.clicks_used >= spent.max_clicks"),
+        )
+        return ~found.correlate(links).exists()
+
+
+def _text(condition: str) -> Condition:
+    return sa.literal_column(condition, sa.Boolean())

@@ -1,0 +1,69 @@
+"""The history of links: what was changed, by whom. One row per write, in its transaction."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from kurz.clock import from_micros, to_micros
+from kurz.links.model import Act, Deed, Link
+from kurz.storage.schema import history
+
+FIELDS = (
+    "original_url",
+    "short_code",
+    "status",
+    "link_type",
+    "starts_at",
+    "expires_at",
+    "title",
+    "tags",
+    "notes",
+    "redirect_status",
+    "forward_query",
+    "max_clicks",
+)
+
+
+def record_deed(connection: sa.Connection, before: Link | None, after: Link, act: Act) -> None:
+    """Without a link from before, the act says it all."""
+    changes = {
+        name: [getattr(before, name), getattr(after, name)]
+        for name in FIELDS
+        if before is not None and getattr(before, name) != getattr(after, name)
+    }
+    connection.execute(
+        sa.insert(history).values(
+            link_id=after.id,
+            version=after.version,
+            changed_at=to_micros(after.updated_at),
+            account_id=act.account_id,
+            act=act.name,
+            changes=json.dumps(changes, ensure_ascii=False, default=_plain),
+        )
+    )
+
+
+def list_deeds(connection: sa.Connection, link_id: int) -> list[Deed]:
+    """Newest first."""
+    query = (
+        sa.select(history)
+        .where(history.c.link_id == link_id)
+        .order_by(history.c.version.desc())
+        .limit(1000)
+    )
+    return [
+        Deed(
+            row["act"],
+            row["account_id"],
+            row["version"],
+            from_micros(row["changed_at"]),
+            {name: (old, new) for name, (old, new) in json.loads(row["changes"]).items()},
+        )
+        for row in connection.execute(query).mappings()
+    ]
+
+
+def _plain(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)

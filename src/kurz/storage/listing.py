@@ -1,0 +1,181 @@
+"""Lists of links. What fits is counted by the index that knows it best; few links are gathered and
+sorted, many are walked in the index of their order until the page is full. The indexes carry the
+columns that filters ask for, so that neither has to read the links themselves."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from kurz.clock import to_micros
+from kurz.links.model import COUNTED_LINKS, Filter, Link, Place, Scope, Sort, space_of
+from kurz.storage import search
+from kurz.storage.filters import Condition, Filters, sort_value
+from kurz.storage.link_rows import to_link
+from kurz.storage.schema import NEVER, link_tags, links
+
+FEW = 2_000  # as many are read and sorted about as fast as an order is walked for a page of them
+SAMPLE = 64  # links that are looked at to learn how common something is
+COMMON_TEXT = 0.12  # a text in so many links is counted faster without PostgreSQL's index of texts
+COMMON_SPACE = 0.25  # of so many links, SQLite's index of texts need not say whose they are
+
+_CREATED = Sort.CREATED.field
+_ONE: sa.ColumnElement[int] = sa.literal_column("1")
+# PostgreSQL: a plan for these very values, as a search may be common or rare; begun at once and by
+# one process; and never by reading a whole table into a hash.
+_PLANNING = sa.text(
+    "SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off',"
+    " true), set_config('max_parallel_workers_per_gather', '0', true),"
+    " set_config('enable_hashjoin', 'off', true)"
+)
+
+
+def list_links(
+    connection: sa.Connection,
+    scope: Scope,
+    wanted: Filter,
+    now: datetime,
+    after: Place | None,
+    limit: int,
+) -> tuple[list[Link], int]:
+    space = 0 if scope.workspace_id is None else space_of(scope.workspace_id, scope.owner_id)
+    filters = Filters(connection.dialect.name, space, scope, wanted, to_micros(now))
+    if filters.dialect == "postgresql":
+        connection.execute(_PLANNING)
+    way = _choose(connection, filters) if space else _Way(links, filters.all())
+    total = _count(connection, way.counted())
+    if total <= way.few or not space:
+        page = _gathered(way, wanted.sort, after)
+    else:
+        page = _walked(way, filters, after)
+    return _fetch(connection, page.limit(limit), wanted.sort), total
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way to all links that fit. `known` are those that its index leads to, whatever the other
+    conditions say; `field` is the order in which it does; up to `few` are gathered by it."""
+
+    source: sa.FromClause
+    conditions: Sequence[Condition]
+    known: sa.Select[Any] | None = None
+    field: str | None = None
+    few: int = FEW
+
+    def counted(self) -> sa.Select[Any]:
+        """Where there is an order, the latest come first: the likeliest to be live."""
+        found = sa.select(_ONE).select_from(self.source).where(*self.conditions)
+        return found if self.field is None else found.order_by(sort_value(self.field).desc())
+
+
+def _choose(connection: sa.Connection, filters: Filters) -> _Way:
+    """The way that leads to the fewest links; one that is alone need not be measured."""
+    ways = list(_ways(connection, filters))
+    if not ways:
+        return _Way(links, filters.all("space"), field=_CREATED)
+    if len(ways) == 1:
+        return ways[0]
+    return min(ways, key=lambda way: 0 if way.known is None else _count(connection, way.known))
+
+
+def _ways(connection: sa.Connection, filters: Filters) -> Iterator[_Way]:
+    wanted = filters.wanted
+    if wanted.search is not None and len(wanted.search) >= search.TRIGRAM:
+        by_text = _by_text_on_sqlite if filters.dialect == "sqlite" else _by_text_on_postgres
+        if (way := by_text(connection, filters, wanted.search)) is not None:
+            yield way
+    if wanted.tag is not None:
+        yield _by_tag(filters, wanted.tag)
+    for key, field in filters.indexed().items():
+        known = sa.select(_ONE).select_from(links).where(*filters.only("space", key))
+        yield _Way(links, filters.all("space", key), known, field)
+
+
+def _by_tag(filters: Filters, tag: str) -> _Way:
+    tagged = [link_tags.c.space == filters.space, link_tags.c.tag == tag]
+    source = link_tags.join(links, links.c.id == link_tags.c.link_id)
+    known = sa.select(_ONE).select_from(link_tags).where(*tagged)
+    return _Way(source, [*tagged, *filters.all(without="tag")], known)
+
+
+def _by_text_on_sqlite(connection: sa.Connection, filters: Filters, text: str) -> _Way | None:
+    """None for a space of few links, which are read faster than the index."""
+    everything = sa.select(_ONE).select_from(links).where(*filters.only("space"))
+    if _count(connection, everything, FEW + 1) <= FEW:
+        return None
+    is_common = _share(connection, links.c.space == filters.space) >= COMMON_SPACE
+    found = search.candidates(connection, None if is_common else filters.space, text)
+    hits = found.subquery("hits")
+    source = hits.join(links, links.c.id == hits.c.id)
+    known = sa.select(_ONE).select_from(hits)
+    return _Way(source, filters.all(), known, few=COUNTED_LINKS)
+
+
+def _by_text_on_postgres(connection: sa.Connection, filters: Filters, text: str) -> _Way | None:
+    """None for a common text: the index would name all of its links before the first is seen."""
+    matches = search.text_matches(filters.dialect, text)
+    if _share(connection, sa.and_(links.c.space == filters.space, matches)) >= COMMON_TEXT:
+        return None
+    known = sa.select(_ONE).select_from(links).where(*filters.only("space", "search"))
+    return _Way(links, filters.all("space", "search"), known, few=COUNTED_LINKS)
+
+
+def _share(connection: sa.Connection, condition: Condition) -> float:
+    """How many of all links are so, roughly: a few are looked at, from the first to the last."""
+    newest = connection.execute(sa.select(sa.func.max(links.c.id))).scalar() or 0
+    ids = [newest * number // SAMPLE for number in range(1, SAMPLE + 1)]
+    fitting = sa.func.count(sa.case((condition, 1)))
+    query = sa.select(sa.func.count(), fitting).where(links.c.id.in_(ids))
+    seen, count = connection.execute(query).one()
+    return count / seen if seen else 0.0
+
+
+def _count(connection: sa.Connection, found: sa.Select[Any], bound: int = COUNTED_LINKS + 1) -> int:
+    query = sa.select(sa.func.count()).select_from(found.limit(bound).subquery())
+    return connection.execute(query).scalar_one()
+
+
+def _gathered(way: _Way, sort: Sort, after: Place | None) -> sa.Select[Any]:
+    """Adding zero keeps both engines from walking an order in search of these few."""
+    value, link_id = sort_value(sort.field) + sa.literal_column("0"), links.c.id
+    return _page(way.source, way.conditions, value, link_id + sa.literal_column("0"), sort, after)
+
+
+def _walked(way: _Way, filters: Filters, after: Place | None) -> sa.Select[Any]:
+    """By the index of the order, unless the way goes in that order itself."""
+    sort = filters.wanted.sort
+    is_on_way = way.field == sort.field
+    conditions = way.conditions if is_on_way else filters.all("space")
+    return _page(links, conditions, sort_value(sort.field), links.c.id, sort, after)
+
+
+def _page(
+    source: sa.FromClause,
+    conditions: Sequence[Condition],
+    value: sa.ColumnElement[int],
+    link_id: sa.ColumnElement[int],
+    sort: Sort,
+    after: Place | None,
+) -> sa.Select[Any]:
+    page = sa.select(links.c.id, value.label("value")).select_from(source).where(*conditions)
+    if after is not None:
+        end = sa.tuple_(NEVER if after.value is None else after.value, after.link_id)
+        here = sa.tuple_(value, link_id)
+        page = page.where(here < end if sort.is_descending else here > end)
+    return page.order_by(*_ordered(value, link_id, sort))
+
+
+def _ordered(
+    value: sa.ColumnElement[int], link_id: sa.ColumnElement[int], sort: Sort
+) -> Sequence[sa.ColumnElement[int]]:
+    return [each.desc() if sort.is_descending else each.asc() for each in (value, link_id)]
+
+
+def _fetch(connection: sa.Connection, page: sa.Select[Any], sort: Sort) -> list[Link]:
+    """The links of a page, read only now that it is known which they are."""
+    found = page.subquery("page")
+    query = sa.select(links).select_from(found.join(links, links.c.id == found.c.id))
+    query = query.order_by(*_ordered(found.c.value, found.c.id, sort))
+    return [to_link(row) for row in connection.execute(query).mappings()]

@@ -1,0 +1,110 @@
+"""Queries about who is in a workspace. Each that changes it locks the workspace first, so that two
+owners cannot remove each other at once."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from kurz.clock import from_micros, to_micros
+from kurz.people.access import Role
+from kurz.people.errors import MemberNotFound
+from kurz.people.passes import Purpose
+from kurz.people.workspaces import Member
+from kurz.storage.passes import find_pass, take_pass
+from kurz.storage.schema import accounts, members, workspaces
+
+_RANKS = (Role.VIEWER, Role.EDITOR, Role.OWNER)
+
+
+def list_members(connection: sa.Connection, workspace_id: int) -> list[Member]:
+    query = (
+        sa.select(accounts.c.id, accounts.c.email, members.c.role, members.c.created_at)
+        .join(members, members.c.account_id == accounts.c.id)
+        .where(members.c.workspace_id == workspace_id)
+        .order_by(accounts.c.email)
+    )
+    return [
+        Member(account_id, email, Role(role), from_micros(created_at))
+        for account_id, email, role, created_at in connection.execute(query)
+    ]
+
+
+def join(connection: sa.Connection, pass_hash: bytes, account_id: int, now: datetime) -> int | None:
+    """The workspace's id. The invitation is only taken once it is known to be one."""
+    found = find_pass(connection, pass_hash)
+    if found is None or found.purpose is not Purpose.INVITATION or found.workspace_id is None:
+        return None
+    if not _lock(connection, found.workspace_id) or take_pass(connection, pass_hash, now) is None:
+        return None
+    invited = found.role or Role.VIEWER
+    present = _role(connection, found.workspace_id, account_id)
+    if present is None or _RANKS.index(invited) > _RANKS.index(present):
+        statement = insert(members).values(
+            workspace_id=found.workspace_id,
+            account_id=account_id,
+            role=invited,
+            created_at=to_micros(now),
+        )
+        connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=[members.c.workspace_id, members.c.account_id],
+                set_={"role": invited},
+            )
+        )
+    return found.workspace_id
+
+
+def set_role(
+    connection: sa.Connection, workspace_id: int, account_id: int, role: Role | None
+) -> bool:
+    _lock(connection, workspace_id)
+    present = _role(connection, workspace_id, account_id)
+    if present is None:
+        raise MemberNotFound("There is no member with this id.")
+    if present is Role.OWNER and role is not Role.OWNER and _owners(connection, workspace_id) == 1:
+        return False
+    mine = (members.c.workspace_id == workspace_id, members.c.account_id == account_id)
+    if role is None:
+        connection.execute(sa.delete(members).where(*mine))
+    else:
+        connection.execute(sa.update(members).where(*mine).values(role=role))
+    return True
+
+
+def transfer(connection: sa.Connection, workspace_id: int, from_id: int, to_id: int) -> bool:
+    _lock(connection, workspace_id)
+    if _role(connection, workspace_id, from_id) is not Role.OWNER:
+        return False
+    if _role(connection, workspace_id, to_id) is None:
+        return False
+    for account_id, role in ((to_id, Role.OWNER), (from_id, Role.EDITOR)):
+        connection.execute(
+            sa.update(members)
+            .where(members.c.workspace_id == workspace_id, members.c.account_id == account_id)
+            .values(role=role)
+        )
+    return True
+
+
+def _lock(connection: sa.Connection, workspace_id: int) -> bool:
+    """False if the workspace is gone or deleted."""
+    query = sa.select(workspaces.c.id).where(
+        workspaces.c.id == workspace_id, workspaces.c.deleted_at.is_(None)
+    )
+    return connection.execute(query.with_for_update()).first() is not None
+
+
+def _role(connection: sa.Connection, workspace_id: int, account_id: int) -> Role | None:
+    query = sa.select(members.c.role).where(
+        members.c.workspace_id == workspace_id, members.c.account_id == account_id
+    )
+    found = connection.execute(query).scalar()
+    return None if found is None else Role(found)
+
+
+def _owners(connection: sa.Connection, workspace_id: int) -> int:
+    query = sa.select(sa.func.count()).where(
+        members.c.workspace_id == workspace_id, members.c.role == Role.OWNER
+    )
+    return connection.execute(query).scalar_one()

@@ -1,0 +1,113 @@
+"""Queries about one-time links."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from kurz.clock import from_micros, to_micros
+from kurz.people.access import Role
+from kurz.people.passes import Pass, Purpose
+from kurz.people.receipts import Receipt
+from kurz.storage.database import Database
+from kurz.storage.receipts import keep_receipt
+from kurz.storage.schema import passes
+
+
+def insert_pass(connection: sa.Connection, item: Pass, receipt: Receipt | None) -> None:
+    connection.execute(
+        sa.delete(passes).where(
+            sa.or_(
+                passes.c.expires_at < to_micros(item.created_at),
+                sa.and_(
+                    passes.c.purpose == item.purpose,
+                    passes.c.purpose != Purpose.INVITATION,
+                    passes.c.account_id.is_not_distinct_from(item.account_id),
+                ),
+            )
+        )
+    )
+    connection.execute(
+        sa.insert(passes).values(
+            id=item.id,
+            token_hash=item.token_hash,
+            purpose=item.purpose,
+            account_id=item.account_id,
+            workspace_id=item.workspace_id,
+            role=item.role,
+            created_by=item.created_by,
+            created_at=to_micros(item.created_at),
+            expires_at=to_micros(item.expires_at),
+        )
+    )
+    keep_receipt(connection, receipt, item)
+
+
+def find_pass(connection: sa.Connection, token_hash: bytes) -> Pass | None:
+    query = sa.select(passes).where(passes.c.token_hash == token_hash)
+    row = connection.execute(query).mappings().first()
+    return None if row is None else _pass(row)
+
+
+def take_pass(connection: sa.Connection, token_hash: bytes, now: datetime) -> Pass | None:
+    """Uses a pass up; None if it was used before or has expired. Only one can take it."""
+    statement = (
+        sa.delete(passes)
+        .where(passes.c.token_hash == token_hash, passes.c.expires_at > to_micros(now))
+        .returning(*passes.c)
+    )
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else _pass(row)
+
+
+def list_invitations(connection: sa.Connection, workspace_id: int | None) -> list[Pass]:
+    query = (
+        sa.select(passes)
+        .where(
+            passes.c.purpose == Purpose.INVITATION,
+            passes.c.workspace_id.is_not_distinct_from(workspace_id),
+        )
+        .order_by(passes.c.created_at.desc())
+    )
+    return [_pass(row) for row in connection.execute(query).mappings()]
+
+
+def delete_pass(connection: sa.Connection, pass_id: int, workspace_id: int | None) -> bool:
+    statement = sa.delete(passes).where(
+        passes.c.id == pass_id,
+        passes.c.purpose == Purpose.INVITATION,
+        passes.c.workspace_id.is_not_distinct_from(workspace_id),
+    )
+    return connection.execute(statement).rowcount == 1
+
+
+def _pass(row: sa.RowMapping) -> Pass:
+    return Pass(
+        id=row["id"],
+        token_hash=row["token_hash"],
+        purpose=Purpose(row["purpose"]),
+        account_id=row["account_id"],
+        workspace_id=row["workspace_id"],
+        role=Role(row["role"]) if row["role"] else None,
+        created_by=row["created_by"],
+        created_at=from_micros(row["created_at"]),
+        expires_at=from_micros(row["expires_at"]),
+    )
+
+
+class SqlPassStore:
+    """The `PassStore` of both engines."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def insert(self, item: Pass, receipt: Receipt | None = None) -> None:
+        await self._database.write(insert_pass, item, receipt)
+
+    async def find(self, token_hash: bytes) -> Pass | None:
+        return await self._database.read(find_pass, token_hash)
+
+    async def list_invitations(self, workspace_id: int | None) -> list[Pass]:
+        return await self._database.read(list_invitations, workspace_id)
+
+    async def delete(self, pass_id: int, workspace_id: int | None) -> bool:
+        return await self._database.write(delete_pass, pass_id, workspace_id)

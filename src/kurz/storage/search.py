@@ -1,0 +1,245 @@
+"""The search over the texts of links: the rule of what matches, and SQLite's index of trigrams,
+which follows the change log behind the writes. PostgreSQL keeps its own index (migration 0002)."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Any, Concatenate
+
+import sqlalchemy as sa
+import structlog
+
+from kurz.errors import StoreUnavailable
+from kurz.storage.database import Database, P, T
+from kurz.storage.schema import NEVER, changes, search_position
+
+TRIGRAM = 3
+# What is searched, to the letter as PostgreSQL's index has it.
+TEXT = "(links.short_code || ' ' || links.original_url || ' ' || coalesce(links.title, ''))"
+
+BATCH = 100  # changes a transaction: 8 ms on a slow core, 200 took 20, and 50 with bad luck
+MERGE_PAGES = 64  # of the index, a transaction: 8 ms
+WAKE_SECONDS = 1.0
+PHRASE_LENGTH = 6  # up to here FTS5 compares places fast enough
+MOST_TRIGRAMS = 24  # of a long search are weighed, 0.1 ms each
+RAREST = 3  # of these are looked up
+REACHED_LINKS = 100
+
+_log = structlog.get_logger(__name__)
+_entries = sa.table("link_search", sa.column("rowid", sa.BigInteger))
+
+# A space, as one trigram: three characters of 19 bits each, from planes of Unicode that have no
+# upper and lower case, and that no text of a link contains by chance.
+_PLANE = 0x30000
+_BITS = 19
+_DELETE = sa.text("DELETE FROM link_search WHERE rowid = :id")
+_INSERT = sa.text(
+    "INSERT INTO link_search (rowid, space, text) SELECT id, char("  # noqa: S608  our own words
+    + ", ".join(f"{_PLANE} + ((space >> {_BITS * n}) & {2**_BITS - 1})" for n in range(3))
+    + f"), {TEXT} FROM links WHERE id = :id"
+)
+
+
+def text_matches(dialect: str, search: str, *, by_index: bool = False) -> sa.ColumnElement[bool]:
+    """Whether a link's text contains the search, whatever the case of letters. ASCII goes by each
+    engine's own LIKE; for other letters that depends on the engine and its locale, so a pattern
+    names both cases. `by_index` lets PostgreSQL use its index for it."""
+    is_postgres = dialect == "postgresql"
+    hidden = is_postgres and not by_index
+    text = sa.literal_column(f"({TEXT} || '')" if hidden else TEXT, sa.Text())
+    if search.isascii():
+        pattern = "%" + "".join(map(_like, search)) + "%"
+        return (text.ilike if is_postgres else text.like)(pattern, escape="\\")
+    if is_postgres:
+        return text.regexp_match("".join(map(_regex, search)))
+    return text.bool_op("GLOB")("*" + "".join(map(_glob, search)) + "*")
+
+
+def is_backlogged(connection: sa.Connection) -> bool:
+    """Whether links were written that the index does not know yet."""
+    return connection.execute(sa.select(_unindexed().exists())).scalar_one()
+
+
+def candidates(
+    connection: sa.Connection, space: int | None, search: str
+) -> sa.Select[tuple[int]] | sa.CompoundSelect[tuple[int]]:
+    """Ids, each once, of every link that may match, streamed; each has to be checked by its row. An
+    entry may be stale, or of another space; what the index does not know yet is among them."""
+    match = _match(connection, search)
+    if space is not None:
+        match = f'space : "{space_token(space)}" AND {match}'
+    hits = sa.select(_entries.c.rowid.label("id")).where(_matches(match))
+    if not is_backlogged(connection):
+        return hits
+    return sa.union_all(hits.where(_entries.c.rowid.not_in(_unindexed())), _unindexed().distinct())
+
+
+def space_token(space: int) -> str:
+    return "".join(chr(_PLANE + ((space >> (_BITS * n)) & (2**_BITS - 1))) for n in range(3))
+
+
+def index_changes(connection: sa.Connection, limit: int) -> int:
+    """Takes the next changes into the index and tells how many. A link is read as it is now, so one
+    that was changed again is simply read again; one that is gone leaves the index."""
+    query = (
+        sa.select(changes.c.id, changes.c.link_id)
+        .where(changes.c.id > _position())
+        .order_by(changes.c.id)
+        .limit(limit)
+    )
+    rows = connection.execute(query).all()
+    if not rows:
+        return 0
+    ids = [{"id": link_id} for link_id in sorted({row.link_id for row in rows})]
+    connection.execute(_DELETE, ids)
+    connection.execute(_INSERT, ids)
+    connection.execute(sa.update(search_position).values(change_id=rows[-1].id))
+    return len(rows)
+
+
+def merge_index(connection: sa.Connection) -> bool:
+    """Merges a few pages of the index; False when there is nothing to merge. Left to itself, FTS5
+    would merge inside of a batch, for as long as it takes: 400 ms were seen."""
+    before = _rows_written(connection)
+    connection.execute(
+        sa.text("INSERT INTO link_search (link_search, rank) VALUES ('merge', :pages)"),
+        {"pages": MERGE_PAGES},
+    )
+    return _rows_written(connection) - before > 1  # the command itself counts as one
+
+
+def leave_merging_to_us(connection: sa.Connection) -> None:
+    """The options are kept in the database; the second one is what FTS5 may not exceed."""
+    for option, value in ("automerge", 0), ("crisismerge", 1000):
+        connection.execute(
+            sa.text("INSERT INTO link_search (link_search, rank) VALUES (:option, :value)"),
+            {"option": option, "value": value},
+        )
+
+
+class SearchIndexer:
+    """Keeps SQLite's index close behind the writes. A search is exact without it, and slower the
+    further it is behind."""
+
+    def __init__(self, database: Database, *, wake_seconds: float = WAKE_SECONDS) -> None:
+        self._database = database
+        self._wake_seconds = wake_seconds
+        self._told = asyncio.Event()
+        self._is_stopping = False
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._is_stopping = False
+        self._task = asyncio.create_task(self._run())
+
+    def wake(self) -> None:
+        """Tells it that there is work, so that it does not wait for its next turn."""
+        self._told.set()
+
+    async def stop(self) -> None:
+        """Returns when the batch under way is done; what is left waits for the next start."""
+        self._is_stopping = True
+        self.wake()
+        if self._task is not None:
+            await self._task
+            self._task = None
+
+    async def _run(self) -> None:
+        while not self._is_stopping:
+            try:
+                await self._database.write(leave_merging_to_us)
+                while not self._is_stopping:
+                    await self._catch_up()
+                    await self._wait()
+            except StoreUnavailable as error:
+                _log.warning("search-index-waits", reason=str(error))
+                await self._wait()
+            except Exception:  # noqa: BLE001  the next turn may succeed; searches stay exact
+                _log.exception("search-index-failed")
+                await self._wait()
+
+    async def _wait(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._told.wait(), self._wake_seconds)
+        self._told.clear()
+
+    async def _catch_up(self) -> None:
+        started, total = time.monotonic(), 0
+        while not self._is_stopping and await self._database.read(is_backlogged):
+            total += await self._paced(index_changes, BATCH)
+            await self._paced(merge_index)
+        if total > BATCH:
+            seconds = round(time.monotonic() - started, 3)
+            _log.info("search-index-caught-up", changes=total, seconds=seconds)
+
+    async def _paced(
+        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Rests as long as the work took: half of the writer's time is for others."""
+        started = time.monotonic()
+        result = await self._database.write(query, *args, **kwargs)
+        await asyncio.sleep(time.monotonic() - started)
+        return result
+
+
+def _position() -> sa.ScalarSelect[int]:
+    return sa.select(search_position.c.change_id).scalar_subquery()
+
+
+def _unindexed() -> sa.Select[tuple[int]]:
+    return sa.select(changes.c.link_id.label("id")).where(changes.c.id > _position())
+
+
+def _rows_written(connection: sa.Connection) -> int:
+    driver: Any = connection.connection.driver_connection
+    return int(driver.total_changes)
+
+
+def _match(connection: sa.Connection, search: str) -> str:
+    """FTS5's expression for texts that may contain the search. A long one is found by its rarest
+    trigrams: comparing the places of all of them in every link took 300 ms for a common URL."""
+    if len(search) <= PHRASE_LENGTH:
+        return f"text : {_quoted(search)}"
+    starts = range(len(search) - TRIGRAM + 1)
+    step = -(-len(starts) // MOST_TRIGRAMS)
+    trigrams = {search[start : start + TRIGRAM] for start in starts[::step]}
+    rarest = sorted(trigrams, key=lambda each: _reach(connection, each), reverse=True)
+    return f"text : ({' AND '.join(map(_quoted, rarest[:RAREST]))})"
+
+
+def _reach(connection: sa.Connection, trigram: str) -> int:
+    """How far one has to read for so many links with it: further for a rare one."""
+    query = (
+        sa.select(_entries.c.rowid)
+        .where(_matches(f"text : {_quoted(trigram)}"))
+        .offset(REACHED_LINKS)
+        .limit(1)
+    )
+    return connection.execute(query).scalar() or NEVER
+
+
+def _matches(expression: str) -> sa.TextClause:
+    return sa.text("link_search MATCH :match").bindparams(match=expression)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _like(letter: str) -> str:
+    return f"\\{letter}" if letter in "\\%_" else letter
+
+
+def _glob(letter: str) -> str:
+    return f"[{letter}]" if letter in "*?[" else _either_case(letter)
+
+
+def _regex(letter: str) -> str:
+    is_special = letter.isascii() and not letter.isalnum()
+    return f"\\{letter}" if is_special else _either_case(letter)
+
+
+def _either_case(letter: str) -> str:
+    cases = {letter, *(other for other in (letter.lower(), letter.upper()) if len(other) == 1)}
+    return letter if len(cases) == 1 else f"[{''.join(sorted(cases))}]"

@@ -1,0 +1,30 @@
+"""Quotas, spent in the transaction of the insert they are about."""
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from kurz.clock import from_micros
+from kurz.people.quotas import Allowance, exceeded
+from kurz.storage.schema import usage
+
+
+def spend(
+    connection: sa.Connection, allowances: tuple[Allowance, ...], now: int, count: int = 1
+) -> None:
+    """Counts new links. `QuotaExceeded` undoes the whole transaction; its row stays locked until
+    then, so that nobody else spends the same."""
+    for allowance in allowances:
+        if count > allowance.limit:
+            raise exceeded(allowance, from_micros(now))
+        statement = (
+            insert(usage)
+            .values(subject=allowance.subject, month=allowance.month, links=count)
+            .on_conflict_do_update(
+                index_elements=[usage.c.subject, usage.c.month],
+                set_={"links": usage.c.links + count},
+                where=usage.c.links + count <= allowance.limit,
+            )
+            .returning(usage.c.links)
+        )
+        if connection.execute(statement).first() is None:
+            raise exceeded(allowance, from_micros(now))

@@ -1,0 +1,1 @@
+"""Export and import of links: one format, as CSV or JSON Lines, streamed both ways."""

@@ -1,0 +1,9 @@
+"""What can be wrong with a file as a whole. What is wrong with a row is that row's result."""
+
+from kurz.errors import Kind, KurzError
+
+
+class FileRefused(KurzError):
+    kind = Kind.INVALID
+    code = "file-refused"
+    title = "This file cannot be imported"

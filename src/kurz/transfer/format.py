@@ -1,0 +1,110 @@
+"""The format of exports, imports and archives (`docs/reference/transfer-format.md`): its fields,
+the names other programs have for them, and how text stands in a cell."""
+
+import re
+from collections.abc import Iterable
+
+from kurz.links.transfers import Format
+from kurz.transfer.errors import FileRefused
+
+FIELDS = (
+    "short_code",
+    "original_url",
+    "title",
+    "tags",
+    "notes",
+    "status",
+    "link_type",
+    "strategy",
+    "redirect_status",
+    "forward_query",
+    "max_clicks",
+    "clicks_used",
+    "created_at",
+    "updated_at",
+    "starts_at",
+    "expires_at",
+    "deleted_at",
+    "redirect_count",
+    "avg_redirect_ms",
+    "workspace",
+)
+KNOWN = frozenset(FIELDS)
+# What people have in their files, without case, spaces and marks.
+ALIASES = {
+    "url": "original_url",
+    "longurl": "original_url",
+    "target": "original_url",
+    "code": "short_code",
+    "slug": "short_code",
+    "keyword": "short_code",
+    "alias": "short_code",
+    "clicks": "redirect_count",
+    "visits": "redirect_count",
+    "created": "created_at",
+    "datecreated": "created_at",
+    "date": "created_at",
+}
+_NAMES = {name.replace("_", ""): name for name in FIELDS} | ALIASES
+# A spreadsheet runs a cell that begins so (T44). Apostrophes before count too, so that taking one
+# back is exact.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_ESCAPED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
+_TAG_PIECE = re.compile(r"\\[\\|]|\||[^\\|]+|\\")
+_LONGEST_NAME = 40  # of an unknown column, in a message
+
+
+_SUFFIXES = {
+    ".csv": Format.CSV,
+    ".jsonl": Format.JSONL,
+    ".ndjson": Format.JSONL,
+}
+
+
+def format_of(name: str) -> Format | None:
+    """By the end of a file's name."""
+    return next((found for end, found in _SUFFIXES.items() if name.lower().endswith(end)), None)
+
+
+def fields_of(names: Iterable[str]) -> list[str]:
+    """The field behind each name, or `FileRefused` for an unknown one or two of the same."""
+    found: dict[str, str] = {}
+    unknown = []
+    for name in names:
+        field = _NAMES.get(re.sub(r"[\s_-]", "", name.lower()))
+        if field is None:
+            unknown.append(f"“{name[:_LONGEST_NAME]}”")
+        elif field in found:
+            raise FileRefused(f"“{found[field]}” and “{name}” are the same field: {field}.")
+        else:
+            found[field] = name
+    if unknown:
+        shown = ", ".join(unknown[:10])
+        raise FileRefused(f"Not a field of a link: {shown}. The fields are {', '.join(FIELDS)}.")
+    return list(found)
+
+
+def disarm(cell: str) -> str:
+    """The cell so that no spreadsheet runs it."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def rearm(cell: str) -> str:
+    """The cell as it was before `disarm`."""
+    return cell[1:] if _ESCAPED_FORMULA.match(cell) else cell
+
+
+def join_tags(tags: Iterable[str]) -> str:
+    return "|".join(tag.replace("\\", "\\\\").replace("|", "\\|") for tag in tags)
+
+
+def split_tags(cell: str) -> tuple[str, ...]:
+    if "\\" not in cell:
+        return tuple(cell.split("|"))
+    tags = [""]
+    for piece in _TAG_PIECE.findall(cell):
+        if piece == "|":
+            tags.append("")
+        else:
+            tags[-1] += piece[1] if piece in ("\\\\", "\\|") else piece
+    return tuple(tags)

@@ -1,0 +1,225 @@
+"""Bytes → records, as they arrive. What cannot be read costs its own row, never the rest."""
+
+import codecs
+import csv
+import json
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from kurz.links.transfers import Format
+from kurz.transfer.errors import FileRefused
+from kurz.transfer.format import KNOWN, fields_of, rearm
+
+MAX_LINE_BYTES = 64 * 1024  # also of a row over several lines
+_TOO_LONG = f"A row has at most {MAX_LINE_BYTES // 1024} KiB."
+
+# A field → value mapping, or the sentence that says why there is none; and its first line.
+Record = tuple[int, dict[str, Any] | str]
+
+
+class Reader(Protocol):
+    def feed(self, chunk: bytes) -> Iterator[Record]:
+        """The records that are whole now. To be used up before the next call."""
+
+    def end(self) -> Iterator[Record]:
+        """What was left."""
+
+
+def reader(format: Format) -> Reader:  # noqa: A002  the word of the product
+    return CsvReader() if format is Format.CSV else JsonLinesReader()
+
+
+class Lines:
+    """Cuts chunks into lines. A line that is too long is None, and never kept in memory."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._number = 0
+        self._is_skipping = False
+
+    def feed(self, chunk: bytes) -> Iterator[tuple[int, bytes | None]]:
+        lines = (self._rest + chunk).split(b"\n")
+        self._rest = lines.pop()
+        for line in lines:
+            yield self._next(line)
+        if len(self._rest) > MAX_LINE_BYTES:
+            self._is_skipping = True
+            self._rest = b""
+
+    def end(self) -> Iterator[tuple[int, bytes | None]]:
+        if self._rest or self._is_skipping:
+            yield self._next(self._rest)
+            self._rest = b""
+
+    def _next(self, line: bytes) -> tuple[int, bytes | None]:
+        self._number += 1
+        if self._number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
+        is_too_long = self._is_skipping or len(line) > MAX_LINE_BYTES
+        self._is_skipping = False
+        return self._number, None if is_too_long else line.removesuffix(b"\r")
+
+
+def _text(line: bytes) -> str:
+    """What is no UTF-8 becomes halves of characters, which every field refuses."""
+    return line.decode(errors="surrogateescape")
+
+
+class JsonLinesReader:
+    def __init__(self) -> None:
+        self._lines = Lines()
+
+    def feed(self, chunk: bytes) -> Iterator[Record]:
+        return self._read(self._lines.feed(chunk))
+
+    def end(self) -> Iterator[Record]:
+        return self._read(self._lines.end())
+
+    def _read(self, lines: Iterator[tuple[int, bytes | None]]) -> Iterator[Record]:
+        for number, line in lines:
+            if line is None:
+                yield number, _TOO_LONG
+            elif line.strip():
+                yield number, _read_object(line)
+
+
+def _read_object(line: bytes) -> dict[str, Any] | str:
+    try:
+        found = json.loads(_text(line))
+    except (ValueError, RecursionError):
+        return "This line is not valid JSON."
+    if not isinstance(found, dict):
+        return "This line is not a JSON object."
+    if not found.keys() <= KNOWN:
+        try:
+            return dict(zip(fields_of(found), found.values(), strict=True))
+        except FileRefused as refused:
+            return refused.detail
+    return found
+
+
+class CsvReader:
+    """RFC 4180, with the header row first. The delimiter, a comma or a semicolon, is what the
+    header has more of."""
+
+    def __init__(self) -> None:
+        self._lines = Lines()
+        self._fields: list[str] | None = None
+        self._parser: _CsvParser | None = None
+        self._open: deque[tuple[int, bytes]] = deque()  # lines of a row that is not whole yet
+        self._open_bytes = 0
+
+    def feed(self, chunk: bytes) -> Iterator[Record]:
+        return self._take(self._lines.feed(chunk))
+
+    def end(self) -> Iterator[Record]:
+        yield from self._take(self._lines.end())
+        while self._open:
+            yield from self._give_up()
+        if self._fields is None:
+            raise FileRefused("The file is empty. Its first line has to name the columns.")
+
+    def _take(self, lines: Iterator[tuple[int, bytes | None]]) -> Iterator[Record]:
+        for number, line in lines:
+            if line is not None:
+                yield from self._add(number, line)
+                continue
+            while self._open:
+                yield from self._give_up()
+            if self._fields is None:
+                raise FileRefused("The first line has to name the columns, and is too long.")
+            yield number, _TOO_LONG
+
+    def _add(self, number: int, line: bytes) -> Iterator[Record]:
+        is_odd = line.count(b'"') & 1
+        if not self._open:
+            if is_odd:
+                self._keep(number, line)
+            elif line:
+                yield from self._read(number, line)
+            return
+        self._keep(number, line)
+        if is_odd:  # the quotes are even now: the row ends here
+            yield from self._close()
+        elif self._open_bytes > MAX_LINE_BYTES:
+            yield from self._give_up()
+
+    def _keep(self, number: int, line: bytes) -> None:
+        self._open.append((number, line))
+        self._open_bytes += len(line) + 1
+
+    def _close(self) -> Iterator[Record]:
+        number = self._open[0][0]
+        whole = b"\n".join(line for _, line in self._open)
+        if len(whole) > MAX_LINE_BYTES or self._cells(whole) is None:
+            yield from self._give_up()
+            return
+        self._open.clear()
+        self._open_bytes = 0
+        yield from self._read(number, whole)
+
+    def _give_up(self) -> Iterator[Record]:
+        """A quote was opened and not closed, or stands for itself: the first line is a row of its
+        own, and the lines after it get another chance."""
+        if not self._open:
+            return
+        number, line = self._open.popleft()
+        again, self._open, self._open_bytes = self._open, deque(), 0
+        yield from self._read(number, line)
+        for number, line in again:
+            yield from self._add(number, line)
+
+    def _cells(self, row: bytes) -> list[str] | None:
+        text = _text(row)
+        if self._parser is None:
+            self._parser = _CsvParser(";" if text.count(";") > text.count(",") else ",")
+        return self._parser.parse(text)
+
+    def _read(self, number: int, row: bytes) -> Iterator[Record]:
+        cells = self._cells(row)
+        if self._fields is None:
+            if cells is None:
+                raise FileRefused("The first line has to name the columns, and cannot be read.")
+            self._fields = fields_of(cells)
+        elif cells is None:
+            yield number, "This row is not valid CSV: check its quotes."
+        elif len(cells) != len(self._fields):
+            wanted = len(self._fields)
+            yield number, f"This row has {len(cells)} cells, the first line names {wanted} columns."
+        else:
+            yield number, _record(self._fields, cells)
+
+
+def _record(fields: list[str], cells: list[str]) -> dict[str, Any]:
+    return {
+        field: rearm(cell) if cell[0] == "'" else cell
+        for field, cell in zip(fields, cells, strict=True)
+        if cell
+    }
+
+
+class _CsvParser:
+    """One row at a time through one `csv.reader`, which is what makes it cheap."""
+
+    def __init__(self, delimiter: str) -> None:
+        self._text: str | None = None
+        self._reader = csv.reader(self, delimiter=delimiter, strict=True)
+
+    def __iter__(self) -> "_CsvParser":
+        return self
+
+    def __next__(self) -> str:
+        text, self._text = self._text, None
+        if text is None:
+            raise StopIteration
+        return text
+
+    def parse(self, text: str) -> list[str] | None:
+        """None: this is no row."""
+        self._text = text
+        try:
+            return next(self._reader)
+        except (csv.Error, StopIteration):
+            self._text = None
+            return None
