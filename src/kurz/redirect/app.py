@@ -21,7 +21,14 @@ from kurz.redirect import pages, wire
 from kurz.redirect.wire import Answer
 
 ROBOTS = b"User-agent: *\nDisallow: /api/\nDisallow: /app/\n"
-FAVICON = (Path(__file__).parent / "static" / "favicon.ico").read_bytes()
+_STATIC = Path(__file__).parent / "static"
+FAVICON = (_STATIC / "favicon.ico").read_bytes()
+FILES = {
+    "/favicon.ico": (b"image/x-icon", FAVICON),
+    "/robots.txt": (b"text/plain; charset=utf-8", ROBOTS),
+}
+# Only where people sign in: not on a workspace's own domain.
+PAGE_FILES = {"/assets/one-time.js": (b"text/javascript", (_STATIC / "one-time.js").read_bytes())}
 
 _PATH = re.compile(rf"/(?:@(?P<slug>[A-Za-z0-9-]{{1,64}})/)?(?P<code>{CODE_PATTERN})(?P<plus>\+)?")
 
@@ -79,11 +86,22 @@ class RedirectApp:
             return wire.failure(refused, as_page=False, allowed_methods=allowed)
         if visit.path == "/":
             return self._front(visit)
-        if visit.path == "/robots.txt":
-            return wire.file(b"text/plain; charset=utf-8", ROBOTS)
-        if visit.path == "/favicon.ico":
-            return wire.file(b"image/x-icon", FAVICON)
-        return await self._follow(visit)
+        file = FILES.get(visit.path)
+        if file is not None:
+            return wire.file(*file)
+        return self._page(visit) or await self._follow(visit)
+
+    def _page(self, visit: "_Visit") -> Answer | None:
+        """The pages of one-time links, and what they need."""
+        if visit.site.is_custom_domain:
+            return None
+        file = PAGE_FILES.get(visit.path)
+        if file is not None:
+            return wire.file(*file)
+        folder, _, act = visit.path.rpartition("/")
+        if folder == "/app" and act in pages.ONE_TIME_ACTS:
+            return wire.page(pages.one_time(act))
+        return None
 
     def _front(self, visit: "_Visit") -> Answer:
         if not visit.site.is_custom_domain:

@@ -6,7 +6,7 @@ Each is whole in itself, without scripts or files, so that it also works on a cu
 import functools
 import re
 from base64 import b64encode
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -82,6 +82,50 @@ def preview(
         made=_Moment(created_at, _ago(now - created_at)),
         expires=_Moment(expires_at, _ahead(expires_at - now)) if expires_at else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _OneTime:
+    heading: str
+    text: str
+    button: str
+    done: str
+    asks_email: bool
+
+
+_ONE_TIME = {
+    "setup": _OneTime(
+        heading="Set up kurz.",
+        text="Make the first administrator's account.",
+        button="Make the account",
+        done="Done. Your account is ready: you are the administrator.",
+        asks_email=True,
+    ),
+    "reset": _OneTime(
+        heading="A new password.",
+        text="Choose a password with at least 8 characters. It ends every session you have.",
+        button="Set the password",
+        done="Done. Sign in with your new password from now on.",
+        asks_email=False,
+    ),
+    "join": _OneTime(
+        heading="You are invited.",
+        text="Make an account to follow the invitation, or use the one you have.",
+        button="Join",
+        done="Done. You are in.",
+        asks_email=True,
+    ),
+}
+
+
+ONE_TIME_ACTS = frozenset(_ONE_TIME)
+
+
+@functools.cache
+def one_time(act: str) -> Page:
+    """The page that a one-time link leads to."""
+    page = _render("one_time.html", act=act, **asdict(_ONE_TIME[act]))
+    return Page(page.body, page.csp + "; script-src 'self'; connect-src 'self'")
 
 
 def home(*, base_url: str, is_public: bool = True) -> Page:
