@@ -1,5 +1,6 @@
 """What an acknowledged, synced create costs beside an empty FastAPI route that validates the same
-body: both servers run at once on one core, rounds alternate, the load comes from the other core."""
+body, without and with an account: both servers run at once on one core, rounds alternate, the load
+comes from the other core. Rate limits are off: they would end it after ten."""
 
 import argparse
 import contextlib
@@ -10,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +34,7 @@ class Server:
     process: subprocess.Popen[str]
     port: int
     path: str
+    header: str = ""
     cpu_us: list[float] = field(default_factory=list)
     per_second: list[float] = field(default_factory=list)
     p50_ms: list[float] = field(default_factory=list)
@@ -59,6 +62,7 @@ class Server:
     def _request(self) -> bytes:
         return (
             f"POST {self.path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
+            f"{self.header}"
             f"Content-Type: application/json\r\nContent-Length: {len(BODY)}\r\n\r\n{BODY}"
         ).encode()
 
@@ -70,7 +74,11 @@ def started(name: str, command: list[str], path: str, folder: Path) -> Iterator[
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
             ["taskset", "-c", "0", *command],
-            env={**os.environ, "KURZ_DATA_DIR": str(folder / "data")},
+            env={
+                **os.environ,
+                "KURZ_DATA_DIR": str(folder / "data"),
+                "KURZ_RATE_LIMITS": "off",
+            },
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
@@ -101,11 +109,27 @@ def main() -> None:
             folder.mkdir()
         with (
             started("empty FastAPI route", [sys.executable, *EMPTY], "/links", folders[0]) as empty,
-            started("kurz create", kurz, "/api/v1/links", folders[1]) as create,
+            started("create, anonymous", kurz, "/api/v1/links", folders[1]) as create,
         ):
-            measure((empty, create), options)
-        last = (folders[1] / "log").read_text().splitlines()[-1]
-        report(empty, create, json.loads(last), options.json)
+            header = f"Authorization: Bearer {sign_up(create.port)}\r\n"
+            owned = Server("create, signed in", create.process, create.port, create.path, header)
+            measure((empty, create, owned), options)
+        lines = [json.loads(line) for line in (folders[1] / "log").read_text().splitlines()]
+        stopped = next(line for line in lines if line["event"] == "stopped")
+        report(empty, create, owned, stopped, options.json)
+
+
+def sign_up(port: int) -> str:
+    """Makes an account, and gives its token."""
+    body = json.dumps({"email": "ada@example.com", "password": "correct horse battery staple"})
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/api/v1/auth/register",
+        body.encode(),
+        {"content-type": "application/json"},
+    )
+    with urllib.request.urlopen(request) as answer:  # noqa: S310  our own server
+        token: str = json.load(answer)["token"]
+        return token
 
 
 def measure(servers: tuple[Server, ...], options: argparse.Namespace) -> None:
@@ -118,22 +142,27 @@ def measure(servers: tuple[Server, ...], options: argparse.Namespace) -> None:
             server.round(options.connections, options.seconds)
 
 
-def report(empty: Server, create: Server, stopped: dict[str, int], path: Path | None) -> None:
+def report(
+    empty: Server, create: Server, owned: Server, stopped: dict[str, int], path: Path | None
+) -> None:
     print(f"{'':22}{'CPU µs/request':>16}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}")
     median = statistics.median
     rows = {}
-    for server in (empty, create):
+    for server in (empty, create, owned):
         row = [median(x) for x in (server.cpu_us, server.per_second, server.p50_ms, server.p99_ms)]
         rows[server.name] = row
         print(f"{server.name:22}{row[0]:16.1f}{row[1]:12,.0f}{row[2]:9.2f}{row[3]:9.2f}")
     cpu_ratio = rows[create.name][0] / rows[empty.name][0]
     throughput = rows[create.name][1] / rows[empty.name][1]
+    owned_ratio = rows[owned.name][0] / rows[create.name][0]
     grouped = stopped["writes"] / stopped["commits"]
     print(f"\nCPU of a create: {cpu_ratio:.2f} x the empty route (goal: at most 2.5)")
+    print(f"CPU of a create with an account: {owned_ratio:.2f} x one without (goal: at most 1.3)")
     print(f"throughput: {throughput:.0%} of the empty route's (goal: at least 35 %)")
     print(f"creates per sync of the disk: {grouped:.1f}")
     if path is not None:
-        numbers = {"rows": rows, "cpu_ratio": cpu_ratio, "creates_per_sync": grouped}
+        numbers = {"rows": rows, "cpu_ratio": cpu_ratio, "owned_ratio": owned_ratio}
+        numbers |= {"creates_per_sync": grouped}
         path.write_text(json.dumps(numbers, indent=2))
 
 

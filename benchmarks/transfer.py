@@ -1,5 +1,5 @@
 """How fast links are imported and exported, and what a row costs: CSV and JSON Lines, on SQLite and
-PostgreSQL, into a workspace (whose lists have indexes) and in one process, as `kurz import` does."""
+PostgreSQL, into a workspace (whose lists have indexes), in one process as by `kurz import`."""
 
 import argparse
 import asyncio
@@ -18,23 +18,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from kurz.bootstrap import Kurz, open_kurz, prepare
-from kurz.links.bulk import BulkStore
-from kurz.links.codes.permutation import KEY_BYTES
-from kurz.links.model import Link, Scope
+from kurz.links.model import Link, LinkType, Scope, Status, Strategy
 from kurz.links.transfers import Format, OneTarget, Outcome, Summary, Target
-from kurz.people.own_hosts import OwnHosts
 from kurz.people.workspaces import Workspace
 from kurz.settings import Settings
-from kurz.storage.bulk import SqlBulkStore
-from kurz.transfer.codes import RowCodes
-from kurz.transfer.exporting import Exporter
-from kurz.transfer.importing import Importer
 from kurz.transfer.writing import WRITERS, head
+from servers.postgres import PostgresServer
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "tests"))
 CHUNK = 256 * 1024
 ENGINES = ("SQLite", "PostgreSQL")
+ACTS = ("import", "again", "export")
 
 
 @dataclass
@@ -68,13 +63,13 @@ def make_links(count: int, workspace_id: int) -> list[Link]:
                 workspace_id=workspace_id,
                 short_code="".join(chance.choices(letters, k=8)),
                 version=1,
-                strategy="custom",  # type: ignore[arg-type]  as text it is written the same
+                strategy=Strategy.CUSTOM,
                 original_url=url,
                 canonical_url=url,
                 location=url,
                 owner_id=None,
-                link_type="PERMANENT",  # type: ignore[arg-type]  as above
-                status="ACTIVE",  # type: ignore[arg-type]  as above
+                link_type=LinkType.PERMANENT,
+                status=Status.ACTIVE,
                 created_at=made_at,
                 updated_at=made_at,
                 title=f"What we did in week {number % 52}",
@@ -83,7 +78,10 @@ def make_links(count: int, workspace_id: int) -> list[Link]:
                 avg_redirect_ms=chance.random(),
             )
         )
-    return links
+    return sorted(links, key=lambda link: link.created_at)  # as an export has them
+
+
+Rounds = dict[str, Series]
 
 
 async def chunks(data: bytes) -> AsyncIterator[bytes]:
@@ -91,9 +89,83 @@ async def chunks(data: bytes) -> AsyncIterator[bytes]:
         yield data[start : start + CHUNK]
 
 
-class TimedStore:
-    """A store that knows how long its slowest insert took."""
+@contextlib.asynccontextmanager
+async def opened(url: str | None) -> AsyncIterator[Kurz]:
+    """An empty kurz with one workspace."""
+    with tempfile.TemporaryDirectory(dir=HERE) as folder:
+        settings = Settings(data_dir=Path(folder), database_url=url)
+        await prepare(settings, upgrades_postgres=False)
+        async with open_kurz(settings) as kurz:
+            await kurz.workspaces.insert(
+                Workspace(1, "Team", "team", created_at=kurz.clock.now()), None
+            )
+            yield kurz
 
-    def __init__(self, store: BulkStore) -> None:
-        self._store = store
-        self.seconds: list[float] = []
+
+async def measure(kurz: Kurz, kind: Format, data: bytes, rows: int, found: Rounds) -> None:
+    """Imports the rows, imports them once more, and exports them."""
+    target = OneTarget(Target(workspace_id=1))
+    for act, outcome in (("import", Outcome.CREATED), ("again", Outcome.EXISTED)):
+        summary = Summary()
+        with found[act].round(rows):
+            async for results in kurz.importer.run(chunks(data), kind, target):
+                summary.add(results)
+        if summary[outcome] != rows:
+            sys.exit(f"{act}: {summary.view()}")
+    with found["export"].round(rows):
+        size = sum([len(chunk) async for chunk in kurz.exporter.run(kind, Scope(1), {1: "team"})])
+    if size < rows * 100:
+        sys.exit(f"the export has {size} bytes")
+
+
+async def run(options: argparse.Namespace) -> dict[tuple[str, Format], Rounds]:
+    links = make_links(options.rows, 1)
+    now = datetime.now(UTC)
+    files = {x: head(x) + WRITERS[x](links, {1: "team"}, now) for x in Format}
+    found: dict[tuple[str, Format], Rounds] = {
+        (engine, kind): {act: Series() for act in ACTS} for engine in ENGINES for kind in Format
+    }
+    with PostgresServer() as server:
+        for number in range(options.rounds):
+            for (engine, kind), rounds in found.items():
+                name = f"round_{number}_{kind}"
+                url = None
+                if engine == "PostgreSQL":
+                    server.create_database(name)
+                    url = server.url(name)
+                async with opened(url) as kurz:
+                    await measure(kurz, kind, files[kind], options.rows, rounds)
+    return found
+
+
+def report(found: dict[tuple[str, Format], Rounds], path: Path | None) -> None:
+    print(f"{'':24}" + "".join(f"{act + ' rows/s':>16}{'CPU µs/row':>12}" for act in ACTS))
+    numbers = {}
+    for (engine, kind), rounds in found.items():
+        row = [
+            statistics.median(series)
+            for act in ACTS
+            for series in (rounds[act].per_second, rounds[act].cpu_us)
+        ]
+        numbers[f"{engine} {kind}"] = row
+        cells = "".join(f"{row[i]:16,.0f}{row[i + 1]:12.1f}" for i in range(0, len(row), 2))
+        print(f"{engine + ' ' + kind:24}{cells}")
+    print(
+        "\nMedians. CPU is this process's, PostgreSQL's own is not in it. “again” imports the same"
+    )
+    print("file once more, and changes nothing.")
+    if path is not None:
+        path.write_text(json.dumps(numbers, indent=2))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=40_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="write the numbers there")
+    options = parser.parse_args()
+    report(asyncio.run(run(options)), options.json)
+
+
+if __name__ == "__main__":
+    main()

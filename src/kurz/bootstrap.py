@@ -19,13 +19,21 @@ from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.service import LinkService
 from kurz.links.tagging import Tagging
 from kurz.links.totals import RecentTotals
+from kurz.links.transfers import LinkExporter, LinkImporter
 from kurz.people.accounts import AccountService
 from kurz.people.custom_domains import CustomDomains
 from kurz.people.domains import Domains
 from kurz.people.errors import EmailRefused, EmailTaken, PasswordRefused
 from kurz.people.keyring import Keyring
 from kurz.people.keys import KeyService
-from kurz.people.limits import FallbackLimits, Limits, MemoryLimits, NullLimits
+from kurz.people.limits import (
+    WORTH_A_WRITE,
+    ChosenLimits,
+    FallbackLimits,
+    Limits,
+    MemoryLimits,
+    NullLimits,
+)
 from kurz.people.own_hosts import OwnHosts
 from kurz.people.passes import Passes
 from kurz.people.passwords import Passwords
@@ -33,6 +41,7 @@ from kurz.people.teams import Teams
 from kurz.secret import keep_secret
 from kurz.settings import Settings
 from kurz.storage.accounts import SqlAccountStore
+from kurz.storage.bulk import SqlBulkStore
 from kurz.storage.database import Database
 from kurz.storage.domains import SqlDomainStore
 from kurz.storage.installation import LeasedCounter, keep_key
@@ -45,11 +54,15 @@ from kurz.storage.sqlite import SqliteDatabase
 from kurz.storage.tags import SqlTagStore
 from kurz.storage.totals import SqlTotalsStore
 from kurz.storage.workspaces import SqlWorkspaceStore
+from kurz.transfer.codes import RowCodes
+from kurz.transfer.exporting import Exporter
+from kurz.transfer.importing import Importer
 
 if TYPE_CHECKING:
     from kurz.api.dependencies import Context
     from kurz.server.app import App
 
+DATABASE_PATIENCE_SECONDS = 0.5  # for a limit that is kept in the database
 PUBLIC_IDS = 2**53  # what a JavaScript number holds exactly
 
 
@@ -70,6 +83,8 @@ class Kurz:
     passes: Passes
     keys: KeyService
     teams: Teams
+    exporter: LinkExporter
+    importer: LinkImporter
 
 
 @asynccontextmanager
@@ -88,12 +103,14 @@ async def open_kurz(
         workspaces = SqlWorkspaceStore(database)
         domains = Domains(workspaces)
         ids = Permutation(id_key, PUBLIC_IDS, purpose=b"id-v1")
+        own_hosts = OwnHosts(settings.base_url, domains)
+        bulk = SqlBulkStore(database)
         links = LinkService(
             store,
             _mint(settings, database, code_key),
             _drafting(settings),
             ids,
-            OwnHosts(settings.base_url, domains),
+            own_hosts,
             clock,
         )
         account_store = SqlAccountStore(database, clock)
@@ -119,6 +136,8 @@ async def open_kurz(
             Passes(pass_store, clock),
             KeyService(SqlKeyStore(database), clock),
             Teams(workspaces, account_store, clock),
+            Exporter(bulk, clock),
+            Importer(bulk, RowCodes(code_key, settings.code_length), own_hosts, clock),
         )
     finally:
         passwords.close()
@@ -174,7 +193,7 @@ async def open_app(kurz: Kurz) -> AsyncIterator["App"]:
     root_workspace_id = await _root_workspace_id(kurz)
     async with _limits(kurz) as limits, _search(kurz):
         yield App(
-            api=create_api(_context(kurz, limits, root_workspace_id)),
+            api=create_api(await _context(kurz, limits, root_workspace_id)),
             redirect=RedirectApp(
                 kurz.store,
                 kurz.workspaces,
@@ -210,7 +229,7 @@ async def make_first_admin(kurz: Kurz) -> str | None:
     return token
 
 
-def _context(kurz: Kurz, limits: Limits, root_workspace_id: int | None) -> "Context":
+async def _context(kurz: Kurz, limits: Limits, root_workspace_id: int | None) -> "Context":
     from kurz.api.dependencies import Context
     from kurz.api.idempotency import Receipts
     from kurz.outbound.dns import DnsTxtLookup
@@ -220,10 +239,14 @@ def _context(kurz: Kurz, limits: Limits, root_workspace_id: int | None) -> "Cont
     settings, database, clock = kurz.settings, kurz.database, kurz.clock
     keyring = Keyring(keep_secret(settings))
     tokens = Tokens(keyring.key("tokens"), clock)
+    # Not derived from the secret: with another key, every domain would have to be proved again.
+    domain_key = await keep_key(database, "domain-key")
     return Context(
         links=kurz.links,
         tagging=kurz.tagging,
         totals=RecentTotals(SqlTotalsStore(database, clock)),
+        exporter=kurz.exporter,
+        importer=kurz.importer,
         accounts=kurz.accounts,
         tokens=tokens,
         identity=Identity(tokens, kurz.account_store, kurz.keys, clock),
@@ -236,7 +259,7 @@ def _context(kurz: Kurz, limits: Limits, root_workspace_id: int | None) -> "Cont
             DnsTxtLookup(settings.dns_servers),
             kurz.domains,
             clock,
-            key=keyring.key("domains"),
+            key=domain_key,
             base_url=settings.base_url,
         ),
         domains=kurz.domains,
@@ -247,6 +270,8 @@ def _context(kurz: Kurz, limits: Limits, root_workspace_id: int | None) -> "Cont
         base_url=settings.base_url,
         is_private=settings.access == "private",
         links_per_month=settings.links_per_month,
+        root_strategy=Strategy(settings.code_strategy),
+        redirect_status=settings.redirect_status,
         root_workspace_id=root_workspace_id,
     )
 
@@ -282,8 +307,8 @@ async def _search(kurz: Kurz) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _limits(kurz: Kurz) -> AsyncIterator[Limits]:
-    """In memory while one process serves. Else in Redis, or without one in the database, where only
-    sign-ins and creates are worth a write."""
+    """In Redis, if there is one. On PostgreSQL several instances may serve, so without Redis they
+    share the limits of sign-ins and creates there; others are not worth a write. Else in memory."""
     settings = kurz.settings
     if settings.rate_limits == "off":
         yield NullLimits()
@@ -292,11 +317,18 @@ async def _limits(kurz: Kurz) -> AsyncIterator[Limits]:
     if settings.redis_url is not None:
         from kurz.cache.limits import RedisLimits
 
-        shared = RedisLimits(settings.redis_url)
+        redis = RedisLimits(settings.redis_url)
         try:
-            yield Limits(FallbackLimits(shared, local))
+            yield Limits(FallbackLimits(redis, local))
         finally:
-            await shared.close()
+            await redis.close()
+        return
+    if not settings.is_embedded:
+        from kurz.storage.limits import SqlLimits
+
+        shared_store = SqlLimits(kurz.database, kurz.clock)
+        shared = FallbackLimits(shared_store, local, patience_seconds=DATABASE_PATIENCE_SECONDS)
+        yield Limits(ChosenLimits(shared, local, WORTH_A_WRITE))
         return
     yield Limits(local)
 

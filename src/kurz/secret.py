@@ -5,7 +5,7 @@ import secrets
 from pathlib import Path
 
 from kurz.errors import SettingRefused
-from kurz.settings import MIN_SECRET_LENGTH, Settings
+from kurz.settings import Settings, check_secret
 
 
 def keep_secret(settings: Settings) -> str:
@@ -16,12 +16,13 @@ def keep_secret(settings: Settings) -> str:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _make(path)
-        secret = path.read_text().strip()
+        return check_secret(path.read_text(encoding="utf-8").strip())
     except OSError as error:
         raise SettingRefused(f"{path} cannot be used: {error.strerror}.") from None
-    if len(secret) < MIN_SECRET_LENGTH:
-        raise SettingRefused(f"{path} holds no secret of {MIN_SECRET_LENGTH} characters.")
-    return secret
+    except UnicodeDecodeError:
+        raise SettingRefused(f"{path} must be printable text.") from None
+    except ValueError as error:
+        raise SettingRefused(f"{path} {error}.") from None
 
 
 def _make(path: Path) -> None:

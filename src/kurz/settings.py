@@ -34,6 +34,8 @@ SAMPLE_WORDS = (
     "insert",
     "your-",
     "your_",
+    "qwerty",
+    "insecure",
 )
 
 Parse = Callable[[str], Any]
@@ -103,11 +105,16 @@ def _networks(value: str) -> tuple[str, ...]:
     return items
 
 
-def _secret(value: str) -> str:
+def check_secret(value: str) -> str:
+    """The secret, if nobody would guess it."""
     if len(value) < MIN_SECRET_LENGTH:
         raise ValueError(f"must have at least {MIN_SECRET_LENGTH} characters")
+    if not value.isprintable():  # bytes that are no text, too
+        raise ValueError("must be printable text")
     plain = value.lower()
-    if any(word in plain for word in SAMPLE_WORDS) or len(set(value)) < MIN_DISTINCT_CHARACTERS:
+    is_repeated = value in (value + value)[1:-1]
+    is_poor = is_repeated or len(set(value)) < MIN_DISTINCT_CHARACTERS
+    if is_poor or any(word in plain for word in SAMPLE_WORDS):
         raise ValueError("must be random, such as `openssl rand -hex 32` prints; this is a sample")
     return value
 
@@ -160,7 +167,7 @@ class Settings:
     )
     secret: str | None = _setting(
         None,
-        _secret,
+        check_secret,
         "What tokens are signed with. None: made once, in the file `secret` of the data folder.",
         is_secret=True,
     )

@@ -251,6 +251,16 @@ async def test_every_redis_key_ends_and_shows_nobody(redis, valkey):
         assert 0 <= await redis.pttl(key) <= 60_000 or not await redis.exists(key)
 
 
+async def test_redis_keeps_whole_microseconds(redis, valkey):
+    store = RedisLimits(valkey.url, timeout_seconds=PATIENT)
+    for number in range(20):
+        await store.hit(str(number), SLOW)
+    await store.close()
+    instants = [int(await redis.get(key)) async for key in redis.scan_iter()]
+    assert len(instants) == 20
+    assert any(instant % 100 for instant in instants)
+
+
 async def test_a_redis_that_forgot_the_script_is_told_it_again(redis, valkey):
     store = RedisLimits(valkey.url, timeout_seconds=PATIENT)
     assert await allowed(store, 3) == 3
@@ -259,7 +269,7 @@ async def test_a_redis_that_forgot_the_script_is_told_it_again(redis, valkey):
     await store.close()
 
 
-async def test_a_clock_that_was_set_back_locks_nobody_out(redis, valkey):
+async def test_a_clock_that_was_set_back_locks_nobody_out_of_redis(redis, valkey):
     store = RedisLimits(valkey.url, timeout_seconds=PATIENT)
     await store.hit("k", SLOW)
     in_a_year = to_micros(SystemClock().now() + timedelta(days=365))

@@ -9,6 +9,12 @@ ALLOWED = LIMITS[LimitClass.MISS][0].rate.count
 PROXY = "127.0.0.1"
 
 
+@pytest.fixture
+async def client(connect):
+    """A client of the application as it is by default; other tests turn the limits off."""
+    return await connect(rate_limits="on")
+
+
 async def statuses(client, *paths: str, **options) -> list[int]:
     return [(await client.get(path, **options)).status_code for path in paths]
 
@@ -71,17 +77,18 @@ async def test_dead_links_are_no_misses(client, add_link):
     assert await statuses(client, *[path] * 2 * ALLOWED) == [410] * 2 * ALLOWED
 
 
-async def test_hidden_links_count_like_those_that_never_were(client, add_link):
-    path = f"/{(await add_link(status=Status.DELETED)).short_code}"
-    before = await statuses(client, path)
-    assert before in ([404], [410])
-    await exhaust_the_rest(client, charged=before == [404])
-    assert await statuses(client, path) == ([429] if before == [404] else [410])
+@pytest.mark.parametrize("status", [Status.DELETED, Status.PAUSED])
+async def test_hidden_links_count_like_those_that_never_were(client, add_link, status):
+    path = f"/{(await add_link(status=status)).short_code}"
+    assert await statuses(client, *[path] * ALLOWED) == [404] * ALLOWED
+    assert await statuses(client, path, "/another") == [429, 429]
 
 
-async def exhaust_the_rest(client, *, charged: bool) -> None:
-    left = ALLOWED - charged
-    assert await statuses(client, *codes(left)) == [404] * left
+async def test_hidden_previews_are_misses(connect, add_link):
+    client = await connect(access="private", rate_limits="on")
+    path = f"/{(await add_link()).short_code}"
+    assert await statuses(client, *[f"{path}+"] * ALLOWED) == [404] * ALLOWED
+    assert await statuses(client, f"{path}+", path) == [429, 302]
 
 
 @pytest.mark.parametrize("path", ["/a/b", "/@nobody/abc", "/wp-login.php", "/app", "/abc+"])
@@ -91,7 +98,7 @@ async def test_every_path_without_a_link_is_a_miss(client, path):
 
 
 async def test_each_address_is_counted_for_itself(connect):
-    client = await connect(peer=PROXY)
+    client = await connect(peer=PROXY, rate_limits="on")
     await exhaust(client, headers={"x-forwarded-for": "198.51.100.1"})
     ask = ["198.51.100.1", "203.0.113.5, 198.51.100.1", "198.51.100.2"]
     found = [await statuses(client, "/x", headers={"x-forwarded-for": address}) for address in ask]
@@ -99,7 +106,7 @@ async def test_each_address_is_counted_for_itself(connect):
 
 
 async def test_an_ipv6_network_is_one_visitor(connect):
-    client = await connect(peer=PROXY)
+    client = await connect(peer=PROXY, rate_limits="on")
     for index, path in enumerate(codes(ALLOWED)):
         headers = {"x-forwarded-for": f"2001:db8:1:2::{index:x}"}
         assert await statuses(client, path, headers=headers) == [404]
@@ -108,7 +115,7 @@ async def test_an_ipv6_network_is_one_visitor(connect):
 
 
 async def test_a_stranger_cannot_name_another_address(connect):
-    client = await connect(peer="198.51.100.1")
+    client = await connect(peer="198.51.100.1", rate_limits="on")
     for index, path in enumerate(codes(ALLOWED)):
         headers = {"x-forwarded-for": f"203.0.113.{index}"}
         assert await statuses(client, path, headers=headers) == [404]

@@ -21,6 +21,7 @@ from kurz.api import (
     problems,
     system,
     tags,
+    transfer,
     workspaces,
 )
 from kurz.api.bodies import DESCRIBED
@@ -39,6 +40,7 @@ Errors are problems by RFC 9457: `type` is stable, `detail` says what to do."""
 # What is asked for most comes first: routes are tried in this order.
 MODULES = (
     creating,
+    transfer,
     links,
     bulk,
     claims,

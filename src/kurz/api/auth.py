@@ -18,7 +18,8 @@ from kurz.api.schemas.people import (
 )
 from kurz.api.schemas.problems import problems
 from kurz.api.security import nobody, session
-from kurz.people.accounts import Account
+from kurz.people.accounts import Account, normalise_email
+from kurz.people.errors import EmailRefused
 from kurz.people.limits import LimitClass
 from kurz.people.tokens import LIFE
 
@@ -144,8 +145,16 @@ async def check_credentials(request: Request, email: str, password: str) -> Acco
     """Signs in. Limited by account and by address, whether or not there is such an account."""
     kurz = context(request)
     await kurz.limit_by_address(request, LimitClass.SIGN_IN_ADDRESS)
-    await kurz.limits.check(LimitClass.SIGN_IN_ACCOUNT, email.strip().lower())
+    await kurz.limits.check(LimitClass.SIGN_IN_ACCOUNT, _spelled_once(email))
     return await kurz.accounts.sign_in(email, password)
+
+
+def _spelled_once(email: str) -> str:
+    """Else each spelling of an address would have guesses of its own."""
+    try:
+        return normalise_email(email)
+    except EmailRefused:
+        return email.strip().lower()
 
 
 def account_read(account: Account) -> AccountRead:

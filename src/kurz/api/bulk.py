@@ -45,9 +45,10 @@ def _add(path: str, suffix: str, enter: Callable[[Permission], Enter]) -> None:
         """Up to 1000 items. One that fails does not stop the others."""
         kurz = context(request)
         body = await read_body(request, Bulk)
-        verdict = await kurz.limits.check(LimitClass.ACCOUNT_CREATE, str(place.caller.account_id))
+        verdict = await kurz.limits.check(LimitClass.BULK, str(place.caller.account_id))
         worker = _Worker(request, place, await maker_at(request, place))
-        results = await worker.run(body.items)
+        async with kurz.receipts.of_many(request, place.caller.name):
+            results = await worker.run(body.items)
         answer = Answer(200, to_json({"results": results}))
         return answer.respond(**header_fields(verdict))
 
@@ -60,9 +61,11 @@ class _Worker:
         self._turn = asyncio.Semaphore(AT_ONCE)
 
     async def run(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return await asyncio.gather(
-            *(self._attempt(number, item) for number, item in enumerate(items))
+        results = await asyncio.gather(
+            *(self._attempt(number, item) for number, item in enumerate(items)),
+            return_exceptions=True,  # no item goes on behind the answer
         )
+        return [_result(item) for item in results]
 
     async def _attempt(self, number: int, item: dict[str, Any]) -> dict[str, Any]:
         async with self._turn:
@@ -106,6 +109,12 @@ class _Worker:
             part=str(number),
         )
         return {"status": answer.status, "link": from_json(answer.body)}
+
+
+def _result(found: dict[str, Any] | BaseException) -> dict[str, Any]:
+    if isinstance(found, BaseException):
+        raise found
+    return found
 
 
 def _item(item: dict[str, Any]) -> BulkItem:

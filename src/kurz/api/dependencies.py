@@ -8,9 +8,11 @@ from fastapi import Request
 
 from kurz.clock import Clock
 from kurz.errors import SignInRequired
+from kurz.links.model import Strategy
 from kurz.links.service import LinkService
 from kurz.links.tagging import Tagging
 from kurz.links.totals import RecentTotals
+from kurz.links.transfers import LinkExporter, LinkImporter
 from kurz.people.accounts import AccountService
 from kurz.people.custom_domains import CustomDomains
 from kurz.people.domains import Domains
@@ -35,6 +37,8 @@ class Context:
     links: LinkService
     tagging: Tagging
     totals: RecentTotals
+    exporter: LinkExporter
+    importer: LinkImporter
     accounts: AccountService
     tokens: Tokens
     identity: Identity
@@ -51,6 +55,8 @@ class Context:
     base_url: str | None
     is_private: bool
     links_per_month: int
+    root_strategy: Strategy
+    redirect_status: int
     root_workspace_id: int | None
 
     def refuse_strangers(self) -> None:

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ from fastapi import Request
 
 from kurz.api.responses import Answer
 from kurz.clock import Clock
+from kurz.errors import KurzError, Unavailable
 from kurz.people.errors import IdempotencyKeyRefused, IdempotencyKeyReused, RequestInFlight
 from kurz.people.receipts import KEPT, AlreadyAnswered, Receipt, ReceiptStore, hash_key
 
@@ -20,6 +22,7 @@ MAX_LENGTH = 255
 _NONCE_BYTES = 12
 
 T = TypeVar("T")
+Mark = tuple[str, bytes]  # a caller, and the hash of their key
 
 
 class Receipts:
@@ -30,7 +33,7 @@ class Receipts:
         self._store = store
         self._cipher = AESGCM(key)
         self._clock = clock
-        self._in_flight: set[tuple[str, bytes]] = set()
+        self._in_flight: set[Mark] = set()
 
     async def once(
         self,
@@ -42,25 +45,40 @@ class Receipts:
     ) -> Answer:
         """Acts and renders the answer; with a key that was used before, sends the old answer again.
         `act` hands the receipt to the store. `part` tells the items of one request apart."""
-        key = request.headers.get(HEADER)
-        if key is None:
+        mark = _mark(request, caller, part)
+        if mark is None:
             return render(await act(None))
-        if not 1 <= len(key) <= MAX_LENGTH or not key.isascii() or not key.isprintable():
-            raise IdempotencyKeyRefused(
-                f"An Idempotency-Key has 1 to {MAX_LENGTH} printable ASCII characters."
-            )
-        mark = (caller, hash_key(f"{key}\0{part}" if part else key))
+        with self._alone(mark):
+            return await self._answer(mark, await _fingerprint(request), act, render)
+
+    @asynccontextmanager
+    async def of_many(self, request: Request, caller: str) -> AsyncIterator[None]:
+        """Around a request of many parts: before the first of them, its key becomes this request's,
+        so that another one with the same key does none."""
+        mark = _mark(request, caller, "")
+        if mark is None:
+            yield
+            return
+
+        async def act(_: Receipt | None) -> None: ...
+
+        with self._alone(mark):
+            await self._answer(mark, await _fingerprint(request), act, lambda _: Answer(200, b""))
+            yield
+
+    @contextmanager
+    def _alone(self, mark: Mark) -> Iterator[None]:
         if mark in self._in_flight:
             raise RequestInFlight("The request with this Idempotency-Key is being worked on.")
         self._in_flight.add(mark)
         try:
-            return await self._answer(mark, await _fingerprint(request), act, render)
+            yield
         finally:
             self._in_flight.discard(mark)
 
     async def _answer(
         self,
-        mark: tuple[str, bytes],
+        mark: Mark,
         fingerprint: bytes,
         act: Callable[[Receipt | None], Awaitable[T]],
         render: Callable[[T], Answer],
@@ -69,18 +87,31 @@ class Receipts:
         earlier = await self._find(mark, fingerprint, now)
         if earlier is not None:
             return earlier
-        receipt = Receipt(*mark, fingerprint, now, lambda made: self._seal(mark, render(made)))
-        try:
-            return render(await act(receipt))
-        except AlreadyAnswered:  # by another worker, while this one was at it
-            found = await self._find(mark, fingerprint, now)
-            if found is None:
-                raise RequestInFlight("Try again with the same Idempotency-Key.") from None
-            return found
+        is_kept = False
 
-    async def _find(
-        self, mark: tuple[str, bytes], fingerprint: bytes, now: datetime
-    ) -> Answer | None:
+        def write(made: T) -> bytes:
+            nonlocal is_kept
+            is_kept = True
+            return self._seal(mark, render(made))
+
+        receipt = Receipt(*mark, fingerprint, now, write)
+        try:
+            made = await act(receipt)
+            if not is_kept:  # nothing was inserted that it could go with
+                await self._store.keep(receipt, made)
+            return render(made)
+        except Unavailable:
+            raise
+        except (AlreadyAnswered, KurzError) as error:
+            # Another worker was quicker; that may also be why a code is taken, or a quota used up.
+            found = await self._find(mark, fingerprint, now)
+            if found is not None:
+                return found
+            if isinstance(error, KurzError):
+                raise
+            raise RequestInFlight("Try again with the same Idempotency-Key.") from None
+
+    async def _find(self, mark: Mark, fingerprint: bytes, now: datetime) -> Answer | None:
         stored = await self._store.find(*mark, now - KEPT)
         if stored is None:
             return None
@@ -88,18 +119,30 @@ class Receipts:
             raise IdempotencyKeyReused("Use a new Idempotency-Key for another request.")
         return self._open(mark, stored.answer)
 
-    def _seal(self, mark: tuple[str, bytes], answer: Answer) -> bytes:
+    def _seal(self, mark: Mark, answer: Answer) -> bytes:
         nonce = secrets.token_bytes(_NONCE_BYTES)
         text = json.dumps([answer.status, answer.body.decode(), answer.headers]).encode()
         return nonce + self._cipher.encrypt(nonce, text, _bound_to(mark))
 
-    def _open(self, mark: tuple[str, bytes], sealed: bytes) -> Answer:
+    def _open(self, mark: Mark, sealed: bytes) -> Answer:
         text = self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _bound_to(mark))
         status, body, headers = json.loads(text)
         return Answer(status, body.encode(), {**headers, "idempotency-replayed": "true"})
 
 
-def _bound_to(mark: tuple[str, bytes]) -> bytes:
+def _mark(request: Request, caller: str, part: str) -> Mark | None:
+    """Who asks with which key; None: without one."""
+    key = request.headers.get(HEADER)
+    if key is None:
+        return None
+    if not 1 <= len(key) <= MAX_LENGTH or not key.isascii() or not key.isprintable():
+        raise IdempotencyKeyRefused(
+            f"An Idempotency-Key has 1 to {MAX_LENGTH} printable ASCII characters."
+        )
+    return caller, hash_key(f"{key}\0{part}" if part else key)
+
+
+def _bound_to(mark: Mark) -> bytes:
     return mark[0].encode() + b"\0" + mark[1]
 
 

@@ -26,7 +26,6 @@ from kurz.api.schemas.problems import problems
 from kurz.api.security import needs, owner, session
 from kurz.api.workspaces import WorkspaceId, workspace_read
 from kurz.people.access import Caller, Permission, Role
-from kurz.people.errors import WorkspaceNotFound
 from kurz.people.limits import LimitClass
 from kurz.people.passes import Pass
 from kurz.people.receipts import Receipt
@@ -177,9 +176,7 @@ async def transfer_workspace(request: Request, workspace_id: WorkspaceId) -> Wor
     """Another member becomes its owner, you stay as editor."""
     kurz = context(request)
     caller = await get_caller(request)
-    workspace = await kurz.teams.own(caller, workspace_id)
-    if workspace.deleted_at is not None:
-        raise WorkspaceNotFound("This workspace was deleted. Restore it first.")
+    await kurz.teams.own(caller, workspace_id)
     body = await read_body(request, Transfer)
     handed_over = await kurz.teams.transfer(caller, workspace_id, body.account_id)
     return workspace_read(handed_over, Role.EDITOR)

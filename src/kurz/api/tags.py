@@ -13,7 +13,7 @@ from kurz.api.schemas.problems import problems
 from kurz.api.security import needs
 from kurz.people.access import Permission
 
-Tag = Annotated[str, Path(max_length=200)]
+Tag = Annotated[str, Path(max_length=200)]  # it may have slashes in it: hence `:path` below
 
 router = APIRouter(tags=["tags"], responses=problems(401, 403, 404, 422, 503))
 
@@ -34,7 +34,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         return TagList(tags=[TagRead(tag=item.tag, links=item.links) for item in found])
 
     @router.patch(
-        f"{prefix}/{{tag}}",
+        f"{prefix}/{{tag:path}}",
         response_model=TagChange,
         summary="Rename a tag, or merge it into another",
         operation_id=f"rename_tag{suffix}",
@@ -48,7 +48,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         return TagChange(links=count)
 
     @router.delete(
-        f"{prefix}/{{tag}}",
+        f"{prefix}/{{tag:path}}",
         summary="Take a tag off every link",
         operation_id=f"delete_tag{suffix}",
         openapi_extra=needs(Permission.LINKS_WRITE),

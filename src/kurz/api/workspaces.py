@@ -14,6 +14,8 @@ from kurz.api.schemas.problems import problems
 from kurz.api.security import needs, owner, session
 from kurz.links import urls
 from kurz.people.access import Permission, Role
+from kurz.people.errors import PermissionMissing
+from kurz.people.own_hosts import OwnHosts
 from kurz.people.receipts import Receipt
 from kurz.people.workspaces import Workspace
 
@@ -89,7 +91,9 @@ async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> Workspa
     await kurz.teams.own(caller, workspace_id)
     changes = await read_edit(request, WorkspaceEdit, "root_url", "default_expiry_days")
     if changes.get("root_url") is not None:
-        changes["root_url"] = urls.judge(changes["root_url"]).location
+        own_hosts = await OwnHosts(kurz.base_url, kurz.domains).get()
+        judged = urls.judge(changes["root_url"], own_hosts, kurz.own_hosts_of(request))
+        changes["root_url"] = judged.location
     return workspace_read(await kurz.teams.edit(workspace_id, changes), Role.OWNER)
 
 
@@ -103,8 +107,13 @@ async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> Workspa
 async def delete_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
     """Its links stop answering at once. For 30 days an owner can restore it."""
     kurz = context(request)
-    await kurz.teams.own(await get_caller(request), workspace_id)
-    return workspace_read(await kurz.teams.delete(workspace_id), Role.OWNER)
+    workspace = await kurz.teams.own(await get_caller(request), workspace_id, with_deleted=True)
+    if workspace_id == kurz.root_workspace_id:
+        raise PermissionMissing(
+            "This workspace's links stand at the root (KURZ_ROOT_WORKSPACE). Whoever runs kurz has"
+            " to change that first."
+        )
+    return workspace_read(await kurz.teams.delete(workspace), Role.OWNER)
 
 
 @router.post(
@@ -116,7 +125,7 @@ async def delete_workspace(request: Request, workspace_id: WorkspaceId) -> Works
 )
 async def restore_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
     kurz = context(request)
-    workspace = await kurz.teams.own(await get_caller(request), workspace_id)
+    workspace = await kurz.teams.own(await get_caller(request), workspace_id, with_deleted=True)
     return workspace_read(await kurz.teams.restore(workspace), Role.OWNER)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import kurz
-from kurz.cli import admin, doctor, links, serve
+from kurz.cli import admin, doctor, links, qr, serve, transfer
 from kurz.errors import Kind, KurzError, SchemaOutdated, SettingRefused
 
 # What a script can tell apart: 2 is wrong usage; 69, 74 and 78 are "unavailable", "I/O error" and
@@ -36,6 +36,8 @@ app = typer.Typer(
 )
 serve.register(app)
 links.register(app)
+transfer.register(app)
+qr.register(app)
 doctor.register(app)
 admin.register(app)
 

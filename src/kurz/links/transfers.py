@@ -1,7 +1,7 @@
 """Export and import as their callers know them. The work is done in `kurz.transfer`."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -112,8 +112,10 @@ class LinkExporter(Protocol):
         slugs: Mapping[int, str],
         *,
         with_trash: bool = False,
+        tell: Callable[[int], None] = ...,
     ) -> AsyncIterator[bytes]:
-        """The file in chunks, oldest link first. `slugs` names the workspaces by their ids."""
+        """The file in chunks, oldest link first. `slugs` names the workspaces by their ids. `tell`
+        is told how many links each chunk has."""
 
 
 class LinkImporter(Protocol):

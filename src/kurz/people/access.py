@@ -60,6 +60,8 @@ class Caller:
             if self.key_id is None:
                 raise PermissionMissing("This is for administrators.")
             raise PermissionMissing(f"This key was not made for `{permission}`.")
+        if permission is Permission.ADMIN:  # is about everybody, not about one workspace
+            self.require_personal()
 
     def require_session(self) -> None:
         """For what changes who may do what: no key may give itself more."""
@@ -67,7 +69,7 @@ class Caller:
             raise PermissionMissing("No key may do this. Sign in with e-mail and password.")
 
     def require_personal(self) -> None:
-        """For links at the root: a workspace's key has nothing to do there."""
+        """For links at the root and the installation: a workspace's key has nothing to do there."""
         if self.key_workspace_id is not None:
             raise PermissionMissing("This key was made for one workspace only.")
 

@@ -23,6 +23,7 @@ from kurz.people.passwords import Passwords
 
 MAX_EMAIL_LENGTH = 254
 _EMAIL = re.compile(r"[^\s@<>()\[\],;:\\\"]{1,64}@[^\s@]{1,250}")
+_BY_INVITATION = "Ask an administrator for an invitation."
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9-]{1,63}")
 
 
@@ -109,10 +110,14 @@ class AccountService:
         if invitation is not None:
             token_hash = (await self._find_pass(invitation, Purpose.INVITATION)).token_hash
         elif not self._is_open and not await self._is_first():
-            raise RegistrationClosed("Ask an administrator for an invitation.")
-        return await self._insert(
+            raise RegistrationClosed(_BY_INVITATION)
+        account = await self._insert(
             email, password, first_is_admin=self._first_is_admin, pass_hash=token_hash
         )
+        if not self._is_open and token_hash is None and not account.is_admin:
+            await self._store.delete(account.id, self._clock.now())  # another one came first
+            raise RegistrationClosed(_BY_INVITATION)
+        return account
 
     async def create_admin(self, email: str, password: str) -> Account:
         """An administrator, by somebody who may read and write the store itself."""
@@ -236,15 +241,17 @@ class AccountService:
 
 def normalise_email(email: str) -> str:
     """One spelling for each address: lower case, the domain in ASCII."""
-    email = unicodedata.normalize("NFC", email.strip())
-    if len(email) <= MAX_EMAIL_LENGTH and email.isprintable() and _EMAIL.fullmatch(email):
-        local, _, domain = email.lower().rpartition("@")
+    # Twice: a small letter may be one character where its capital is two.
+    email = unicodedata.normalize("NFC", unicodedata.normalize("NFC", email.strip()).lower())
+    if email.isprintable() and _EMAIL.fullmatch(email):
+        local, _, domain = email.rpartition("@")
         try:
             ascii_domain = domain.encode("idna").decode().lower()
         except UnicodeError:
             ascii_domain = ""
-        if _DOMAIN.fullmatch(ascii_domain):
-            return f"{local}@{ascii_domain}"
+        normal = f"{local}@{ascii_domain}"
+        if _DOMAIN.fullmatch(ascii_domain) and len(normal) <= MAX_EMAIL_LENGTH:
+            return normal
     raise EmailRefused("This does not look like an e-mail address.")
 
 

@@ -140,14 +140,18 @@ class CustomDomains:
         values = await self._lookup.lookup(record.name)
         if not _is_among(record.value, values):
             await self._store.doubt(domain, self._clock.now())
+            self._domains.forget()
             raise _unproven(domain, record)
-        return _not_taken(await self._store.confirm(domain, self._clock.now()), domain.host)
+        confirmed = await self._store.confirm(domain, self._clock.now())
+        self._domains.forget()
+        return _not_taken(confirmed, domain.host)
 
     async def remove(self, workspace_id: int, host: str) -> None:
         """It serves nothing from now on. If it was active, other workspaces have to wait; this one
         gets it back by proving it again."""
         if not await self._store.remove(workspace_id, _name_of(host), self._clock.now()):
             raise DomainNotFound("This workspace has no such domain.")
+        self._domains.forget()
 
     async def is_allowed(self, host: str) -> bool:
         """Whether a proxy may get a certificate for it. Strangers cost no query."""

@@ -35,6 +35,10 @@ class Domains:
                     raise
             return self._sites
 
+    def forget(self) -> None:
+        """Asks again at the next chance: a domain was added or removed."""
+        self._asked_at = 0.0
+
     async def host_of(self, workspace_id: int) -> str | None:
         """The domain that a workspace's short URLs are shown with: its first by name."""
         sites = await self.sites()

@@ -1,5 +1,7 @@
 """From a credential to the person behind it."""
 
+import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from kurz.clock import Clock
@@ -22,14 +24,20 @@ class Identity:
     """Tells who a credential belongs to; each is looked up once in a few seconds."""
 
     def __init__(
-        self, tokens: Tokens, accounts: AccountStore, keys: KeyService, clock: Clock
+        self,
+        tokens: Tokens,
+        accounts: AccountStore,
+        keys: KeyService,
+        clock: Clock,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tokens = tokens
         self._accounts = accounts
         self._keys = keys
         self._clock = clock
-        self._known: Recent[str, Caller] = Recent(FRESH_SECONDS)
-        self._noted: Recent[int, bool] = Recent(NOTE_USE_SECONDS)
+        self._known: Recent[str, Caller] = Recent(FRESH_SECONDS, monotonic=monotonic)
+        self._noted: Recent[int, bool] = Recent(NOTE_USE_SECONDS, monotonic=monotonic)
 
     async def identify(self, credential: str) -> Caller:
         """The caller, or `CredentialRefused`."""

@@ -5,7 +5,7 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Protocol
 
 from kurz.clock import Clock
@@ -70,8 +70,10 @@ class KeyService:
         now = self._clock.now()
         if not permissions:
             raise NameRefused("A key needs at least one scope.")
-        if expires_at is not None and expires_at <= now:
-            raise NameRefused("`expires_at` is in the past.")
+        if expires_at is not None:
+            expires_at = _in_utc(expires_at)
+            if expires_at <= now:
+                raise NameRefused("`expires_at` is in the past.")
         prefix = "".join(secrets.choice(_PREFIX_LETTERS) for _ in range(8))
         secret = secrets.token_urlsafe(32)
         key = Key(
@@ -111,6 +113,13 @@ class KeyService:
 
     async def note_use(self, key: Key) -> None:
         await self._store.note_use(key.id, self._clock.now())
+
+
+def _in_utc(instant: datetime) -> datetime:
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError:  # 9999-12-31 in a zone west of Greenwich
+        raise NameRefused("`expires_at` is too far away.") from None
 
 
 def looks_like_key(text: str) -> bool:

@@ -73,6 +73,7 @@ class LimitClass(StrEnum):
     SIGN_IN_ADDRESS = "sign-in-address"  # address
     REGISTER = "register"  # address
     REDEEM = "redeem"  # address; links that work once: set-up, a new password, an invitation
+    BULK = "bulk"  # account; many links in one request, and imports
     CLAIM = "claim"  # account
     MISS = "miss"  # address; short links that do not exist
 
@@ -88,9 +89,23 @@ LIMITS: Mapping[LimitClass, tuple[Policy, ...]] = {
     LimitClass.SIGN_IN_ADDRESS: (Policy("sign-in", Rate(20, MINUTE_SECONDS)),),
     LimitClass.REGISTER: (Policy("register", Rate(5, MINUTE_SECONDS)),),
     LimitClass.REDEEM: (Policy("redeem", Rate(2, MINUTE_SECONDS)),),
+    LimitClass.BULK: (Policy("bulk", Rate(20, MINUTE_SECONDS)),),
     LimitClass.CLAIM: (Policy("claim", Rate(10, MINUTE_SECONDS)),),
     LimitClass.MISS: (Policy("miss", Rate(30, MINUTE_SECONDS)),),
 }
+
+
+# Policies that several instances share even where it takes a write to their database.
+WORTH_A_WRITE = frozenset(
+    policy.name
+    for class_ in (
+        LimitClass.ANONYMOUS_CREATE,
+        LimitClass.ACCOUNT_CREATE,
+        LimitClass.SIGN_IN_ACCOUNT,
+        LimitClass.SIGN_IN_ADDRESS,
+    )
+    for policy in LIMITS[class_]
+)
 
 
 class Verdict(NamedTuple):
@@ -307,6 +322,19 @@ class FallbackLimits:
         if self._failures >= FAILURES_TO_OPEN:
             log.info("shared limits are back")
         self._failures = 0
+
+
+class ChosenLimits:
+    """The shared store for some policies, the local one for the others."""
+
+    def __init__(self, shared: LimitStore, local: LimitStore, policies: frozenset[str]) -> None:
+        self._shared = shared
+        self._local = local
+        self._policies = policies
+
+    async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
+        is_shared = key.partition(":")[0] in self._policies
+        return await (self._shared if is_shared else self._local).hit(key, rate, cost)
 
 
 def subject_of_address(address: str) -> str:

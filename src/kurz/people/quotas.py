@@ -2,7 +2,7 @@
 insert, so that parallel requests cannot pass them."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from kurz.people.errors import QuotaExceeded
 
@@ -38,6 +38,6 @@ def exceeded(allowance: Allowance, now: datetime) -> QuotaExceeded:
     whose = "your" if allowance.subject.startswith("account:") else "this workspace's"
     year, month = divmod(allowance.month, 100)
     next_month = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
-    wait = max(1, int((next_month - now).total_seconds()))
+    wait = max(1, -((now - next_month) // timedelta(seconds=1)))  # rounded up: not too early
     sentence = f"The quota is {allowance.limit} links a month, and {whose} month is used up."
     return QuotaExceeded(sentence, wait)

@@ -40,6 +40,9 @@ class ReceiptStore(Protocol):
     async def find(self, caller: str, key_hash: bytes, since: datetime) -> StoredReceipt | None:
         """The receipt, if it was made after `since`."""
 
+    async def keep(self, receipt: Receipt, made: Any) -> None:
+        """Keeps the answer about something that was there before."""
+
 
 def hash_key(key: str) -> bytes:
     return hashlib.sha256(key.encode()).digest()

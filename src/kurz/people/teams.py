@@ -19,7 +19,6 @@ from kurz.people.passes import hash_token
 from kurz.people.receipts import Receipt
 from kurz.people.recent import Recent
 from kurz.people.workspaces import (
-    GRACE,
     MAX_EXPIRY_DAYS,
     Member,
     Workspace,
@@ -50,11 +49,15 @@ class Teams:
         require_role(role, permission)
         return workspace, role
 
-    async def own(self, caller: Caller, workspace_id: int) -> Workspace:
-        """The workspace, deleted or not, for somebody who may change it."""
+    async def own(
+        self, caller: Caller, workspace_id: int, *, with_deleted: bool = False
+    ) -> Workspace:
+        """The workspace, for somebody who may change it."""
         workspace, role = await self._membership(caller, workspace_id)
         caller.require_session()
         require_owner(role)
+        if workspace.deleted_at is not None and not with_deleted:
+            raise WorkspaceNotFound("This workspace was deleted. Restore it first.")
         return workspace
 
     async def create(
@@ -69,9 +72,14 @@ class Teams:
         return made
 
     async def list_of(self, caller: Caller) -> list[Membership]:
+        """Deleted ones too, as long as they can be restored."""
         found = await self._store.list_of(caller.account_id)
         only = caller.key_workspace_id
-        return [item for item in found if only is None or item[0].id == only]
+        return [
+            item
+            for item in found
+            if only in (None, item[0].id) and not item[0].is_gone(self._clock.now())
+        ]
 
     async def edit(self, workspace_id: int, changes: Mapping[str, Any]) -> Workspace:
         if "name" in changes:
@@ -89,15 +97,16 @@ class Teams:
         self._known.clear()
         return edited
 
-    async def delete(self, workspace_id: int) -> Workspace:
-        """Its links stop answering at once; it can be restored for 30 days."""
-        return await self.edit(workspace_id, {"deleted_at": self._clock.now()})
+    async def delete(self, workspace: Workspace) -> Workspace:
+        """Its links stop answering at once; it can be restored for 30 days, which deleting it again
+        does not make longer."""
+        if workspace.deleted_at is not None:
+            return workspace
+        return await self.edit(workspace.id, {"deleted_at": self._clock.now()})
 
     async def restore(self, workspace: Workspace) -> Workspace:
         if workspace.deleted_at is None:
             return workspace
-        if workspace.deleted_at + GRACE <= self._clock.now():
-            raise WorkspaceNotFound("This workspace was deleted too long ago.")
         return await self.edit(workspace.id, {"deleted_at": None})
 
     async def members(self, workspace_id: int) -> list[Member]:
@@ -148,4 +157,6 @@ class Teams:
             if found is None:
                 raise WorkspaceNotFound("You are in no workspace with this number.")
             self._known.keep(key, found)
+        if found[0].is_gone(self._clock.now()):
+            raise WorkspaceNotFound("This workspace was deleted too long ago.")
         return found

@@ -1,5 +1,7 @@
 """Session tokens: JWT, HS256, for 24 hours. Only what we issued, as we issued it, is accepted."""
 
+import hmac
+import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,12 +22,14 @@ LIFE = timedelta(hours=24)
 LEEWAY_SECONDS = 30  # between the clocks of instances
 MAX_LENGTH = 1024
 _HEADER = {"alg": ALGORITHM, "typ": TYPE}
+_ACCOUNT_ID = re.compile(r"[1-9][0-9]{0,15}")  # ids are below 2**53
 _REFUSED = "This token is not valid, or not any more. Sign in again."
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """`epoch` is the account's at the time of issue: a later one ends the token."""
+    """`epoch` is the account's at the time of issue: a later one ends the token. From `expires_at`
+    on no instance accepts it, whatever its clock says: the leeway is part of it."""
 
     account_id: int
     epoch: int
@@ -61,7 +65,7 @@ class Tokens:
             "jti": secrets.token_urlsafe(16),
             "epoch": epoch,
         }
-        return jwt.encode(_HEADER, claims, self._key, algorithms=[ALGORITHM]), now + LIFE
+        return self._sign(claims), now + LIFE
 
     def read(self, token: str) -> Claims:
         """What a token says, if it is ours and has not ended; else `CredentialRefused`."""
@@ -72,9 +76,16 @@ class Tokens:
             if decoded.header != _HEADER:  # no `kid`, `jku`, `crit` or other type is ever ours
                 raise CredentialRefused(_REFUSED)
             self._registry.validate(decoded.claims)
-            return _claims(decoded.claims)
+            claims = _claims(decoded.claims)
+            # To the letter: base64 and JSON have many spellings for the same bytes and values.
+            if not hmac.compare_digest(self._sign(decoded.claims).encode(), token.encode()):
+                raise CredentialRefused(_REFUSED)
+            return claims
         except (JoseError, ValueError, TypeError, AttributeError, RecursionError):
             raise CredentialRefused(_REFUSED) from None
+
+    def _sign(self, claims: dict[str, Any]) -> str:
+        return jwt.encode(_HEADER, claims, self._key, algorithms=[ALGORITHM])
 
     def _seconds(self) -> int:
         return int(self._clock.now().timestamp())
@@ -88,7 +99,9 @@ def _claims(claims: dict[str, Any]) -> Claims:
         raise TypeError("a claim has another type than ours")
     if expires_at - issued_at != LIFE.total_seconds() or claims.keys() - _NAMES:
         raise ValueError("a token that we would not issue")
-    return Claims(int(claims["sub"]), epoch, token_id, expires_at)
+    if claims["aud"] != AUDIENCE or not _ACCOUNT_ID.fullmatch(claims["sub"]):
+        raise ValueError("a token that we would not issue")
+    return Claims(int(claims["sub"]), epoch, token_id, expires_at + LEEWAY_SECONDS)
 
 
 _NAMES = frozenset({"iss", "aud", "sub", "iat", "exp", "jti", "epoch"})

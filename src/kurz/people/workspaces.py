@@ -31,6 +31,10 @@ class Workspace:
     created_at: datetime | None = None
     deleted_at: datetime | None = None
 
+    def is_gone(self, now: datetime) -> bool:
+        """True once it cannot be restored any more."""
+        return self.deleted_at is not None and self.deleted_at + GRACE <= now
+
 
 @dataclass(frozen=True, slots=True)
 class Member:

@@ -21,7 +21,7 @@ class TrustedProxies:
         only, and from its right end: what stands left of the first stranger, or of anything that
         is no address, the client may have made up. RFC 7239's Forwarded is not read."""
         client = peer
-        hops = b",".join(forwarded_for).rsplit(b",", MAX_HOPS)[-MAX_HOPS:] if forwarded_for else []
+        hops = b",".join(forwarded_for).rsplit(b",", MAX_HOPS) if forwarded_for else []
         while hops and self.include(client):
             hop = _address_of(hops.pop())
             if hop is None:

@@ -203,7 +203,7 @@ def _insert_on_postgres(connection: sa.Connection, rows: Sequence[_Row]) -> list
 
 
 def _postgres_insert() -> str:
-    dialect = PGDialect()
+    dialect = PGDialect()  # type: ignore[no-untyped-call]
     types = [links.c[name].type.compile(dialect=dialect) for name in _COLUMNS]
     arrays = ", ".join(f"${number}::{name}[]" for number, name in enumerate(types, 1))
     return (
@@ -289,17 +289,21 @@ def list_page(
     return [to_link(row) for row in rows], position
 
 
-def _within(scope: Scope) -> tuple[list[sa.ColumnElement[bool]], list[sa.Column[int]]]:
+def _within(
+    scope: Scope,
+) -> tuple[list[sa.ColumnElement[bool] | sa.TextClause], list[sa.Column[int]]]:
     """A scope's links, and the columns of an index that has them in order of age."""
-    conditions: list[sa.ColumnElement[bool]] = []
-    if scope.workspace_id is not None:
-        conditions.append(links.c.workspace_id == scope.workspace_id)
-    if scope.owner_id is not None:
+    space = 0 if scope.workspace_id is None else space_of(scope.workspace_id, scope.owner_id)
+    conditions: list[sa.ColumnElement[bool] | sa.TextClause] = []
+    if space:
+        # The second condition is the index's own: SQLite does not conclude it from a parameter.
+        conditions = [links.c.space == space, sa.text("space <> 0")]
+    elif scope.workspace_id is not None:
+        # The sum keeps the index of codes out: it is in no order of age.
+        conditions = [links.c.workspace_id + 0 == scope.workspace_id]
+    if scope.owner_id is not None and space >= 0:
         conditions.append(links.c.owner_id == scope.owner_id)
-    space = space_of(scope.workspace_id or 0, scope.owner_id)
-    if scope.workspace_id is None or not space:
-        return conditions, [links.c.id]
-    return [links.c.space == space, *conditions], [links.c.created_at, links.c.id]
+    return conditions, [links.c.created_at, links.c.id] if space else [links.c.id]
 
 
 class SqlBulkStore:

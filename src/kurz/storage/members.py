@@ -12,7 +12,7 @@ from kurz.people.errors import MemberNotFound
 from kurz.people.passes import Purpose
 from kurz.people.workspaces import Member
 from kurz.storage.passes import find_pass, take_pass
-from kurz.storage.schema import accounts, members, workspaces
+from kurz.storage.schema import accounts, members, passes, workspaces
 
 _RANKS = (Role.VIEWER, Role.EDITOR, Role.OWNER)
 
@@ -64,11 +64,12 @@ def set_role(
         raise MemberNotFound("There is no member with this id.")
     if present is Role.OWNER and role is not Role.OWNER and _owners(connection, workspace_id) == 1:
         return False
+    if role is not None:
+        _write_role(connection, workspace_id, account_id, role)
+        return True
     mine = (members.c.workspace_id == workspace_id, members.c.account_id == account_id)
-    if role is None:
-        connection.execute(sa.delete(members).where(*mine))
-    else:
-        connection.execute(sa.update(members).where(*mine).values(role=role))
+    connection.execute(sa.delete(members).where(*mine))
+    _end_invitations(connection, workspace_id, account_id)
     return True
 
 
@@ -76,23 +77,32 @@ def transfer(connection: sa.Connection, workspace_id: int, from_id: int, to_id: 
     _lock(connection, workspace_id)
     if _role(connection, workspace_id, from_id) is not Role.OWNER:
         return False
-    if _role(connection, workspace_id, to_id) is None:
+    # The other may be deleting their account: then nobody is there to be written.
+    if not _write_role(connection, workspace_id, to_id, Role.OWNER):
         return False
-    for account_id, role in ((to_id, Role.OWNER), (from_id, Role.EDITOR)):
-        connection.execute(
-            sa.update(members)
-            .where(members.c.workspace_id == workspace_id, members.c.account_id == account_id)
-            .values(role=role)
-        )
-    return True
+    return _write_role(connection, workspace_id, from_id, Role.EDITOR)
+
+
+def _write_role(connection: sa.Connection, workspace_id: int, account_id: int, role: Role) -> bool:
+    """False: there is no such member."""
+    mine = (members.c.workspace_id == workspace_id, members.c.account_id == account_id)
+    written = connection.execute(sa.update(members).where(*mine).values(role=role))
+    if role is not Role.OWNER:
+        _end_invitations(connection, workspace_id, account_id)
+    return written.rowcount == 1
+
+
+def _end_invitations(connection: sa.Connection, workspace_id: int, account_id: int) -> None:
+    """Who may not invite any more does not come back by a link made while they might."""
+    made = (passes.c.workspace_id == workspace_id, passes.c.created_by == account_id)
+    connection.execute(sa.delete(passes).where(*made))
 
 
 def _lock(connection: sa.Connection, workspace_id: int) -> bool:
-    """False if the workspace is gone or deleted."""
-    query = sa.select(workspaces.c.id).where(
-        workspaces.c.id == workspace_id, workspaces.c.deleted_at.is_(None)
-    )
-    return connection.execute(query.with_for_update()).first() is not None
+    """Locks the workspace, deleted or not; False if it is gone or deleted."""
+    query = sa.select(workspaces.c.deleted_at).where(workspaces.c.id == workspace_id)
+    row = connection.execute(query.with_for_update()).first()
+    return row is not None and row.deleted_at is None
 
 
 def _role(connection: sa.Connection, workspace_id: int, account_id: int) -> Role | None:
@@ -104,7 +114,10 @@ def _role(connection: sa.Connection, workspace_id: int, account_id: int) -> Role
 
 
 def _owners(connection: sa.Connection, workspace_id: int) -> int:
-    query = sa.select(sa.func.count()).where(
-        members.c.workspace_id == workspace_id, members.c.role == Role.OWNER
+    """Accounts that own it: a row that an account left behind counts for nothing."""
+    query = (
+        sa.select(sa.func.count())
+        .join_from(members, accounts, accounts.c.id == members.c.account_id)
+        .where(members.c.workspace_id == workspace_id, members.c.role == Role.OWNER)
     )
     return connection.execute(query).scalar_one()

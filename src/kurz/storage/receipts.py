@@ -11,6 +11,8 @@ from kurz.people.receipts import KEPT, AlreadyAnswered, Receipt, StoredReceipt
 from kurz.storage.database import Database
 from kurz.storage.schema import receipts
 
+FORGOTTEN = 100  # old receipts that go with a new one: no create waits for thousands of them
+
 
 def keep_receipt(connection: sa.Connection, receipt: Receipt | None, made: Any) -> None:
     """Keeps the answer about `made`. If the key was used meanwhile, `AlreadyAnswered` undoes the
@@ -18,21 +20,38 @@ def keep_receipt(connection: sa.Connection, receipt: Receipt | None, made: Any) 
     if receipt is None:
         return
     too_old = to_micros(receipt.created_at - KEPT)
-    connection.execute(sa.delete(receipts).where(receipts.c.created_at < too_old))
+    forget_some(connection, too_old)
+    kept = {
+        "fingerprint": receipt.fingerprint,
+        "answer": receipt.write(made),
+        "created_at": to_micros(receipt.created_at),
+    }
     statement = (
         insert(receipts)
-        .values(
-            caller=receipt.caller,
-            key_hash=receipt.key_hash,
-            fingerprint=receipt.fingerprint,
-            answer=receipt.write(made),
-            created_at=to_micros(receipt.created_at),
+        .values(caller=receipt.caller, key_hash=receipt.key_hash, **kept)
+        .on_conflict_do_update(
+            index_elements=[receipts.c.caller, receipts.c.key_hash],
+            set_=kept,
+            where=receipts.c.created_at < too_old,
         )
-        .on_conflict_do_nothing()
         .returning(receipts.c.caller)
     )
     if connection.execute(statement).first() is None:
         raise AlreadyAnswered
+
+
+def forget_some(connection: sa.Connection, too_old: int) -> None:
+    """Two at once take different ones, and wait for nobody."""
+    old = (
+        sa.select(receipts.c.caller, receipts.c.key_hash)
+        .where(receipts.c.created_at < too_old)
+        .order_by(receipts.c.created_at)
+        .limit(FORGOTTEN)
+        .with_for_update(skip_locked=True)
+        .cte()
+    )
+    found = sa.tuple_(receipts.c.caller, receipts.c.key_hash).in_(sa.select(old))
+    connection.execute(sa.delete(receipts).where(found))
 
 
 def find_receipt(
@@ -55,3 +74,6 @@ class SqlReceiptStore:
 
     async def find(self, caller: str, key_hash: bytes, since: datetime) -> StoredReceipt | None:
         return await self._database.read(find_receipt, caller, key_hash, since)
+
+    async def keep(self, receipt: Receipt, made: Any) -> None:
+        await self._database.write(keep_receipt, receipt, made)

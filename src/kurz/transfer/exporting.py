@@ -1,6 +1,6 @@
 """Exports links, page by page: any number of them takes the same memory."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 from kurz.clock import Clock
 from kurz.links.bulk import BulkStore, Position
@@ -23,8 +23,10 @@ class Exporter:
         slugs: Mapping[int, str],
         *,
         with_trash: bool = False,
+        tell: Callable[[int], None] = lambda _: None,
     ) -> AsyncIterator[bytes]:
-        """The file in chunks, oldest link first. `slugs` names the workspaces by their ids."""
+        """The file in chunks, oldest link first. `slugs` names the workspaces by their ids. `tell`
+        is told how many links each chunk has."""
         write = WRITERS[format]
         after: Position | None = None
         if first := head(format):
@@ -33,5 +35,6 @@ class Exporter:
             links, after = await self._store.page(scope, after, PAGE, with_trash=with_trash)
             if links:
                 yield write(links, slugs, self._clock.now())
+                tell(len(links))
             if after is None:
                 return

@@ -66,22 +66,29 @@ def format_of(name: str) -> Format | None:
     return next((found for end, found in _SUFFIXES.items() if name.lower().endswith(end)), None)
 
 
-def fields_of(names: Iterable[str]) -> list[str]:
+def fields_of(given: Iterable[str]) -> list[str]:
     """The field behind each name, or `FileRefused` for an unknown one or two of the same."""
     found: dict[str, str] = {}
     unknown = []
-    for name in names:
+    for name in given:
         field = _NAMES.get(re.sub(r"[\s_-]", "", name.lower()))
         if field is None:
-            unknown.append(f"“{name[:_LONGEST_NAME]}”")
+            unknown.append(f"“{shown(name, _LONGEST_NAME)}”")
         elif field in found:
-            raise FileRefused(f"“{found[field]}” and “{name}” are the same field: {field}.")
+            both = f"“{shown(found[field])}” and “{shown(name)}”"
+            raise FileRefused(f"{both} are the same field: {field}.")
         else:
             found[field] = name
     if unknown:
-        shown = ", ".join(unknown[:10])
-        raise FileRefused(f"Not a field of a link: {shown}. The fields are {', '.join(FIELDS)}.")
+        names = ", ".join(unknown[:10])
+        raise FileRefused(f"Not a field of a link: {names}. The fields are {', '.join(FIELDS)}.")
     return list(found)
+
+
+def shown(text: str, longest: int = 200) -> str:
+    """A foreign text as a message, a terminal and a file can hold it."""
+    cut = text if len(text) <= longest else text[: longest - 1] + "…"
+    return "".join(letter if letter.isprintable() else "?" for letter in cut)
 
 
 def disarm(cell: str) -> str:

@@ -12,10 +12,10 @@ from kurz.links.transfers import Outcome, RowResult, Target, Targets
 from kurz.people.errors import WorkspaceNotFound
 from kurz.transfer import rows
 from kurz.transfer.codes import RowCodes
+from kurz.transfer.format import shown
 from kurz.transfer.reading import Record
 
 MAX_TARGETS = 10_000  # workspaces remembered; a file may name any number of them
-MAX_SHOWN = 200  # characters of a refused value in its result
 
 
 @dataclass(slots=True)
@@ -70,19 +70,19 @@ class Preparer:
             return target
         target = await self._targets.find(name)
         if target is None:
-            raise WorkspaceNotFound(f"There is no workspace “{name[:MAX_SHOWN]}”.")
+            raise WorkspaceNotFound(f"There is no workspace “{shown(name)}”.")
         if len(self._known) < MAX_TARGETS:
             self._known[name] = target
         return target
 
 
 def refusal(line: int, record: dict[str, object], error: KurzError) -> RowResult:
-    code, url = _shown(record.get("short_code")), _shown(record.get("original_url"))
-    return RowResult(line, Outcome.REFUSED, code, url, error.code, error.detail)
-
-
-def _shown(value: object) -> str | None:
-    """A value that was refused, in text that any terminal and file can hold."""
-    if not isinstance(value, str):
-        return None
-    return value[:MAX_SHOWN].encode(errors="replace").decode()
+    code, url = record.get("short_code"), record.get("original_url")
+    return RowResult(
+        line,
+        Outcome.REFUSED,
+        shown(code) if isinstance(code, str) else None,
+        shown(url) if isinstance(url, str) else None,
+        error.code,
+        error.detail,
+    )

@@ -4,7 +4,7 @@ import codecs
 import csv
 import json
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from kurz.links.transfers import Format
@@ -14,7 +14,7 @@ from kurz.transfer.format import KNOWN, fields_of, rearm
 MAX_LINE_BYTES = 64 * 1024  # also of a row over several lines
 _TOO_LONG = f"A row has at most {MAX_LINE_BYTES // 1024} KiB."
 
-# A field → value mapping, or the sentence that says why there is none; and its first line.
+# A field → value mapping of what is not empty, or the sentence that says why there is none; and its first line.
 Record = tuple[int, dict[str, Any] | str]
 
 
@@ -91,12 +91,14 @@ def _read_object(line: bytes) -> dict[str, Any] | str:
         return "This line is not valid JSON."
     if not isinstance(found, dict):
         return "This line is not a JSON object."
+    names: Iterable[str] = found
     if not found.keys() <= KNOWN:
         try:
-            return dict(zip(fields_of(found), found.values(), strict=True))
+            names = fields_of(found)
         except FileRefused as refused:
             return refused.detail
-    return found
+    pairs = zip(names, found.values(), strict=True)
+    return {name: value for name, value in pairs if value is not None and value != ""}
 
 
 class CsvReader:

@@ -1,0 +1,71 @@
+"""`kurz qr`: the QR code of a link."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kurz.cli import values
+from kurz.cli.places import get_workspace
+from kurz.cli.session import DataDir, shown_base_url, with_kurz
+from kurz.links.model import ROOT_WORKSPACE_ID
+
+if TYPE_CHECKING:
+    from kurz.bootstrap import Kurz
+
+SUFFIXES = {".svg": "svg", ".png": "png"}
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(qr)
+
+
+def qr(
+    link: Annotated[
+        str, typer.Argument(metavar="LINK", help="A code, @workspace/code or a short URL.")
+    ],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="A file, or - for the output; without it, text."),
+    ] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="svg or png; without it, by the file's name.")
+    ] = None,
+    size: Annotated[int, typer.Option(help="Pixels, 64 to 2048.")] = 512,
+    margin: Annotated[int, typer.Option(help="Modules left free around it, 0 to 16.")] = 4,
+    error: Annotated[
+        str, typer.Option(help="How much may be lost: L, M, Q or H (7, 15, 25 or 30 %).")
+    ] = "M",
+    dark: Annotated[str, typer.Option(help="A colour such as #1a2b3c.")] = "#000000",
+    light: Annotated[str, typer.Option(help="A colour, or transparent.")] = "#ffffff",
+    data_dir: DataDir = None,
+) -> None:
+    """Print a link's QR code, or write it into a file."""
+    from kurz.links.qr import print_out, render
+
+    address = with_kurz(data_dir, lambda kurz: _short_url(kurz, link))
+    level = error.upper()
+    if output is None and format_ is None:
+        typer.echo(print_out(address, margin=margin, error=level), nl=False)
+        typer.secho(address, err=True, dim=True)
+        return
+    chosen = format_ or SUFFIXES.get(Path(output or "").suffix.lower())
+    if chosen is None:
+        raise typer.BadParameter("say which format it is: --format svg or --format png")
+    picture = render(
+        address, format=chosen, size=size, margin=margin, error=level, dark=dark, light=light
+    )
+    if output in (None, "-"):
+        typer.echo(picture, nl=False)
+    else:
+        Path(output or "").write_bytes(picture)
+
+
+async def _short_url(kurz: "Kurz", reference: str) -> str:
+    from kurz.links.view import short_url
+
+    _, slug, code = values.reference(reference)
+    workspace = None if slug is None else await get_workspace(kurz, slug)
+    found = await kurz.links.get_by_code(workspace.id if workspace else ROOT_WORKSPACE_ID, code)
+    base_url = shown_base_url(kurz.settings)
+    return short_url(base_url, found.short_code, workspace.slug if workspace else None)

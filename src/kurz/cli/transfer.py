@@ -1,0 +1,173 @@
+"""`kurz export` and `kurz import`."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from kurz.cli.places import get_workspace, own_hosts
+from kurz.cli.session import AsJson, DataDir, read_settings, with_kurz
+from kurz.cli.transfer_output import Counting, ImportReport, written_whole
+from kurz.errors import KurzError
+from kurz.links.model import Scope, Strategy
+from kurz.links.transfers import Format, OneTarget, Summary, Target, Targets
+
+if TYPE_CHECKING:
+    from kurz.bootstrap import Kurz
+    from kurz.people.workspaces import Workspace
+    from kurz.settings import Settings
+
+CHUNK_BYTES = 256 * 1024
+
+FormatOption = Annotated[
+    Format | None,
+    typer.Option("--format", help="csv or jsonl; without it, by the end of the file's name."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("export")(export_links)
+    app.command("import")(import_links)
+
+
+def export_links(
+    file: Annotated[str, typer.Argument(metavar="[FILE]", help="Where to; - is the output.")] = "-",
+    workspace: Annotated[
+        str | None,
+        typer.Option("--workspace", "-w", help="Only this workspace's links: a slug or number."),
+    ] = None,
+    format_: FormatOption = None,
+    with_trash: Annotated[
+        bool, typer.Option("--with-trash", help="Links in the trash too.")
+    ] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Write links into a file, as CSV or JSON Lines."""
+    chosen = _format(format_, file, Format.CSV)
+
+    async def work(kurz: "Kurz") -> int:
+        slugs = {item.id: item.slug for item in await kurz.workspaces.list_all()}
+        only = None if workspace is None else (await get_workspace(kurz, workspace)).id
+        with Counting("links") as counting, written_whole(file) as target:
+            async for chunk in kurz.exporter.run(
+                chosen, Scope(only), slugs, with_trash=with_trash, tell=counting.add
+            ):
+                target.write(chunk)
+        return counting.count
+
+    count = with_kurz(data_dir, work)
+    where = "" if file == "-" else f" in {file}"
+    typer.secho(f"{count:,} {'link' if count == 1 else 'links'}{where}", err=True, dim=True)
+
+
+def import_links(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where from; - is the input.")],
+    workspace: Annotated[
+        str | None,
+        typer.Option(
+            "--workspace",
+            "-w",
+            help="Where all rows go: a slug or number. Without it, where each row says.",
+        ),
+    ] = None,
+    format_: FormatOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write nothing; tell what would happen.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="A file for the result of every row, as JSON Lines.")
+    ] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Make links from a file: CSV or JSON Lines."""
+    chosen = _format(format_, file, None)
+    source = _open(file)
+    _prepare(read_settings(data_dir=data_dir), dry_run)
+
+    async def work(kurz: "Kurz") -> Summary:
+        targets = await _targets(kurz, workspace)
+        with ImportReport(report, as_json=as_json, is_dry=dry_run) as telling:
+            try:
+                async for results in kurz.importer.run(
+                    _chunks(source), chosen, targets, own_hosts=own_hosts(kurz), is_dry=dry_run
+                ):
+                    telling.add(results)
+            except KurzError:
+                telling.interrupted()
+                raise
+        return telling.summary
+
+    if not with_kurz(data_dir, work).is_whole:
+        raise typer.Exit(1)
+
+
+def _format(given: Format | None, file: str, default: Format | None) -> Format:
+    from kurz.transfer.format import format_of
+
+    found = given or format_of(file) or (default if file == "-" else None)
+    if found is None:
+        raise typer.BadParameter("say which format it is: --format csv or --format jsonl")
+    return found
+
+
+def _open(file: str) -> BinaryIO:
+    import sys
+
+    from kurz.transfer.errors import FileRefused
+
+    if file == "-":
+        return sys.stdin.buffer
+    try:
+        return Path(file).open("rb")
+    except OSError as error:
+        raise FileRefused(f"{file} cannot be read: {error.strerror}.") from None
+
+
+async def _chunks(source: BinaryIO) -> AsyncIterator[bytes]:
+    import asyncio
+
+    while chunk := await asyncio.to_thread(source.read, CHUNK_BYTES):
+        yield chunk
+
+
+def _prepare(settings: "Settings", dry_run: bool) -> None:
+    """Makes the database where there is none. A dry run does not upgrade one."""
+    import asyncio
+
+    from kurz.bootstrap import prepare
+
+    is_there = settings.database_url is not None or settings.database_path.exists()
+    if not (dry_run and is_there):
+        asyncio.run(prepare(settings, upgrades_postgres=False))
+
+
+async def _targets(kurz: "Kurz", workspace: str | None) -> Targets:
+    if workspace is None:
+        return _Places(kurz)
+    return OneTarget(_target(kurz.settings, await get_workspace(kurz, workspace)))
+
+
+def _target(settings: "Settings", workspace: "Workspace | None") -> Target:
+    if workspace is None:
+        strategy = Strategy(settings.code_strategy)
+        return Target(strategy=strategy, redirect_status=settings.redirect_status)
+    return Target(
+        workspace_id=workspace.id,
+        strategy=Strategy(workspace.strategy),
+        redirect_status=settings.redirect_status,
+    )
+
+
+class _Places:
+    """Each row goes where its `workspace` column says; without one, to the root."""
+
+    def __init__(self, kurz: "Kurz") -> None:
+        self._kurz = kurz
+
+    async def find(self, workspace: str) -> Target | None:
+        if not workspace:
+            return _target(self._kurz.settings, None)
+        found = await self._kurz.workspaces.find_by_slug(workspace.lower())
+        return None if found is None else _target(self._kurz.settings, found)

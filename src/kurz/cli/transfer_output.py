@@ -1,0 +1,153 @@
+"""What export and import show: progress, a summary, and files that are whole or not there."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Self, TextIO
+
+import typer
+
+from kurz.links.transfers import Outcome, RowResult, Summary
+
+MOST_LISTED = 20
+REFRESH_SECONDS = 0.1
+_COLOURS = {
+    Outcome.CREATED: "green",
+    Outcome.EXISTED: None,
+    Outcome.CONFLICT: "yellow",
+    Outcome.REFUSED: "red",
+}
+
+
+class Counting:
+    """`12,000 rows  9,800 a second`, on a terminal only."""
+
+    def __init__(self, noun: str) -> None:
+        self._noun = noun
+        self._is_shown = sys.stderr is not None and sys.stderr.isatty()
+        self._started = self._last = time.monotonic()
+        self.count = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_shown:
+            typer.echo("\r\x1b[K", nl=False, err=True)
+
+    def add(self, count: int) -> None:
+        self.count += count
+        now = time.monotonic()
+        if self._is_shown and now - self._last > REFRESH_SECONDS:
+            self._last = now
+            rate = self.count / (now - self._started)
+            text = f"\r\x1b[K{self.count:,} {self._noun}  {rate:,.0f} a second"
+            typer.secho(text, nl=False, err=True, dim=True)
+
+
+class ImportReport:
+    """Tells what became of the rows: a summary for people, or every row as JSON; and every row in
+    a file, if one is wanted."""
+
+    def __init__(self, path: Path | None, *, as_json: bool, is_dry: bool) -> None:
+        self.summary = Summary()
+        self._counting = Counting("rows")
+        self._file: TextIO | None = None if path is None else _create(path)
+        self._as_json = as_json
+        self._is_dry = is_dry
+        self._failed: list[RowResult] = []
+
+    def __enter__(self) -> Self:
+        self._counting.__enter__()
+        if self._as_json:
+            typer.echo('{"rows": [', nl=False)
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._counting.__exit__()
+        if self._file is not None:
+            self._file.close()
+        if self._as_json:
+            counts = {"dry_run": self._is_dry, "summary": self.summary.view()}
+            typer.echo("\n], " + json.dumps(counts)[1:])
+        elif kind is None:
+            self._print()
+
+    def add(self, results: Sequence[RowResult]) -> None:
+        if self._as_json:
+            self._print_rows(results)
+        if self._file is not None:
+            self._file.writelines(f"{_line(result)}\n" for result in results)
+        room = MOST_LISTED - len(self._failed)
+        self._failed += [result for result in results if not result.is_in][:room]
+        self.summary.add(results)
+        self._counting.add(len(results))
+
+    def interrupted(self) -> None:
+        """Says what is done, before the error says why it ended."""
+        done = self.summary[Outcome.CREATED]
+        if done and not self._is_dry:
+            text = f"{done:,} links are in. Run it again: what is in stays as it is."
+            typer.secho(text, err=True)
+
+    def _print_rows(self, results: Sequence[RowResult]) -> None:
+        comma = "," if self.summary.rows else ""
+        for result in results:
+            typer.echo(f"{comma}\n{_line(result)}", nl=False)
+            comma = ","
+
+    def _print(self) -> None:
+        for result in self._failed:
+            place = typer.style(f"line {result.line:<6}", dim=True)
+            outcome = typer.style(f"{result.outcome:<8}", fg=_COLOURS[result.outcome])
+            name = result.short_code or result.original_url or ""
+            typer.echo(f"{place}  {outcome}  {name[:40]:<12}  {result.reason}")
+        more = self.summary[Outcome.CONFLICT] + self.summary[Outcome.REFUSED] - len(self._failed)
+        if more:
+            typer.secho(f"and {more:,} more; --report FILE has them all", dim=True)
+        counts = " · ".join(
+            typer.style(f"{self.summary[outcome]:,} {word}", fg=_COLOURS[outcome])
+            for outcome, word in _WORDS.items()
+        )
+        typer.echo(counts + ("  (dry run: nothing was written)" if self._is_dry else ""))
+
+
+_WORDS = {
+    Outcome.CREATED: "created",
+    Outcome.EXISTED: "existed",
+    Outcome.CONFLICT: "conflicts",
+    Outcome.REFUSED: "refused",
+}
+
+
+@contextmanager
+def written_whole(file: str) -> Iterator[BinaryIO]:
+    """A file that has its name only when it is whole, and is its owner's alone; - is the output."""
+    if file == "-":
+        yield sys.stdout.buffer
+        return
+    unfinished = Path(f"{file}.part")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "wb") as target:  # noqa: PTH123  it is open already
+            yield target
+            target.flush()
+            os.fsync(target.fileno())
+        unfinished.rename(file)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _create(path: Path) -> TextIO:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    return open(descriptor, "w", encoding="utf-8")  # noqa: PTH123  as above; closed on exit
+
+
+def _line(result: RowResult) -> str:
+    return json.dumps(result.view(), ensure_ascii=False)

@@ -1,0 +1,87 @@
+"""The server keeps to its OpenAPI document, whatever it is sent: schemathesis tries."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.people import PASSWORD
+
+SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+)
+# These end the session that the others need, or take a quarter of a second of hashing each.
+APART = (
+    "delete_me",
+    "sign_out",
+    "change_password",
+    "register",
+    "sign_in",
+    "set_up",
+    "reset_password",
+    "register_url_user",
+    "login_url_user",
+)
+
+
+def sign_up(program) -> str:
+    body = {"email": "ada@example.com", "password": PASSWORD}
+    with program.client() as client:
+        token: str = client.post("/api/v1/auth/register", json=body).json()["token"]
+    return token
+
+
+def explore(program, tmp_path, *options: str) -> None:
+    command = [
+        SCHEMATHESIS,
+        "run",
+        f"{program.url}/api/openapi.json",
+        "--header",
+        f"Authorization: Bearer {sign_up(program)}",
+        "--checks",
+        ",".join(CHECKS),
+        "--continue-on-failure",
+        "--no-shrink",
+        "--no-color",
+        "--generation-database=none",
+        "--request-timeout=30",
+        *options,
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-10_000:] + done.stderr[-2000:]
+    assert '"level": "error"' not in program.log()
+
+
+def options_for(operations: tuple[str, ...], how: str) -> list[str]:
+    return [f"--{how}-operation-id={name}" for name in operations]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_no_answer_contradicts_the_document(program, tmp_path):
+    explore(program, tmp_path, "--max-examples=2", *options_for(APART, "exclude"))
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_no_answer_about_passwords_contradicts_the_document(program, tmp_path):
+    options = options_for(APART, "include")
+    explore(program, tmp_path, "--max-examples=2", "--phases=examples,fuzzing", *options)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_no_answer_contradicts_the_document_in_200_examples_an_operation(program, tmp_path):
+    explore(program, tmp_path, "--max-examples=200", *options_for(APART, "exclude"))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_no_answer_about_passwords_contradicts_the_document_in_200_examples(program, tmp_path):
+    explore(program, tmp_path, "--max-examples=200", *options_for(APART, "include"))

@@ -1,0 +1,245 @@
+"""Passwords: every byte counts, and hashing takes nothing from the rest (threats T16, T18, T19)."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kurz.people.errors import PasswordRefused, SignInBusy
+from kurz.people.passwords import COST, MAX_BYTES, MAX_WAITING, Passwords, check
+
+EMAIL = "ada@example.com"
+
+
+@pytest.fixture
+def passwords() -> Iterator[Passwords]:
+    made = Passwords(cost=4)
+    yield made
+    made.close()
+
+
+class Blocked:
+    """Keeps the pool busy with work that does not end before `release`."""
+
+    def __init__(self, passwords: Passwords) -> None:
+        self._passwords = passwords
+        self._gate = threading.Event()
+        self.tasks: list[asyncio.Task[bool]] = []
+
+    async def fill(self, places: int) -> None:
+        for _ in range(places):
+            self.tasks.append(
+                asyncio.create_task(self._passwords._run(lambda: self._gate.wait(60)))
+            )
+        await asyncio.sleep(0)
+
+    async def release(self) -> None:
+        self._gate.set()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        while self._passwords._pending:  # noqa: ASYNC110  the work of callers who have left
+            await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+async def blocked(passwords):
+    made = Blocked(passwords)
+    yield made
+    await made.release()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a" * 72 + "x", "a" * 72 + "y"),
+        ("a" * 72, "a" * 73),
+        ("a" * 99 + "x", "a" * 99 + "y"),
+        ("a" * 255 + "x", "a" * 255 + "y"),
+        ("a" * 1023 + "x", "a" * 1023 + "y"),
+        ("🔑" * 18 + "x", "🔑" * 18 + "y"),
+        ("🔑" * 20, "🔑" * 19 + "🔒"),
+        ("é" * 36 + "é", "é" * 36 + "è"),
+        ("before\0after", "before\0other"),
+        ("before\0after", "before"),
+        ("\0" * 8, "\0" * 9),
+        ("\0password one", "\0password two"),
+        ("Password one", "password one"),
+        ("password one", "password one "),
+        ("password one", " password one"),
+        ("password one\n", "password one"),
+        ("password \ud800", "password \ud801"),
+        ("password \ud800", "password ?"),
+    ],
+    ids=lambda value: f"{len(value)} letters",
+)
+async def test_passwords_that_differ_anywhere_are_different(passwords, one, other):
+    hashed = await passwords.hash(one)
+    assert await passwords.verify(one, hashed)
+    assert not await passwords.verify(other, hashed)
+
+
+@pytest.mark.parametrize("password", ["", "\0", "x" * 16_000, "🔑" * 4000, "\ud800", "\udfff" * 80])
+async def test_any_text_can_be_tried_as_a_password(passwords, password):
+    hashed = await passwords.hash("correct horse battery staple")
+    assert not await passwords.verify(password, hashed)
+    assert not await passwords.verify(password, None)
+
+
+@settings(max_examples=20)
+@given(st.text(st.characters(exclude_categories=()), max_size=300))
+def test_any_password_fits_its_own_hash(password):
+    passwords = Passwords(cost=4)
+    hashed = passwords._hash(password)
+    passwords.close()
+    assert passwords._verify(password, hashed)
+    assert not passwords._verify(password + "x", hashed)
+
+
+async def test_the_cost_is_12_and_stands_in_the_hash():
+    assert COST == 12
+    passwords = Passwords()
+    hashed = await passwords.hash("correct horse battery staple")
+    passwords.close()
+    assert hashed.startswith("$2b$12$")
+    assert passwords._decoy.startswith("$2b$12$")
+    assert len(passwords._decoy) == len(hashed) == 60
+
+
+async def test_a_hash_is_salted_and_does_not_hold_the_password(passwords):
+    hashes = {await passwords.hash("correct horse battery staple") for _ in range(5)}
+    assert len(hashes) == 5
+    assert all("horse" not in hashed for hashed in hashes)
+
+
+async def test_refusing_nobody_costs_one_check_like_refusing_somebody(passwords):
+    hashed = await passwords.hash("correct horse battery staple")
+    for given_hash, password in [(None, "x"), (hashed, "x"), (hashed, "correct horse")]:
+        before = passwords.checks
+        assert not await passwords.verify(password, given_hash)
+        assert passwords.checks == before + 1
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "x1y2z3w4",
+        "a" * 1021 + "xyz",
+        "🔑🔒🔓🗝" * 64,  # 1024 bytes
+        "tab\tand\nline",
+        "NUL\0inside",
+        "        spaced  out",
+        "пароль-который-никто-не-угадает",
+    ],
+)
+def test_a_password_that_is_long_enough_may_be_anything(password):
+    check(password, EMAIL)
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "",
+        "x1y2z3w",
+        "🔑🔒🔓🗝🔑🔒🔓",  # 28 bytes, 7 characters
+        "a" * 1022 + "xyz",
+        "🔑🔒🔓🗝" * 64 + "x",
+        "half a character \ud800",
+        "password",
+        "PASSWORD",
+        "Password1",
+        "12345678",
+        "qwertyuiop",
+        "aaaaaaaaaaaaaaaa",
+        "abcabcabcabc",
+        "\0" * 20,
+        EMAIL,
+        EMAIL.upper(),
+        "example.com",
+        "Example.COM",
+    ],
+    ids=ascii,
+)
+def test_a_password_that_is_tried_first_is_refused_without_repeating_it(password):
+    with pytest.raises(PasswordRefused) as refused:
+        check(password, EMAIL)
+    assert len(password) <= 8 or password not in refused.value.detail
+
+
+def test_the_longest_password_has_1024_bytes():
+    assert MAX_BYTES == 1024
+
+
+async def test_beyond_the_bound_nobody_waits(passwords, blocked):
+    await blocked.fill(passwords._most)
+    for _ in range(3):
+        with pytest.raises(SignInBusy) as refused:
+            await passwords.verify("x", None)
+        assert refused.value.retry_after_seconds > 0
+    with pytest.raises(SignInBusy):
+        await passwords.hash("x")
+    assert passwords.checks == 0
+
+
+async def test_the_line_is_short():
+    passwords = Passwords(cost=4)
+    passwords.close()
+    assert passwords._most - passwords._pool._max_workers == MAX_WAITING == 16
+
+
+async def test_after_the_rush_everybody_is_served_again(passwords, blocked):
+    await blocked.fill(passwords._most)
+    with pytest.raises(SignInBusy):
+        await passwords.verify("x", None)
+    await blocked.release()
+    answers = await asyncio.gather(*(passwords.verify("x", None) for _ in range(passwords._most)))
+    assert answers == [False] * passwords._most
+
+
+async def test_whoever_waits_is_served_in_the_end(passwords, blocked):
+    await blocked.fill(1)
+    hashed = asyncio.create_task(passwords.hash("correct horse battery staple"))
+    await asyncio.sleep(0.01)
+    await blocked.release()
+    assert (await hashed).startswith("$2b$04$")
+
+
+async def test_a_caller_who_leaves_frees_the_place(passwords, blocked):
+    await blocked.fill(passwords._most)
+    for task in blocked.tasks:
+        task.cancel()
+    done = await asyncio.gather(*blocked.tasks, return_exceptions=True)
+    assert all(isinstance(result, asyncio.CancelledError) for result in done)
+    await blocked.release()
+    assert await passwords.verify("x", None) is False
+
+
+async def test_a_caller_who_leaves_does_not_make_room_for_more_work_than_the_bound(
+    passwords, blocked
+):
+    """The work goes on: else hanging up would be the way around the bound."""
+    await blocked.fill(passwords._most)
+    for task in blocked.tasks[:5]:
+        task.cancel()
+    await asyncio.sleep(0)
+    with pytest.raises(SignInBusy):
+        await passwords.verify("x", None)
+
+
+async def test_work_that_fails_frees_the_place_too(passwords):
+    for _ in range(passwords._most + 5):
+        with pytest.raises(ValueError, match="salt"):
+            await passwords.verify("x", "this is no hash")
+    assert passwords._pending == 0
+
+
+async def test_the_event_loop_goes_on_while_passwords_are_hashed():
+    passwords = Passwords(cost=10)
+    hashing = asyncio.create_task(passwords.hash("correct horse battery staple"))
+    turns = 0
+    while not hashing.done():
+        await asyncio.sleep(0)
+        turns += 1
+    passwords.close()
+    assert turns > 10

@@ -1,0 +1,55 @@
+"""Cells are safe in a spreadsheet, and come back as they were."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kurz.links.transfers import Format
+from kurz.transfer.format import disarm, format_of, join_tags, rearm, split_tags
+
+texts = st.text(max_size=20) | st.from_regex(r"'{0,3}[=+\-@\t\r].*")
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "=cmd|' /C calc'!A0"])
+def test_no_cell_begins_like_a_formula(cell):
+    assert disarm(cell) == f"'{cell}"
+    assert rearm(f"'{cell}") == cell
+
+
+@pytest.mark.parametrize("cell", ["'tis", "''", "a=b", " =1", "'"])
+def test_other_cells_stay_as_they_are(cell):
+    assert disarm(cell) == rearm(cell) == cell
+
+
+@given(texts)
+def test_a_disarmed_cell_comes_back(cell):
+    assert rearm(disarm(cell)) == cell
+    assert disarm(cell)[:1] not in tuple("=+-@\t\r")
+
+
+@given(
+    st.lists(
+        st.text(min_size=1, max_size=5) | st.sampled_from(["|", "\\", "\\|", "a\\"]), min_size=1
+    )
+)
+def test_joined_tags_come_back(tags):
+    assert split_tags(join_tags(tags)) == tuple(tags)
+
+
+def test_a_backslash_of_another_program_is_itself():
+    assert split_tags("a\\b|c") == ("a\\b", "c")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("links.csv", Format.CSV),
+        ("LINKS.CSV", Format.CSV),
+        ("a.jsonl", Format.JSONL),
+        ("a.ndjson", Format.JSONL),
+        ("a.txt", None),
+        ("-", None),
+    ],
+)
+def test_a_name_tells_the_format(name, expected):
+    assert format_of(name) is expected
