@@ -7,7 +7,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check format lock test-faults bench bench-create bench-start openapi clean need-python
+.PHONY: help run setup test check format lock test-faults bench bench-create bench-sign-in bench-start bench-transfer openapi clean need-python
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -36,13 +36,19 @@ format: setup ## Format the code and mend what can be mended by machine
 test-faults: setup ## Run the long proofs: kills and outages, many rounds
 	@$(BIN)/pytest -n 1 -m long
 
-bench: bench-create bench-start ## Run every benchmark
+bench: bench-create bench-start bench-sign-in bench-transfer ## Run every benchmark
 
 bench-create: setup ## What an acknowledged create costs beside an empty FastAPI route
 	@$(BIN)/python benchmarks/create.py
 
+bench-sign-in: setup ## Can sign-ins be told apart by time; do they slow redirects down
+	@$(BIN)/python benchmarks/sign_in.py
+
 bench-start: setup ## How fast it starts, and what it takes while idle
 	@$(BIN)/python benchmarks/start.py
+
+bench-transfer: setup ## How fast links are imported and exported, on both engines
+	@$(BIN)/python benchmarks/transfer.py
 
 openapi: setup ## Write the OpenAPI document into the docs
 	@$(BIN)/python scripts/openapi.py

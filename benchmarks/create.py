@@ -68,12 +68,14 @@ class Server:
 
 
 @contextlib.contextmanager
-def started(name: str, command: list[str], path: str, folder: Path) -> Iterator[Server]:
-    """The server on the first core, on a free port that its first line of output names. Its log
-    goes to `folder`, as a service's would to a file."""
+def started(
+    name: str, command: list[str], path: str, folder: Path, cores: str = "0"
+) -> Iterator[Server]:
+    """The server on these cores, on a free port that its first line of output names. Its log goes
+    to `folder`, as a service's would to a file."""
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
-            ["taskset", "-c", "0", *command],
+            ["taskset", "-c", cores, *command],
             env={
                 **os.environ,
                 "KURZ_DATA_DIR": str(folder / "data"),

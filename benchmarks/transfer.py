@@ -23,10 +23,8 @@ from kurz.links.transfers import Format, OneTarget, Outcome, Summary, Target
 from kurz.people.workspaces import Workspace
 from kurz.settings import Settings
 from kurz.transfer.writing import WRITERS, head
-from servers.postgres import PostgresServer
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent / "tests"))
 CHUNK = 256 * 1024
 ENGINES = ("SQLite", "PostgreSQL")
 ACTS = ("import", "again", "export")
@@ -119,6 +117,9 @@ async def measure(kurz: Kurz, kind: Format, data: bytes, rows: int, found: Round
 
 
 async def run(options: argparse.Namespace) -> dict[tuple[str, Format], Rounds]:
+    sys.path.append(str(HERE.parent / "tests"))
+    from servers.postgres import PostgresServer
+
     links = make_links(options.rows, 1)
     now = datetime.now(UTC)
     files = {x: head(x) + WRITERS[x](links, {1: "team"}, now) for x in Format}

@@ -184,6 +184,7 @@ def open_database(settings: Settings) -> Database:
 async def open_app(kurz: Kurz) -> AsyncIterator["App"]:
     """The application over these parts, with what only a server needs."""
     from kurz.api.app import create_api
+    from kurz.api.callers import is_member
     from kurz.redirect.app import RedirectApp
     from kurz.server.app import App
     from kurz.server.hosts import Hosts
@@ -192,8 +193,9 @@ async def open_app(kurz: Kurz) -> AsyncIterator["App"]:
     settings = kurz.settings
     root_workspace_id = await _root_workspace_id(kurz)
     async with _limits(kurz) as limits, _search(kurz):
+        context = await _context(kurz, limits, root_workspace_id)
         yield App(
-            api=create_api(await _context(kurz, limits, root_workspace_id)),
+            api=create_api(context),
             redirect=RedirectApp(
                 kurz.store,
                 kurz.workspaces,
@@ -201,6 +203,7 @@ async def open_app(kurz: Kurz) -> AsyncIterator["App"]:
                 limits,
                 base_url=settings.base_url,
                 is_public=settings.access == "public",
+                is_member=partial(is_member, identity=context.identity),
             ),
             hosts=Hosts(settings.base_url, kurz.domains, root_workspace_id or ROOT_WORKSPACE_ID),
             proxies=TrustedProxies(settings.trusted_proxies),
@@ -284,7 +287,7 @@ async def _root_workspace_id(kurz: Kurz) -> int | None:
     if workspace is None:
         raise SettingRefused(
             f"KURZ_ROOT_WORKSPACE names no workspace: {slug}. Make it first:"
-            f" kurz admin workspace create {slug}"
+            f" kurz admin workspace create {slug} --owner …"
         )
     return workspace.id
 

@@ -116,6 +116,8 @@ BODIES: dict[str, Callable[["World"], Any]] = {
     "bulk_links_in_workspace": lambda _: {
         "items": [{"act": "create", "link": {"original_url": URL}}]
     },
+    "import_links": lambda _: f"original_url\n{URL}\n",
+    "import_links_in_workspace": lambda _: f"original_url\n{URL}\n",
     "claim_links": lambda _: {"items": [{"original_url": URL}]},
     "rename_tag": lambda _: {"tag": "blue"},
     "rename_tag_in_workspace": lambda _: {"tag": "blue"},
@@ -145,7 +147,11 @@ BODIES: dict[str, Callable[["World"], Any]] = {
     "edit_account": lambda _: {"is_disabled": True},
     "set_workspace_quota": lambda _: {"links_per_month": 5},
 }
-QUERIES: dict[str, dict[str, str]] = {"is_domain_allowed": {"domain": VERIFIED_HOST}}
+QUERIES: dict[str, dict[str, str]] = {
+    "import_links": {"format": "csv"},
+    "import_links_in_workspace": {"format": "csv"},
+    "is_domain_allowed": {"domain": VERIFIED_HOST},
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -239,7 +239,7 @@ async def test_strangers_have_no_quota(kurz, connect):
 async def test_a_create_that_fails_spends_nothing(quota):
     place = await quota(3)
     assert (await place.make(custom_code="taken")).status_code == 201
-    failures = [
+    failures: list[dict[str, Any]] = [
         {"custom_code": "taken"},
         {"custom_code": "no"},
         {"url": "ftp://example.com"},

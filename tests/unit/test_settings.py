@@ -1,6 +1,7 @@
 """Where settings come from, and how a bad one is refused."""
 
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 
@@ -174,3 +175,80 @@ def test_the_start_warns_of_what_is_easily_overlooked(environ, words):
 )
 def test_the_start_does_not_warn_of_what_was_chosen(environ):
     assert warnings_about(load({}, environ)) == []
+
+
+GOOD_SECRET = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+WEAK_SECRETS = {
+    "short": GOOD_SECRET[:31],
+    "one letter": "x" * 64,
+    "nine letters": "abcXYZ123" * 8,
+    "a repeated word": "horse-battery-1-" * 4,
+    "a repeated half": GOOD_SECRET[:20] * 2,
+    "digits in order": "0123456789" * 5,
+    "digits backwards": "9876543210" * 5,
+    "letters in order": "abcdefghijklmnopqrstuvwxyz0123456",
+    "change me": "please-change-me-in-production-2026",
+    "CHANGEME": "CHANGEME" * 4 + GOOD_SECRET,
+    "secret": "my-super-secret-key-for-jwt-signing-1",
+    "your-256-bit-secret": "your-256-bit-secret-goes-right-here",
+    "of a keyboard": "qwertyuiopasdfghjklzxcvbnm1234567890",
+    "of a framework": "django-insecure-&x7k2p9q4w8z1m5n3b6v0",
+    "example": "kurz-example-4f8a2c6e0b1d3957-kurz-00",
+    "replace": "REPLACE_WITH_32_RANDOM_CHARACTERS_42",
+    "not printable": GOOD_SECRET + "\x07",
+    "no text": GOOD_SECRET + "\udcff",
+}
+
+
+@pytest.mark.parametrize("name", WEAK_SECRETS)
+def test_a_weak_secret_is_refused_by_name_and_not_shown(name, tmp_path):
+    weak = WEAK_SECRETS[name]
+    path = tmp_path / "weak"
+    path.write_text(weak, errors="surrogateescape")
+    for environ, source in (
+        ({"KURZ_SECRET": weak}, "KURZ_SECRET"),
+        ({"KURZ_SECRET_FILE": str(path)}, "KURZ_SECRET_FILE"),
+    ):
+        with pytest.raises(SettingRefused) as refused:
+            load({}, environ)
+        assert refused.value.detail.startswith(source)
+        assert weak not in refused.value.detail
+        assert weak[:12] not in refused.value.detail
+
+
+def test_a_weak_secret_in_the_file_of_settings_is_refused_too(tmp_path):
+    (tmp_path / "kurz.toml").write_text(f'secret = "{"x" * 64}"')
+    with pytest.raises(SettingRefused, match=r"secret in kurz\.toml must be random") as refused:
+        load({}, {})
+    assert "xxx" not in refused.value.detail
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        GOOD_SECRET,
+        GOOD_SECRET[:32],
+        "n0Xq3bV8yTz1LrK5wJp7Gd2Hs9Mf4Ca6Qe+/uB==",
+        "Ein langer Satz, den sonst niemand sagt.",
+        "пять рыжих лисиц и одна жёлтая утка",
+    ],
+)
+def test_a_random_secret_is_taken(secret):
+    assert load({}, {"KURZ_SECRET": secret}).settings.secret == secret
+    assert secret not in str(load({}, {"KURZ_SECRET": secret}).sources)
+
+
+def test_what_openssl_prints_is_practically_always_taken():
+    for _ in range(2000):
+        secret = token_hex(32)
+        assert load({}, {"KURZ_SECRET": secret}).settings.secret == secret
+
+
+def test_an_administrators_password_is_never_shown():
+    with pytest.raises(SettingRefused) as refused:
+        load({}, {"KURZ_ADMIN_PASSWORD": "", "KURZ_ADMIN_EMAIL": "ada@example.com"})
+    assert refused.value.detail == "KURZ_ADMIN_PASSWORD must not be empty."
+    both = {"KURZ_ADMIN_PASSWORD": "hunter2 hunter2", "KURZ_ADMIN_PASSWORD_FILE": "/nowhere"}
+    with pytest.raises(SettingRefused) as refused:
+        load({}, both)
+    assert "hunter2" not in refused.value.detail

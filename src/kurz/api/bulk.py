@@ -78,6 +78,7 @@ class _Worker:
                 return {"status": status, "problem": problem(error, status)}
 
     async def _do(self, number: int, item: BulkItem) -> dict[str, Any]:
+        _check_fields(item)
         if item.act == "create":
             return await self._create(number, item)
         self._place.caller.require(Permission.LINKS_WRITE)
@@ -92,7 +93,10 @@ class _Worker:
             link = await delete(request, place, item.id, item.version)
         else:
             link = await context(request).links.restore(
-                item.id, place.scope, account_id=place.caller.account_id
+                item.id,
+                place.scope,
+                expected_version=item.version,
+                account_id=place.caller.account_id,
             )
         return {"status": 200, "link": await view_at(request, link, place)}
 
@@ -115,6 +119,21 @@ def _result(found: dict[str, Any] | BaseException) -> dict[str, Any]:
     if isinstance(found, BaseException):
         raise found
     return found
+
+
+def _check_fields(item: BulkItem) -> None:
+    """Refuses what the act does not take: nobody is to believe that it did something."""
+    for name in sorted(item.model_fields_set - _FIELDS[item.act]):
+        message = f"`{item.act}` does not take this"
+        raise refusal([{"type": "surplus", "loc": (name,), "msg": message}])
+
+
+_FIELDS = {
+    "create": {"act", "link"},
+    "edit": {"act", "id", "version", "changes"},
+    "delete": {"act", "id", "version"},
+    "restore": {"act", "id", "version"},
+}
 
 
 def _item(item: dict[str, Any]) -> BulkItem:

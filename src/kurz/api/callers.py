@@ -1,11 +1,15 @@
 """Who sends a request: a session's token, a key, or nobody."""
 
+from collections.abc import MutableMapping
+from typing import Any
+
 from fastapi import Request
 
 from kurz.api.dependencies import context
 from kurz.errors import SignInRequired
 from kurz.people.access import Caller, Permission
 from kurz.people.errors import CredentialRefused, RequestForged
+from kurz.people.identity import Identity
 
 # A browser keeps the first one only for this host, over TLS.
 SECURE_COOKIE = "__Host-kurz"
@@ -17,13 +21,25 @@ _READ = _CREDENTIALS | {b"cookie"}
 
 async def find_caller(request: Request) -> Caller | None:
     """None: nobody said who they are. A credential that does not fit is refused, never ignored."""
+    return await identify(request, context(request).identity)
+
+
+async def is_member(scope: MutableMapping[str, Any], identity: Identity) -> bool:
+    """Whether a request that is none of the API's comes from somebody with an account."""
+    try:
+        return await identify(Request(scope), identity) is not None
+    except (CredentialRefused, RequestForged):
+        return False
+
+
+async def identify(request: Request, identity: Identity) -> Caller | None:
+    """As `find_caller`."""
     found = {name: value for name, value in request.scope["headers"] if name in _READ}
     if not found:
         return None
     sent = [name for name, _ in request.scope["headers"] if name in _CREDENTIALS]
     if len(sent) > 1:
         raise CredentialRefused("Send one credential, not several.")
-    identity = context(request).identity
     if b"authorization" in found:
         return await identity.identify(_bearer(found[b"authorization"]))
     if b"x-api-key" in found:

@@ -39,17 +39,15 @@ _START = """SwaggerUIBundle({
 });
 """
 
-READ = ["GET", "HEAD"]
-
 router = APIRouter(include_in_schema=False)
 
 
-@router.api_route("/api/docs", methods=READ)
+@router.get("/api/docs")
 async def explorer() -> Response:
     return Response(_PAGE, media_type="text/html", headers={"content-security-policy": _POLICY})
 
 
-@router.api_route("/api/docs/{name}", methods=READ)
+@router.get("/api/docs/{name}")
 async def asset(name: str) -> Response:
     found = _assets().get(name)
     if found is None:
@@ -59,7 +57,7 @@ async def asset(name: str) -> Response:
     return Response(content, media_type=media_type, headers=headers)
 
 
-@router.api_route("/api/problems/{code}", methods=READ)
+@router.get("/api/problems/{code}")
 async def explain(code: str) -> dict[str, object]:
     """What a problem's `type` leads to."""
     for error in catalogue():

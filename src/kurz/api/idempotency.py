@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from typing import TypeVar
 
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from fastapi import Request
 
@@ -20,6 +21,7 @@ from kurz.people.receipts import KEPT, AlreadyAnswered, Receipt, ReceiptStore, h
 HEADER = "idempotency-key"
 MAX_LENGTH = 255
 _NONCE_BYTES = 12
+_FINGERPRINT = "kurz.fingerprint"
 
 T = TypeVar("T")
 Mark = tuple[str, bytes]  # a caller, and the hash of their key
@@ -125,7 +127,14 @@ class Receipts:
         return nonce + self._cipher.encrypt(nonce, text, _bound_to(mark))
 
     def _open(self, mark: Mark, sealed: bytes) -> Answer:
-        text = self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _bound_to(mark))
+        nonce, rest = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
+        try:
+            text = self._cipher.decrypt(nonce, rest, _bound_to(mark))
+        except InvalidTag:  # doing it all again would be worse than not to know the answer
+            raise IdempotencyKeyReused(
+                "This request was answered, under another secret of the installation. Use a new"
+                " Idempotency-Key for a new one."
+            ) from None
         status, body, headers = json.loads(text)
         return Answer(status, body.encode(), {**headers, "idempotency-replayed": "true"})
 
@@ -147,6 +156,11 @@ def _bound_to(mark: Mark) -> bytes:
 
 
 async def _fingerprint(request: Request) -> bytes:
+    """Of the whole request; its parts share it."""
+    found: bytes | None = request.scope.get(_FINGERPRINT)
+    if found is not None:
+        return found
     digest = hashlib.sha256(f"{request.method} {request.scope['path']}\n".encode())
     digest.update(await request.body())
+    request.scope[_FINGERPRINT] = digest.digest()
     return digest.digest()

@@ -131,16 +131,22 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
         summary="Bring an expired or deleted link back",
         operation_id=f"restore_link{suffix}",
         response_model=LinkRead,
-        responses=problems(400, 409, 410, 413, 415),
+        responses=problems(400, 409, 410, 412, 413, 415),
         openapi_extra=described(LinkRestore, is_required=False) | needs(Permission.LINKS_WRITE),
     )
-    async def restore_link(request: Request, place: may_write, link_id: LinkId) -> Response:
+    async def restore_link(
+        request: Request,
+        place: may_write,
+        link_id: LinkId,
+        if_match: IfMatch = None,
+    ) -> Response:
         has_body = bool(await request.body())
         body = await read_body(request, LinkRestore) if has_body else LinkRestore(expires_at=None)
         link = await context(request).links.restore(
             link_id,
             place.scope,
             expires_at=body.expires_at,
+            expected_version=version_of(if_match),
             account_id=place.caller.account_id,
         )
         return await _shown(request, link, place)

@@ -18,7 +18,8 @@ from kurz.api.schemas.problems import problems
 from kurz.api.security import session, somebody
 from kurz.links.model import Filter, Scope
 from kurz.people.access import Caller, Permission
-from kurz.people.errors import OwnerMissing, PermissionMissing
+from kurz.people.errors import OwnerMissing, PermissionMissing, WorkspaceNotFound
+from kurz.people.ids import SIZE
 from kurz.people.keys import Key
 from kurz.people.limits import LimitClass
 from kurz.people.receipts import Receipt
@@ -120,6 +121,8 @@ async def create_key(request: Request) -> Response:
     caller = await get_session(request)
     body = await read_body(request, KeyCreate)
     if body.workspace_id is not None:
+        if body.workspace_id >= SIZE:  # no engine could even look for it
+            raise WorkspaceNotFound("You are in no workspace with this number.")
         await kurz.teams.enter(caller, body.workspace_id, Permission.LINKS_READ)
     wanted = frozenset(body.scopes)
     if not wanted <= caller.permissions:

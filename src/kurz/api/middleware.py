@@ -32,7 +32,11 @@ class BodyGuard:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] not in _WITH_BODY:
+        if scope["method"] == "HEAD":
+            # Answered like GET; the server keeps the body to itself.
+            await self._app({**scope, "method": "GET"}, receive, send)
+            return
+        if scope["method"] not in _WITH_BODY:
             await self._app(scope, receive, send)
             return
         most = _most(scope["path"])

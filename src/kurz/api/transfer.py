@@ -91,7 +91,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         """Answers with a line of JSON for each row, and a last one with the `summary`. Codes, dates
         and counts are kept. Running it again doubles nothing. A dry run writes nothing."""
         kurz = context(request)
-        chosen = format or _format_of(request)
+        chosen = _format_of(request, format)
         await kurz.limits.check(LimitClass.BULK, str(place.caller.account_id))
         batches = kurz.importer.run(
             _body(request),
@@ -122,9 +122,9 @@ def _target(request: Request, place: Place) -> Target:
     )
 
 
-def _format_of(request: Request) -> Format:
+def _format_of(request: Request, wanted: Format | None) -> Format:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    found = _FORMATS.get(media_type)
+    found = wanted or _FORMATS.get(media_type)
     if found is None or "content-encoding" in request.headers:
         raise MediaTypeUnsupported(f"Send the file as {', '.join(_FORMATS)}, uncompressed.")
     return found

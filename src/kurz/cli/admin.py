@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kurz.cli import output, values
+from kurz.cli.places import get_workspace
 from kurz.cli.session import AsJson, DataDir, shown_base_url, with_kurz
 from kurz.people.access import Permission
 from kurz.people.errors import PasswordRefused
@@ -131,10 +132,8 @@ def create_key(
     """Make a key for somebody and print it, once."""
 
     async def work(kurz: "Kurz") -> str:
-        from kurz.cli.links import workspace_id_of
-
         account = await kurz.accounts.get_by_email(email)
-        only = None if workspace is None else await workspace_id_of(kurz, workspace)
+        only = None if workspace is None else (await get_workspace(kurz, workspace)).id
         text, _ = await kurz.keys.create(
             account.id, name, frozenset(scope), workspace_id=only, expires_at=expires_at
         )

@@ -53,8 +53,10 @@ def examine(loaded: Loaded) -> list[Finding]:
     return [
         Finding("ok", "program", f"kurz {kurz.__version__} on Python {platform.python_version()}"),
         *(_embedded(settings) if settings.is_embedded else []),
-        _database(settings),
+        *_database(settings),
         _base_url(settings),
+        *_secret(settings),
+        *_redis(settings),
         *(Finding("warning", "settings", sentence) for sentence in warnings_about(loaded)),
     ]
 
@@ -94,25 +96,68 @@ def _embedded(settings: Settings) -> list[Finding]:
     return findings
 
 
-def _database(settings: Settings) -> Finding:
+def _database(settings: Settings) -> list[Finding]:
+    """Whether it answers, and whether somebody looks after it."""
     import asyncio
 
     from kurz.bootstrap import open_database
+    from kurz.storage.accounts import has_admin
     from kurz.storage.migrate import Migrations
 
-    async def check() -> None:
+    async def check() -> bool:
         database = open_database(settings)
         try:
             await database.read(Migrations().check)
+            return await database.read(has_admin)
         finally:
             await database.close()
 
     try:
-        asyncio.run(check())
+        is_administered = asyncio.run(check())
     except KurzError as error:
-        return Finding("error", "database", error.detail)
+        return [Finding("error", "database", error.detail)]
     engine = "SQLite" if settings.is_embedded else "PostgreSQL"
-    return Finding("ok", "database", f"{engine} answers, schema {Migrations().head}")
+    findings = [Finding("ok", "database", f"{engine} answers, schema {Migrations().head}")]
+    if not is_administered:
+        hint = "there is none yet: kurz admin create ada@example.com"
+        findings.append(Finding("warning", "administrator", hint))
+    return findings
+
+
+def _secret(settings: Settings) -> list[Finding]:
+    if settings.is_embedded or settings.secret is not None:
+        return []
+    return [
+        Finding(
+            "warning",
+            "secret",
+            "KURZ_SECRET is not set: instances that share this database make one each, and do not"
+            " accept each other's tokens.",
+        )
+    ]
+
+
+def _redis(settings: Settings) -> list[Finding]:
+    if settings.redis_url is None:
+        return []
+    import asyncio
+
+    from kurz.cache.limits import RedisLimits
+    from kurz.people.limits import LimitsUnavailable, Rate
+
+    async def check() -> None:
+        limits = RedisLimits(settings.redis_url or "")
+        try:
+            await limits.hit("doctor", Rate(1000, 1))
+        finally:
+            await limits.close()
+
+    try:
+        asyncio.run(check())
+    except LimitsUnavailable:
+        says = "it does not answer: each process counts its rate limits alone"
+        return [Finding("error", "Redis", says)]
+    return [Finding("ok", "Redis", "it answers")]
 
 
 def _base_url(settings: Settings) -> Finding:

@@ -10,17 +10,16 @@ from urllib.parse import urlsplit
 import typer
 
 from kurz.cli import output, values
+from kurz.cli.places import address_of, find_workspace, get_workspace, id_of, own_hosts
 from kurz.cli.session import AsJson, DataDir, shown_base_url, with_kurz
 from kurz.links.errors import FieldRefused, InstantRefused, LinkNotFound
-from kurz.links.model import ROOT_WORKSPACE_ID, Draft, Edit, Filter, Link, Scope, Status, Strategy
-from kurz.people.errors import WorkspaceNotFound
+from kurz.links.model import Draft, Edit, Filter, Link, Scope, Status, Strategy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kurz.bootstrap import Kurz
 
-MAX_DIGITS = 18  # a longer number is no row number
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 EVERYTHING = Scope()  # the operator sees every link
 
@@ -102,11 +101,14 @@ def create(
     _check_one_expiry(expires_in, expires_at)
 
     async def work(kurz: "Kurz") -> tuple[dict[str, Any], bool]:
+        place = await find_workspace(kurz, workspace)
         draft = Draft(
             original_url=url,
-            workspace_id=await workspace_id_of(kurz, workspace),
+            workspace_id=id_of(place),
             custom_code=code,
             strategy=strategy,
+            default_strategy=None if place is None else Strategy(place.strategy),
+            default_expiry_days=None if place is None else place.default_expiry_days,
             expires_in_seconds=expires_in,
             expires_at=expires_at,
             starts_at=starts_at,
@@ -117,7 +119,7 @@ def create(
             forward_query=forward_query,
             max_clicks=max_clicks,
         )
-        created = await kurz.links.create(draft, own_hosts=_own_hosts(kurz))
+        created = await kurz.links.create(draft, own_hosts=own_hosts(kurz))
         return await _view(kurz, created.link), created.is_new
 
     item, is_new = with_kurz(data_dir, work)
@@ -146,7 +148,7 @@ def list_links(
     """List links, newest first."""
 
     async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], int, str | None, datetime]:
-        only = None if workspace is None else await workspace_id_of(kurz, workspace)
+        only = None if workspace is None else (await get_workspace(kurz, workspace)).id
         wanted = Filter(search=search, status=status, with_deleted=True)
         page = await kurz.links.list(Scope(only), wanted, cursor=cursor, limit=limit)
         views = [await _view(kurz, link) for link in page.links]
@@ -235,7 +237,7 @@ def edit(
             raise FieldRefused("Nothing to change was given. See `kurz edit --help`.")
         public_id = kurz.links.public_id(found)
         return await kurz.links.edit(
-            public_id, EVERYTHING, cast("Edit", changes), own_hosts=_own_hosts(kurz)
+            public_id, EVERYTHING, cast("Edit", changes), own_hosts=own_hosts(kurz)
         )
 
     _act(link, work, as_json, data_dir)
@@ -303,8 +305,8 @@ def _act(
         own = urlsplit(shown_base_url(kurz.settings)).hostname
         if host not in (None, own, *LOOPBACK):
             raise LinkNotFound(f"{host} is another site. Give a code or a short URL of {own}.")
-        workspace_id = await workspace_id_of(kurz, slug)
-        found = await kurz.links.get_by_code(workspace_id, short_code)
+        workspace = await find_workspace(kurz, slug)
+        found = await kurz.links.get_by_code(id_of(workspace), short_code)
         return await _view(kurz, await act(kurz, found)), kurz.clock.now()
 
     item, now = with_kurz(data_dir, work)
@@ -320,29 +322,10 @@ def _command(data_dir: "Path | None", *words: str) -> str:
     return shlex.join(["kurz", *words, *place])
 
 
-async def workspace_id_of(kurz: "Kurz", name: str | None) -> int:
-    if name is None:
-        return ROOT_WORKSPACE_ID
-    by_number = name.isdecimal() and name.isascii() and len(name) <= MAX_DIGITS
-    found = await (
-        kurz.workspaces.find(int(name)) if by_number else kurz.workspaces.find_by_slug(name.lower())
-    )
-    if found is None:
-        raise WorkspaceNotFound(f"There is no workspace “{name}”.")
-    return found.id
-
-
-def _own_hosts(kurz: "Kurz") -> tuple[str, ...]:
-    """Where this kurz listens, as far as the settings tell: a link to it would be a loop."""
-    return (urlsplit(shown_base_url(kurz.settings)).netloc,)
-
-
 async def _view(kurz: "Kurz", link: Link) -> dict[str, Any]:
-    from kurz.links.view import short_url, view
+    from kurz.links.view import view
 
-    workspace = await kurz.workspaces.find(link.workspace_id) if link.workspace_id else None
-    slug = workspace.slug if workspace else None
-    return view(link, kurz.links, short_url(shown_base_url(kurz.settings), link.short_code, slug))
+    return view(link, kurz.links, await address_of(kurz, link))
 
 
 def _expiry(kurz: "Kurz", expires_in: int | None, expires_at: datetime | None) -> datetime | None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kurz.cli.session import shown_base_url
+from kurz.links.model import ROOT_WORKSPACE_ID, Link
 from kurz.people.errors import WorkspaceNotFound
 
 if TYPE_CHECKING:
@@ -22,6 +23,30 @@ async def get_workspace(kurz: "Kurz", name: str) -> "Workspace":
     if found is None or found.deleted_at is not None:
         raise WorkspaceNotFound(f"There is no workspace “{name}”.")
     return found
+
+
+async def find_workspace(kurz: "Kurz", name: str | None) -> "Workspace | None":
+    """The one that is meant; without a name the one at the root, if there is one."""
+    name = name or kurz.settings.root_workspace
+    return None if name is None else await get_workspace(kurz, name)
+
+
+def id_of(workspace: "Workspace | None") -> int:
+    return ROOT_WORKSPACE_ID if workspace is None else workspace.id
+
+
+async def address_of(kurz: "Kurz", link: Link) -> str:
+    """Its short URL: on its workspace's own domain, if there is one."""
+    from kurz.links.view import short_url
+
+    base_url = shown_base_url(kurz.settings)
+    workspace = await kurz.workspaces.find(link.workspace_id) if link.workspace_id else None
+    if workspace is None or workspace.slug == kurz.settings.root_workspace:
+        return short_url(base_url, link.short_code)
+    host = await kurz.domains.host_of(workspace.id)
+    if host is not None:
+        return short_url(f"{urlsplit(base_url).scheme}://{host}", link.short_code)
+    return short_url(base_url, link.short_code, workspace.slug)
 
 
 def own_hosts(kurz: "Kurz") -> tuple[str, ...]:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kurz.cli import values
-from kurz.cli.places import get_workspace
-from kurz.cli.session import DataDir, shown_base_url, with_kurz
-from kurz.links.model import ROOT_WORKSPACE_ID
+from kurz.cli.places import address_of, find_workspace, id_of
+from kurz.cli.session import DataDir, with_kurz
 
 if TYPE_CHECKING:
     from kurz.bootstrap import Kurz
@@ -46,7 +45,8 @@ def qr(
     address = with_kurz(data_dir, lambda kurz: _short_url(kurz, link))
     level = error.upper()
     if output is None and format_ is None:
-        typer.echo(print_out(address, margin=margin, error=level), nl=False)
+        for line in print_out(address, margin=margin, error=level).splitlines():
+            typer.secho(line, fg="bright_white", bg="black")  # in a light terminal too
         typer.secho(address, err=True, dim=True)
         return
     chosen = format_ or SUFFIXES.get(Path(output or "").suffix.lower())
@@ -62,10 +62,6 @@ def qr(
 
 
 async def _short_url(kurz: "Kurz", reference: str) -> str:
-    from kurz.links.view import short_url
-
     _, slug, code = values.reference(reference)
-    workspace = None if slug is None else await get_workspace(kurz, slug)
-    found = await kurz.links.get_by_code(workspace.id if workspace else ROOT_WORKSPACE_ID, code)
-    base_url = shown_base_url(kurz.settings)
-    return short_url(base_url, found.short_code, workspace.slug if workspace else None)
+    found = await kurz.links.get_by_code(id_of(await find_workspace(kurz, slug)), code)
+    return await address_of(kurz, found)

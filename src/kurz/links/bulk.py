@@ -40,10 +40,11 @@ class BulkStore(BulkInserter, Protocol):
     async def find_holders(self, links: Sequence[Link]) -> list[Holder | None]:
         """Whom `insert` would meet now."""
 
-    async def find_exceeded(
-        self, allowances: tuple[Allowance, ...], count: int, now: datetime
-    ) -> KurzError | None:
-        """The `QuotaExceeded` that `count` new links would meet now."""
+    async def find_left(
+        self, allowances: tuple[Allowance, ...], now: datetime
+    ) -> tuple[int, KurzError]:
+        """How many new links the allowances (one or more) leave now, and the `QuotaExceeded` of the
+        next one."""
 
     async def page(
         self, scope: Scope, after: Position | None, limit: int, *, with_trash: bool

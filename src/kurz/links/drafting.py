@@ -57,7 +57,7 @@ class Drafting:
             expires_at=expires_at,
             redirect_status=draft.redirect_status or self.redirect_status,
             title=draft.title,
-            tags=draft.tags,
+            tags=tuple(dict.fromkeys(draft.tags)),
             notes=draft.notes,
             forward_query=draft.forward_query,
             max_clicks=draft.max_clicks,
@@ -92,6 +92,8 @@ def changes_of(link: Link, edit: Edit, url: JudgedUrl | None, now: datetime) -> 
     """An edit in the fields of a stored link; `url` is the edit's own, judged."""
     changes: dict[str, Any] = {**edit}
     fields.check(**{name: changes[name] for name in _CHECKED_FIELDS & changes.keys()})
+    if "tags" in edit:
+        changes["tags"] = tuple(dict.fromkeys(edit["tags"]))
     if url is not None:
         changes |= {"canonical_url": url.canonical, "location": url.location}
         if link.strategy is Strategy.DETERMINISTIC and url.canonical != link.canonical_url:

@@ -218,6 +218,7 @@ class LinkService:
         scope: Scope,
         *,
         expires_at: datetime | None = None,
+        expected_version: int | None = None,
         account_id: int | None = None,
     ) -> Link:
         """Brings an expired or deleted link back; an expired one lives until `expires_at`, or for
@@ -226,6 +227,7 @@ class LinkService:
             link = await self.get(public_id, scope)
             if link.status is Status.BANNED:
                 raise LinkBanned("This link was taken down and cannot be restored.")
+            _check_version(link, expected_version)
             now = self._clock.now()
             if lifecycle.status(link, now) not in (Status.EXPIRED, Status.DELETED):
                 if expires_at is not None:

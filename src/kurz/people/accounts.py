@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -143,8 +143,9 @@ class AccountService:
         fits = await self._passwords.verify(password, account.password_hash if account else None)
         if account is None or not fits or account.disabled_at is not None:
             raise SignInRefused("E-mail and password do not fit together.")
-        await self._store.note_sign_in(account.id, self._clock.now())
-        return account
+        now = self._clock.now()
+        await self._store.note_sign_in(account.id, now)
+        return replace(account, signed_in_at=now)
 
     async def sign_out(self, token_id: str, expires_at: int) -> None:
         await self._store.end_token(token_id, expires_at, self._clock.now())

@@ -39,7 +39,7 @@ log = structlog.get_logger()
 
 class RedirectApp:
     """An ASGI application. `base_url` None: short URLs are shown under the request's host.
-    `is_public` False: previews are hidden from people who are not signed in."""
+    `is_public` False: previews are for people with an account, which `is_member` tells."""
 
     def __init__(
         self,
@@ -50,6 +50,7 @@ class RedirectApp:
         *,
         base_url: str | None,
         is_public: bool,
+        is_member: Callable[[Scope], Awaitable[bool]],
     ) -> None:
         self._links = links
         self._workspaces = workspaces
@@ -57,6 +58,7 @@ class RedirectApp:
         self._limits = limits
         self._base_url = base_url
         self._is_public = is_public
+        self._is_member = is_member
 
     async def __call__(
         self,
@@ -120,7 +122,7 @@ class RedirectApp:
             return wire.dead(outcome, as_page=visit.wants_page)
         is_limited = link.max_clicks is not None
         if is_preview or (is_limited and visit.is_only_looking):
-            if is_preview and not self._is_public:
+            if is_preview and not (self._is_public or await self._is_member(visit.scope)):
                 return await self._miss(visit)
             return wire.preview(
                 link,
@@ -175,15 +177,15 @@ class _Visit:
         purpose = headers.get(b"sec-purpose", b"") + headers.get(b"purpose", b"")
         self.is_only_looking = self.method == "HEAD" or b"prefetch" in purpose
         self.origin = f"{scope['scheme']}://{scope['kurz.host']}"
-        self._scope = scope
+        self.scope = scope
 
     @property
     def site(self) -> Site:
-        site: Site = self._scope["kurz.site"]
+        site: Site = self.scope["kurz.site"]
         return site
 
     @property
     def client(self) -> str:
         """The visitor's address."""
-        address: str = self._scope["kurz.client"]
+        address: str = self.scope["kurz.client"]
         return address

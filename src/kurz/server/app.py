@@ -33,8 +33,8 @@ SECURITY_HEADERS = (
     (b"referrer-policy", b"strict-origin-when-cross-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
-# Balancers ask for these by address, under whatever Host they like.
-PROBES = frozenset({"/healthz", "/readyz"})
+# Balancers and proxies ask for these by address, under whatever Host they like.
+PROBES = frozenset({"/healthz", "/readyz", "/api/v1/domains/allowed"})
 # Said once: a stranger can send such headers as often as they like.
 UNTRUSTED_PROXY = (
     "a request came with X-Forwarded-For or X-Forwarded-Proto from an address that is not trusted;"

@@ -3,7 +3,7 @@ a whole batch: SQLite's thread then leaves the interpreter to others while it wo
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import chain
@@ -98,7 +98,8 @@ def insert_rows(
     is_sqlite = connection.dialect.name == "sqlite"
     ids = (_insert_on_sqlite if is_sqlite else _insert_on_postgres)(connection, rows)
     results: list[Stored] = [*ids]
-    beyond = _trim(connection, results, allowances, now) if allowances else None
+    if allowances:
+        _trim(connection, results, allowances, now)
     kept = [found for found in results if isinstance(found, int)]
     if kept:
         (_follow_on_sqlite if is_sqlite else _follow_on_postgres)(connection, kept, now)
@@ -106,19 +107,18 @@ def insert_rows(
     if missing:
         holders = find_holders(connection, [rows[place] for place in missing])
         for place, holder in zip(missing, holders, strict=True):
-            # Without a holder it wanted the place of one that was trimmed, or somebody left.
-            results[place] = holder or beyond
+            results[place] = holder  # None: it was the twin of one that was trimmed, or has left
     return results
 
 
 def _trim(
     connection: sa.Connection, results: list[Stored], allowances: tuple[Allowance, ...], now: int
-) -> KurzError | None:
+) -> None:
     """Takes back what would pass a quota, and spends the rest. The links are inserted first, as in
     a create: whoever waits for a code must not hold a quota that its holder waits for."""
     created = [place for place, found in enumerate(results) if isinstance(found, int)]
     if not created:
-        return None
+        return
     left, tightest = min(
         (
             (allowance.limit - _lock_usage(connection, allowance), allowance)
@@ -130,7 +130,7 @@ def _trim(
     if kept:
         spend(connection, allowances, now, kept)
     if kept == len(created):
-        return None
+        return
     beyond = exceeded(tightest, from_micros(now))
     surplus = created[kept:]
     connection.execute(
@@ -138,7 +138,6 @@ def _trim(
     )
     for place in surplus:
         results[place] = beyond
-    return beyond
 
 
 def _lock_usage(connection: sa.Connection, allowance: Allowance) -> int:
@@ -161,13 +160,25 @@ def _insert_on_sqlite(connection: sa.Connection, rows: Sequence[_Row]) -> list[i
     found = driver.execute("SELECT seq FROM sqlite_sequence WHERE name = 'links'").fetchall()
     first = (found[0][0] if found else 0) + 1
     ids = range(first, first + len(rows))
-    values = list(chain.from_iterable(chain.from_iterable(zip(zip(ids), rows, strict=True))))
-    inserted = driver.execute(_sqlite_insert(len(rows)), values).rowcount
+    inserted = 0
+    for part in _parts(len(rows)):
+        pairs = zip(zip(ids[part]), rows[part], strict=True)
+        values = [*chain.from_iterable(chain.from_iterable(pairs))]
+        inserted += driver.execute(_sqlite_insert(part.stop - part.start), values).rowcount
     if inserted == len(rows):
         return [*ids]
     query = "SELECT id FROM links WHERE id >= ?"
     present = {link_id for (link_id,) in driver.execute(query, (first,)).fetchall()}
     return [link_id if link_id in present else None for link_id in ids]
+
+
+def _parts(count: int) -> Iterator[slice]:
+    """In powers of two: the driver remembers statements, and these are large ones."""
+    start = 0
+    while start < count:
+        stop = start + (1 << (count - start).bit_length() - 1)
+        yield slice(start, stop)
+        start = stop
 
 
 @cache
@@ -257,16 +268,17 @@ def _lookup(
     return found
 
 
-def find_exceeded(
-    connection: sa.Connection, allowances: tuple[Allowance, ...], count: int, now: int
-) -> KurzError | None:
-    for allowance in allowances:
+def find_left(
+    connection: sa.Connection, allowances: tuple[Allowance, ...], now: int
+) -> tuple[int, KurzError]:
+    def left(allowance: Allowance) -> int:
         query = sa.select(usage.c.links).where(
             usage.c.subject == allowance.subject, usage.c.month == allowance.month
         )
-        if (connection.execute(query).scalar() or 0) + count > allowance.limit:
-            return exceeded(allowance, from_micros(now))
-    return None
+        return allowance.limit - (connection.execute(query).scalar() or 0)
+
+    tightest = min(allowances, key=left)
+    return left(tightest), exceeded(tightest, from_micros(now))
 
 
 def list_page(
@@ -321,10 +333,10 @@ class SqlBulkStore:
     async def find_holders(self, links: Sequence[Link]) -> list[Holder | None]:
         return await self._database.read(find_holders, [_row(link) for link in links])
 
-    async def find_exceeded(
-        self, allowances: tuple[Allowance, ...], count: int, now: datetime
-    ) -> KurzError | None:
-        return await self._database.read(find_exceeded, allowances, count, to_micros(now))
+    async def find_left(
+        self, allowances: tuple[Allowance, ...], now: datetime
+    ) -> tuple[int, KurzError]:
+        return await self._database.read(find_left, allowances, to_micros(now))
 
     async def page(
         self, scope: Scope, after: Position | None, limit: int, *, with_trash: bool

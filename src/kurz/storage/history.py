@@ -1,6 +1,7 @@
 """The history of links: what was changed, by whom. One row per write, in its transaction."""
 
 import json
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -28,21 +29,30 @@ FIELDS = (
 
 def record_deed(connection: sa.Connection, before: Link | None, after: Link, act: Act) -> None:
     """Without a link from before, the act says it all."""
+    record_deeds(connection, [(before, after)], act)
+
+
+def record_deeds(
+    connection: sa.Connection, changed: Iterable[tuple[Link | None, Link]], act: Act
+) -> None:
+    """For one act on many links, each before and after."""
+    connection.execute(sa.insert(history), [_row(before, after, act) for before, after in changed])
+
+
+def _row(before: Link | None, after: Link, act: Act) -> dict[str, Any]:
     changes = {
         name: [getattr(before, name), getattr(after, name)]
         for name in FIELDS
         if before is not None and getattr(before, name) != getattr(after, name)
     }
-    connection.execute(
-        sa.insert(history).values(
-            link_id=after.id,
-            version=after.version,
-            changed_at=to_micros(after.updated_at),
-            account_id=act.account_id,
-            act=act.name,
-            changes=json.dumps(changes, ensure_ascii=False, default=_plain),
-        )
-    )
+    return {
+        "link_id": after.id,
+        "version": after.version,
+        "changed_at": to_micros(after.updated_at),
+        "account_id": act.account_id,
+        "act": act.name,
+        "changes": json.dumps(changes, ensure_ascii=False, default=_plain),
+    }
 
 
 def list_deeds(connection: sa.Connection, link_id: int) -> list[Deed]:

@@ -35,7 +35,9 @@ def join(connection: sa.Connection, pass_hash: bytes, account_id: int, now: date
     found = find_pass(connection, pass_hash)
     if found is None or found.purpose is not Purpose.INVITATION or found.workspace_id is None:
         return None
-    if not _lock(connection, found.workspace_id) or take_pass(connection, pass_hash, now) is None:
+    if not _has_account(connection, account_id) or not _lock(connection, found.workspace_id):
+        return None
+    if take_pass(connection, pass_hash, now) is None:
         return None
     invited = found.role or Role.VIEWER
     present = _role(connection, found.workspace_id, account_id)
@@ -96,6 +98,12 @@ def _end_invitations(connection: sa.Connection, workspace_id: int, account_id: i
     """Who may not invite any more does not come back by a link made while they might."""
     made = (passes.c.workspace_id == workspace_id, passes.c.created_by == account_id)
     connection.execute(sa.delete(passes).where(*made))
+
+
+def _has_account(connection: sa.Connection, account_id: int) -> bool:
+    """It stays until the transaction ends: nobody deletes it and leaves a member behind."""
+    query = sa.select(accounts.c.id).where(accounts.c.id == account_id)
+    return connection.execute(query.with_for_update(read=True)).first() is not None
 
 
 def _lock(connection: sa.Connection, workspace_id: int) -> bool:

@@ -1,17 +1,18 @@
 """Tags of links: the table that lists are filtered by, and renaming a tag everywhere."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
 
-from kurz.clock import to_micros
-from kurz.links.model import Act
+from kurz.clock import from_micros, to_micros
+from kurz.links.model import Act, Link
 from kurz.links.tagging import TagCount, renamed
-from kurz.storage.changes import record_change
+from kurz.storage.changes import record_changes
 from kurz.storage.database import Database
-from kurz.storage.history import record_deed
+from kurz.storage.history import record_deeds
 from kurz.storage.link_rows import to_link
 from kurz.storage.schema import link_tags, links
 
@@ -44,29 +45,68 @@ def list_tags(connection: sa.Connection, space: int) -> list[TagCount]:
 
 def rename_some(
     connection: sa.Connection, space: int, old: str, new: str | None, now: int, act: Act
-) -> int:
-    """Renames a tag in up to `BATCH` links (None removes it) and tells in how many."""
+) -> tuple[int, int]:
+    """Renames a tag in up to `BATCH` links (None removes it); tells how many seemed to have it, and
+    how many did. A few statements for all: one by one, a distant database would be too slow."""
     ids = sa.select(link_tags.c.link_id).where(link_tags.c.space == space, link_tags.c.tag == old)
     found = connection.execute(ids.order_by(link_tags.c.link_id).limit(BATCH)).scalars().all()
-    for link_id in found:
-        query = sa.select(links).where(links.c.id == link_id).with_for_update()
-        before = to_link(connection.execute(query).mappings().one())
-        tags = renamed(before.tags, old, new)
-        statement = (
-            sa.update(links)
-            .where(links.c.id == link_id)
-            .values(
-                tags=json.dumps(tags, ensure_ascii=False) if tags else None,
-                version=links.c.version + 1,
-                updated_at=now,
-            )
-            .returning(*links.c)
+    # Locked in the order of their ids, as everybody does who locks several.
+    query = sa.select(links).where(links.c.id.in_(found)).order_by(links.c.id).with_for_update()
+    before = [to_link(row) for row in connection.execute(query).mappings()]
+    after = [
+        replace(
+            link,
+            tags=renamed(link.tags, old, new),
+            version=link.version + 1,
+            updated_at=from_micros(now),
         )
-        after = to_link(connection.execute(statement).mappings().one())
-        replace_tags(connection, link_id, space, tags)
-        record_change(connection, link_id, after.workspace_id, after.short_code, after.version, now)
-        record_deed(connection, before, after, act)
-    return len(found)
+        for link in before
+        if old in link.tags  # else an edit has just taken it off
+    ]
+    if found:
+        _list_tags_of(connection, space, {link.id: link.tags for link in (*before, *after)})
+    if after:
+        _write_tags(connection, after)
+        written = [(it.id, it.workspace_id, it.short_code, it.version) for it in after]
+        record_changes(connection, written, now)
+        of = {link.id: link for link in before}
+        record_deeds(connection, [(of[link.id], link) for link in after], act)
+    return len(found), len(after)
+
+
+def _list_tags_of(
+    connection: sa.Connection, space: int, tags_of: Mapping[int, tuple[str, ...]]
+) -> None:
+    connection.execute(sa.delete(link_tags).where(link_tags.c.link_id.in_([*tags_of])))
+    rows = [
+        {"space": space, "tag": tag, "link_id": link_id}
+        for link_id, tags in tags_of.items()
+        for tag in dict.fromkeys(tags)
+    ]
+    if rows:
+        connection.execute(sa.insert(link_tags), rows)
+
+
+def _write_tags(connection: sa.Connection, changed: list[Link]) -> None:
+    statement = (
+        sa.update(links)
+        .where(links.c.id == sa.bindparam("link_id"))
+        .values(
+            tags=sa.bindparam("new_tags"),
+            version=sa.bindparam("new_version"),
+            updated_at=sa.bindparam("changed_at"),
+        )
+    )
+    values = [
+        {
+            "link_id": link.id,
+            "new_tags": json.dumps(link.tags, ensure_ascii=False) if link.tags else None,
+            "new_version": link.version,
+            "changed_at": to_micros(link.updated_at),
+        }
+        for link in changed
+    ]
+    connection.execute(statement, values)
 
 
 class SqlTagStore:
@@ -81,7 +121,9 @@ class SqlTagStore:
     async def rename(self, space: int, old: str, new: str | None, now: datetime, act: Act) -> int:
         total = 0
         while True:
-            done = await self._database.write(rename_some, space, old, new, to_micros(now), act)
-            total += done
-            if done < BATCH:
+            found, changed = await self._database.write(
+                rename_some, space, old, new, to_micros(now), act
+            )
+            total += changed
+            if found < BATCH:
                 return total

@@ -16,8 +16,8 @@ from kurz.transfer.reading import Record, reader
 from kurz.transfer.rehearsal import Rehearsal
 
 # Rows a transaction: about 25 ms of SQLite's time, of the 50 that a write may take
-# (`benchmarks/transfer.py`).
-BATCH = 400
+# (`benchmarks/transfer.py`). A power of two is one statement there.
+BATCH = 512
 MOST_RESULTS = 4 * BATCH  # where most rows are refused, they are told all the same
 TURN = 50  # rows between two chances for everybody else in this process: about 2 ms
 
@@ -78,8 +78,7 @@ async def _records(
 async def _batches(
     records: AsyncIterator[Record], preparer: Preparer
 ) -> AsyncIterator[list[Row | RowResult]]:
-    """Batches of exactly `BATCH` rows to store, where there are so many: SQLite then knows their
-    statement already."""
+    """Batches of exactly `BATCH` rows to store, where there are so many."""
     batch: list[Row | RowResult] = []
     rows = turn = 0
     async for record in records:

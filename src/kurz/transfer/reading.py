@@ -14,7 +14,8 @@ from kurz.transfer.format import KNOWN, fields_of, rearm
 MAX_LINE_BYTES = 64 * 1024  # also of a row over several lines
 _TOO_LONG = f"A row has at most {MAX_LINE_BYTES // 1024} KiB."
 
-# A field → value mapping of what is not empty, or the sentence that says why there is none; and its first line.
+# A row's first line; and its fields that are not empty, or the sentence that says why there are
+# none.
 Record = tuple[int, dict[str, Any] | str]
 
 

@@ -21,17 +21,16 @@ class Rehearsal:
         self, links: Sequence[Link], allowances: tuple[Allowance, ...], now: datetime
     ) -> list[Stored]:
         holders = await self._store.find_holders(links)
+        quota = await self._store.find_left(allowances, now) if allowances else None
         results: list[Stored] = []
         for link, stored in zip(links, holders, strict=True):
             holder = stored or self._find(link)
             if holder is not None:
                 results.append(holder)
-                continue
-            beyond = allowances and await self._store.find_exceeded(
-                allowances, self._created + 1, now
-            )
-            results.append(beyond or 0)
-            if not beyond:
+            elif quota is not None and self._created >= quota[0]:
+                results.append(quota[1])
+            else:
+                results.append(0)
                 self._keep(link)
         return results
 

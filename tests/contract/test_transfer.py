@@ -1,0 +1,432 @@
+"""Export and import keep their promises on both engines."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from kurz.bootstrap import Kurz, open_kurz, prepare
+from kurz.errors import StoreUnavailable
+from kurz.links.codes import deterministic
+from kurz.links.model import Draft, Edit, Link, LinkType, Scope, Status, Strategy
+from kurz.links.transfers import Format, OneTarget, Outcome, Summary, Target
+from kurz.people.own_hosts import OwnHosts
+from kurz.people.quotas import Allowance
+from kurz.settings import Settings
+from kurz.storage import schema
+from kurz.storage.bulk import SqlBulkStore
+from kurz.transfer.codes import RowCodes
+from kurz.transfer.errors import FileRefused
+from kurz.transfer.importing import BATCH, Importer
+from support.transfer import ROOT, chunks, count, counts, exported, outcomes, records, run, team
+
+KINDS = pytest.mark.parametrize("kind", list(Format))
+HOSTILE = (
+    "=HYPERLINK(1)",
+    "'=1",
+    '"quoted", and; more',
+    "a|b\\|c",
+    "Ünï 😀 中文",
+    "@x",
+    "-1+1",
+    "' OR 1=1 --",
+)
+
+
+class Places:
+    """Rows go where their column says."""
+
+    def __init__(self, kurz: Kurz) -> None:
+        self._kurz = kurz
+
+    async def find(self, workspace: str) -> Target | None:
+        if not workspace:
+            return ROOT
+        found = await self._kurz.workspaces.find_by_slug(workspace)
+        if found is None:
+            return None
+        return Target(workspace_id=found.id, strategy=Strategy.DETERMINISTIC)
+
+
+async def fill(kurz: Kurz, workspace_id: int) -> None:
+    """Links in every state, with every field, and with hostile text in them."""
+    now = kurz.clock.now()
+
+    async def make(place=workspace_id, **fields: Any) -> Link:
+        url = f"https://example.com/{len(made)}?a=b#c"
+        link = (await kurz.links.create(Draft(original_url=url, workspace_id=place, **fields))).link
+        made.append(link)
+        return link
+
+    made: list[Link] = []
+    for text in HOSTILE:
+        await make(title=text, notes=f"{text}\nsecond line\t\n=3", tags=(text, "plain"))
+    await make(expires_at=now + timedelta(microseconds=1), redirect_status=308)
+    await make(starts_at=now + timedelta(days=1), expires_at=now + timedelta(days=2))
+    await make(max_clicks=5, forward_query=True, custom_code="-minus")
+    await make(custom_code="_under")
+    await make(place=0, tags=("root",))
+    deleted, paused = await make(), await make(place=0)
+    await kurz.links.delete(kurz.links.public_id(deleted), Scope())
+    await kurz.links.edit(kurz.links.public_id(paused), Scope(), Edit(is_paused=True))
+    banned, used = await make(), await make(max_clicks=1)
+    statement = sa.update(schema.links)
+    changes: dict[int, dict[str, Any]] = {
+        banned.id: {"status": "BANNED"},
+        used.id: {"clicks_used": 1, "redirect_count": 7, "avg_redirect_ms": 0.1 + 0.2},
+    }
+    for link_id, values in changes.items():
+        query = statement.where(schema.links.c.id == link_id).values(values)
+        await kurz.database.write(sa.Connection.execute, query)
+    anonymous = Draft(original_url="https://example.com/t", is_anonymous=True)
+    await kurz.links.create(anonymous)
+
+
+@pytest.fixture
+async def other(engine, tmp_path, clock, postgres) -> AsyncIterator[Kurz]:
+    """A second, empty kurz on the same engine."""
+    name = f"other_{tmp_path.name}_{id(clock)}"[-60:].replace("-", "_")
+    url = None
+    if engine == "postgres":
+        postgres.create_database(name)
+        url = postgres.url(name)
+    settings = Settings(data_dir=tmp_path / "other", database_url=url)
+    await prepare(settings, upgrades_postgres=False)
+    async with open_kurz(settings, clock) as parts:
+        yield parts
+    if url:
+        postgres.drop_database(name)
+
+
+@KINDS
+async def test_what_was_exported_is_the_same_after_an_import_elsewhere(kurz, other, clock, kind):
+    workspace = await team(kurz)
+    await team(other)
+    await fill(kurz, workspace.id)
+    clock.advance(seconds=1)
+    slugs = {workspace.id: workspace.slug}
+    data = await exported(kurz, kind, slugs=slugs, with_trash=True)
+    results = await run(other, data, kind, Places(other))
+    assert {result.outcome for result in results} == {Outcome.CREATED}
+    again = await exported(other, kind, slugs=slugs, with_trash=True)
+    assert again.replace(b"random", b"custom") == data.replace(b"random", b"custom")
+    assert (await counts(other))[2] == (await counts(kurz))[2]
+
+
+async def test_an_imported_link_is_a_link_like_any_other(kurz):
+    data = "code,url,tags,created,clicks\nabc,https://example.com/ü,x|y,2020-01-01,5\n"
+    workspace = await team(kurz)
+    await run(kurz, data, target=Target(workspace_id=workspace.id, owner_id=3))
+    link = await kurz.store.find_by_code(workspace.id, "abc")
+    assert link == Link(
+        id=link.id,
+        workspace_id=workspace.id,
+        short_code="abc",
+        version=1,
+        strategy=Strategy.CUSTOM,
+        original_url="https://example.com/ü",
+        canonical_url="https://example.com/%C3%BC",
+        location="https://example.com/%C3%BC",
+        owner_id=3,
+        link_type=LinkType.PERMANENT,
+        status=Status.ACTIVE,
+        created_at=datetime(2020, 1, 1, tzinfo=UTC),
+        updated_at=datetime(2020, 1, 1, tzinfo=UTC),
+        tags=("x", "y"),
+        redirect_count=5,
+    )
+    edited = await kurz.links.edit(kurz.links.public_id(link), Scope(), Edit(title="x"))
+    assert edited.version == 2
+    assert (await kurz.links.create(Draft(original_url="https://example.com/"))).link.id > link.id
+
+
+async def test_every_new_link_is_in_the_change_log(kurz, clock):
+    await run(kurz, "code,url,created\na,https://example.com/,2020-01-01\nb,https://x.example/,\n")
+
+    def select(connection: sa.Connection) -> list[tuple[Any, ...]]:
+        found = sa.select(schema.changes, schema.links.c.short_code).join(
+            schema.links, schema.links.c.id == schema.changes.c.link_id
+        )
+        return [tuple(row) for row in connection.execute(found.order_by(schema.changes.c.id))]
+
+    found = await kurz.database.read(select)
+    assert [(row[3], row[-1], row[4]) for row in found] == [("a", "a", 1), ("b", "b", 1)]
+    assert {row[5] for row in found} == {int(clock.now().timestamp() * 1_000_000)}
+
+
+async def test_an_import_that_runs_again_changes_nothing(kurz):
+    data = (
+        "code,url,tags\na,https://example.com/a,x\nb,https://example.com/b,\n,https://e.example/,\n"
+    )
+    first = await run(kurz, data)
+    before, rows = await records(kurz), await counts(kurz)
+    again = await run(kurz, data.replace(",x", ",y"))
+    assert outcomes(first) == ["created"] * 3
+    assert outcomes(again) == ["existed"] * 3
+    assert [result.short_code for result in again] == [result.short_code for result in first]
+    assert (await records(kurz), await counts(kurz)) == (before, rows)
+
+
+async def test_a_code_that_leads_elsewhere_is_a_conflict(kurz):
+    await kurz.links.create(Draft(original_url="https://example.com/1", custom_code="taken"))
+    [result] = await run(kurz, "code,url\ntaken,https://example.com/2\n")
+    assert (result.outcome, result.problem, result.line) == ("conflict", "custom-code-taken", 2)
+    assert "taken" in (result.reason or "")
+
+
+async def test_two_rows_of_a_file_are_judged_like_two_files(kurz):
+    data = (
+        "code,url\na,https://example.com/1\na,https://example.com/1\na,https://example.com/2\n"
+        ",https://example.com/3\n,https://example.com/3\n"
+    )
+    expected = ["created", "existed", "conflict", "created", "existed"]
+    assert outcomes(await run(kurz, data, is_dry=True)) == expected
+    assert outcomes(await run(kurz, data)) == expected
+
+
+async def test_rows_are_told_in_their_order_with_their_lines(kurz):
+    data = 'code,url\n"a","https://example.com/a"\nbad/,x\n"c\n\n",https://x\nd,https://example.com/d\n'
+    results = await run(kurz, data)
+    assert [(result.line, str(result.outcome)) for result in results] == [
+        (2, "created"),
+        (3, "refused"),
+        (4, "refused"),
+        (7, "created"),
+    ]
+
+
+async def test_a_dry_run_says_the_same_and_writes_nothing(kurz):
+    await kurz.links.create(Draft(original_url="https://example.com/1", custom_code="taken"))
+    data = (
+        "code,url\ntaken,https://example.com/1\ntaken,https://example.com/2\nfree,https://example.com/\n"
+        "x,javascript:1\n,https://example.com/3\n"
+    )
+    before = await counts(kurz)
+    dry = await run(kurz, data, is_dry=True)
+    assert await counts(kurz) == before
+    assert dry == await run(kurz, data)
+    assert outcomes(dry) == ["existed", "conflict", "created", "refused", "created"]
+
+
+async def test_more_than_a_batch_goes_in(kurz):
+    total = 2 * BATCH + 7
+    data = "code,url\n" + "".join(f"c{n},https://example.com/{n}\n" for n in range(total))
+    broken = data.replace("c5,https", "c5,ftp")
+    assert outcomes(await run(kurz, broken)).count("created") == total - 1
+    again = Summary()
+    again.add(await run(kurz, data))
+    assert again.view() == {
+        "rows": total,
+        "created": 1,
+        "existed": total - 1,
+        "conflict": 0,
+        "refused": 0,
+    }
+    found = await records(kurz)
+    assert [item["short_code"] for item in found[:5]] == [f"c{n}" for n in range(5)]
+    assert len({item["short_code"] for item in found}) == total
+
+
+async def test_an_import_that_was_cut_off_is_finished_by_another(kurz):
+    total = 3 * BATCH
+    data = "url\n" + "".join(f"https://example.com/{n}\n" for n in range(total))
+
+    async def broken() -> AsyncIterator[bytes]:
+        yield data[: len(data) * 2 // 3].encode()
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        async for _ in kurz.importer.run(broken(), Format.CSV, OneTarget(ROOT)):
+            pass
+    assert 0 < await count(kurz, schema.links) < total
+    assert {str(result.outcome) for result in await run(kurz, data)} == {"created", "existed"}
+    assert (await counts(kurz))[:2] == [total, total]
+
+
+async def test_whoever_stops_listening_stops_the_import(kurz):
+    data = "url\n" + "".join(f"https://example.com/{n}\n" for n in range(4 * BATCH))
+    results = kurz.importer.run(chunks(data.encode()), Format.CSV, OneTarget(ROOT))
+    await anext(results)
+    await results.aclose()
+    assert await count(kurz, schema.links) <= 2 * BATCH
+
+
+async def test_rows_go_where_their_column_says(kurz):
+    workspace = await team(kurz)
+    data = (
+        "code,url,workspace\na,https://example.com/,team\na,https://example.com/,\n"
+        "a,https://example.com/,nobody\n"
+    )
+    results = await run(kurz, data, target=Places(kurz))
+    assert outcomes(results) == ["created", "created", "refused"]
+    assert results[2].problem == "workspace-not-found"
+    assert await kurz.store.find_by_code(workspace.id, "a") is not None
+    assert await kurz.store.find_by_code(0, "a") is not None
+
+
+async def test_a_row_without_a_code_gets_one_by_its_workspaces_strategy(kurz):
+    workspace = await team(kurz)
+    url = "https://example.com/page"
+    places = {
+        Strategy.DETERMINISTIC: Target(workspace_id=workspace.id, strategy=Strategy.DETERMINISTIC),
+        Strategy.RANDOM: Target(strategy=Strategy.COUNTER),
+    }
+    for strategy, target in places.items():
+        [result] = await run(kurz, f"url\n{url}\n", target=target)
+        link = await kurz.store.find_by_code(target.workspace_id, result.short_code)
+        assert (link.original_url, link.strategy) == (url, strategy)
+        assert outcomes(await run(kurz, f"url\n{url}\n", target=target)) == ["existed"]
+    assert await kurz.store.find_by_code(workspace.id, deterministic.generate(url, workspace.id))
+    created = await kurz.links.create(Draft(original_url=url, workspace_id=workspace.id))
+    assert not created.is_new
+
+
+async def test_different_people_get_different_codes_for_a_url(kurz):
+    data = "url\nhttps://example.com/\n"
+    codes = [(await run(kurz, data, target=Target(owner_id=n)))[0].short_code for n in (1, 2, None)]
+    assert len(set(codes)) == 3
+
+
+async def test_a_made_code_that_is_taken_is_replaced(kurz):
+    workspace = await team(kurz)
+    for target in (ROOT, Target(workspace_id=workspace.id, strategy=Strategy.DETERMINISTIC)):
+        data = "url\nhttps://example.com/wanted\n"
+        [dry] = await run(kurz, data, target=target, is_dry=True)
+        blocker = f"code,url\n{dry.short_code},https://example.com/other\n"
+        assert outcomes(await run(kurz, blocker, target=target)) == ["created"]
+        for is_dry in (True, False):
+            [result] = await run(kurz, data, target=target, is_dry=is_dry)
+            assert result.outcome is Outcome.CREATED
+            assert result.short_code != dry.short_code
+        assert outcomes(await run(kurz, data, target=target)) == ["existed"]
+
+
+async def test_codes_run_out_at_last(kurz):
+    class Same(RowCodes):
+        def code(self, link: Link, attempt: int) -> str:
+            return "same"
+
+    importer = Importer(
+        SqlBulkStore(kurz.database), Same(b"", 7), OwnHosts(None, kurz.domains), kurz.clock
+    )
+    await run(kurz, "code,url\nsame,https://example.com/other\n")
+    found = []
+    source = chunks(b"url\nhttps://example.com/\n")
+    async for results in importer.run(source, Format.CSV, OneTarget(ROOT)):
+        found += results
+    assert [(str(result.outcome), result.problem) for result in found] == [
+        ("refused", "codes-exhausted")
+    ]
+
+
+@pytest.mark.parametrize("is_dry", [False, True])
+async def test_a_second_deterministic_code_of_a_url_is_a_custom_one(kurz, is_dry):
+    workspace = await team(kurz)
+    target = Target(workspace_id=workspace.id, strategy=Strategy.DETERMINISTIC)
+    url = "https://example.com/page"
+    codes = [deterministic.generate(url, workspace.id, salt) for salt in (3, 0)]
+    data = "code,url,strategy\n" + "".join(f"{code},{url},deterministic\n" for code in codes)
+    assert outcomes(await run(kurz, data, target=target, is_dry=is_dry)) == ["created"] * 2
+    if not is_dry:
+        found = [await kurz.store.find_by_code(workspace.id, code) for code in codes]
+        assert [link.strategy for link in found] == [Strategy.DETERMINISTIC, Strategy.CUSTOM]
+
+
+async def test_a_url_that_leads_back_is_refused(kurz):
+    [result] = await run(kurz, "url\nhttps://kurz.example/x\n", own_hosts=("kurz.example",))
+    assert result.problem == "url-refused"
+    assert "leads back" in (result.reason or "")
+
+
+async def test_a_file_of_something_else_is_refused_before_anything_is_written(kurz):
+    with pytest.raises(FileRefused, match="“price”"):
+        await run(kurz, "url,price\nhttps://example.com/,7\n")
+    assert await count(kurz, schema.links) == 0
+
+
+def quota(limit: int, subject: str = "account:3") -> Allowance:
+    return Allowance(subject, limit, 202603)
+
+
+async def test_rows_beyond_a_quota_are_refused(kurz):
+    allowances = (quota(BATCH + 5), quota(BATCH + 3, "workspace:1"))
+    data = "url\n" + "".join(f"https://example.com/{n}\n" for n in range(BATCH + 10))
+    dry = await run(kurz, data, allowances=allowances, is_dry=True)
+    results = await run(kurz, data, allowances=allowances)
+    assert dry == results
+    assert outcomes(results) == ["created"] * (BATCH + 3) + ["refused"] * 7
+    assert results[-1].problem == "quota-exceeded"
+    assert "workspace" in (results[-1].reason or "")
+    assert (await counts(kurz))[:2] == [BATCH + 3, BATCH + 3]
+    again = await run(kurz, data, allowances=allowances)
+    assert outcomes(again) == ["existed"] * (BATCH + 3) + ["refused"] * 7
+
+
+async def test_a_repeated_row_beyond_a_quota_is_refused_too(kurz):
+    data = "code,url\na,https://example.com/1\nb,https://example.com/2\nb,https://example.com/2\n"
+    results = await run(kurz, data, allowances=(quota(1),))
+    assert outcomes(results) == ["created", "refused", "refused"]
+    assert {result.problem for result in results[1:]} == {"quota-exceeded"}
+
+
+async def test_existing_rows_spend_no_quota(kurz):
+    data = "code,url\na,https://example.com/1\n"
+    for _ in range(3):
+        await run(kurz, data, allowances=(quota(2),))
+    more = await run(
+        kurz, "url\nhttps://example.com/2\nhttps://example.com/3\n", allowances=(quota(2),)
+    )
+    assert outcomes(more) == ["created", "refused"]
+
+
+async def test_parallel_imports_cannot_pass_a_quota(kurz):
+    def data(number: int) -> str:
+        return "url\n" + "".join(f"https://example.com/{number}/{n}\n" for n in range(60))
+
+    runs = [run(kurz, data(n), allowances=(quota(100),)) for n in range(4)]
+    results = [result for found in await asyncio.gather(*runs) for result in found]
+    assert outcomes(results).count("created") == 100
+    assert await count(kurz, schema.links) == 100
+
+
+async def test_parallel_imports_of_one_file_make_each_link_once(kurz):
+    data = "code,url\n" + "".join(f"c{n},https://example.com/{n}\n" for n in range(BATCH + 50))
+    found = await asyncio.gather(*(run(kurz, data) for _ in range(3)))
+    results = [outcome for each in found for outcome in outcomes(each)]
+    assert results.count("created") == BATCH + 50
+    assert set(results) == {"created", "existed"}
+    assert (await counts(kurz))[:2] == [BATCH + 50, BATCH + 50]
+
+
+class Failing:
+    """A store that is out of reach for the first inserts."""
+
+    def __init__(self, store: SqlBulkStore, times: int) -> None:
+        self._store = store
+        self._times = times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def insert(self, *arguments: Any) -> Any:
+        self._times -= 1
+        if self._times >= 0:
+            raise StoreUnavailable("gone")
+        return await self._store.insert(*arguments)
+
+
+@pytest.mark.parametrize(("times", "is_ended"), [(2, False), (9, True)])
+async def test_a_short_outage_does_not_end_an_import(kurz, times, is_ended):
+    store = Failing(SqlBulkStore(kurz.database), times)
+    codes = RowCodes(b"k" * 32, 7)
+    importer = Importer(store, codes, OwnHosts(None, kurz.domains), kurz.clock)
+    broken = replace(kurz, importer=importer)
+    if is_ended:
+        with pytest.raises(StoreUnavailable):
+            await run(broken, "url\nhttps://example.com/\n")
+    else:
+        assert outcomes(await run(broken, "url\nhttps://example.com/\n")) == ["created"]

@@ -1,0 +1,327 @@
+"""`kurz admin …` and the first administrator, as whoever runs an installation meets them."""
+
+import asyncio
+import json
+import re
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from kurz.bootstrap import open_kurz, prepare
+from kurz.people.access import Permission
+from kurz.people.passwords import Passwords
+from kurz.settings import Settings
+from support.people import PASSWORD, People
+from support.terminal import Terminal
+
+NEW_PASSWORD = "another horse, another battery"
+PUBLIC_URL = "https://go.example.com"
+PUBLIC = {"host": "go.example.com", "x-forwarded-proto": "https"}
+
+
+@pytest.fixture
+def terminal(engine, tmp_path, request):
+    """A terminal on an empty database of the engine."""
+    data_dir = tmp_path / "kurz-data"
+    url = request.getfixturevalue("postgres_url") if engine == "postgres" else None
+    asyncio.run(prepare(Settings(data_dir=data_dir, database_url=url), upgrades_postgres=False))
+    environment = {"KURZ_DATA_DIR": str(data_dir)}
+    return Terminal(environment | ({"KURZ_DATABASE_URL": url} if url else {}))
+
+
+async def _fill(settings: Settings) -> None:
+    await prepare(settings, upgrades_postgres=False)
+    async with open_kurz(settings, passwords=Passwords(cost=4)) as kurz:
+        people = People(kurz)
+        admin = await people.add("admin@example.com", is_admin=True)
+        person = await people.add("ada@example.com")
+        await people.key(person, Permission.LINKS_READ)
+        await people.workspace(admin, "team")
+
+
+@pytest.fixture(scope="module")
+def filled_terminal(tmp_path_factory):
+    """An embedded database with people in it, for commands that fail or change nothing."""
+    data_dir = tmp_path_factory.mktemp("kurz") / "data"
+    asyncio.run(_fill(Settings(data_dir=data_dir)))
+    return Terminal({"KURZ_DATA_DIR": str(data_dir)})
+
+
+def test_people_are_looked_after(terminal, tmp_path):
+    file = tmp_path / "password"
+    file.write_text(f"{PASSWORD}\n")
+    made = terminal.run("admin", "create", "Admin@Example.com", "--password-file", str(file))
+    assert (made.returncode, made.stderr) == (0, "")
+    assert made.stdout == "admin@example.com is an administrator.\n"
+    second = terminal.json(
+        "admin", "create", "ada@müller.de", "--password-file", "-", stdin=f"{NEW_PASSWORD}\r\n"
+    )
+    assert second["email"] == "ada@xn--mller-kva.de"
+    assert second["is_admin"] is True
+    assert set(second) == {
+        "id",
+        "email",
+        "is_admin",
+        "created_at",
+        "signed_in_at",
+        "disabled_at",
+    }
+    disabled = terminal.run("admin", "disable", "ADA@müller.de")
+    assert disabled.stdout == "ada@xn--mller-kva.de is disabled.\n"
+    lost = terminal.run("admin", "disable", "admin@example.com")
+    assert lost.returncode == 4
+    assert lost.stderr == ("kurz: This is the last administrator. Make another one first.\n")
+    table = terminal.run("admin", "list")
+    lines = [line.split() for line in table.stdout.splitlines()]
+    assert [line[:2] for line in lines[1:]] == [
+        ["disabled", "ada@xn--mller-kva.de"],
+        ["admin", "admin@example.com"],
+    ]
+    assert "2 accounts" in table.stderr
+    enabled = terminal.run("admin", "enable", "ada@müller.de")
+    assert enabled.stdout == "ada@xn--mller-kva.de is enabled.\n"
+    accounts = terminal.json("admin", "list")["accounts"]
+    assert [item["disabled_at"] for item in accounts] == [None, None]
+    assert "hash" not in json.dumps(accounts)
+
+
+def test_keys_and_workspaces_are_looked_after(terminal):
+    terminal.json("admin", "create", "ada@example.com", "--password-file", "-", stdin=PASSWORD)
+    created = terminal.json(
+        "admin", "workspace", "create", "team", "--owner", "ada@example.com", "--name", "Our team"
+    )
+    assert (created["slug"], created["name"]) == ("team", "Our team")
+    spaces = terminal.json("admin", "workspace", "list")["workspaces"]
+    assert [(item["id"], item["deleted_at"]) for item in spaces] == [(created["id"], None)]
+    arguments = ("admin", "key", "create", "ada@example.com", "--name", "script")
+    made = terminal.run(*arguments, "--scope", "links:read", "--scope", "links:write")
+    assert re.fullmatch(r"kurz_\w{8}_[\w-]{43}\n", made.stdout)
+    assert "not shown again" in made.stderr
+    dated = terminal.json(
+        *arguments, "--scope", "links:read", "-w", "team", "--expires-at", "2090-01-31T18:00Z"
+    )
+    keys = terminal.json("admin", "key", "list", "ada@example.com")["keys"]
+    by_prefix = {item["prefix"]: item for item in keys}
+    shown = by_prefix[dated["key"][:13]]
+    assert datetime.fromisoformat(shown["expires_at"]).year == 2090
+    assert shown["workspace_id"] == created["id"]
+    table = terminal.run("admin", "key", "list", "ada@example.com")
+    for text in (made.stdout.strip(), dated["key"]):
+        assert text[:13] in table.stdout
+        assert text[14:] not in table.stdout + table.stderr + json.dumps(keys)
+    assert "2 keys" in table.stderr
+    prefix = dated["key"][:13]
+    revoked = terminal.run("admin", "key", "revoke", "ada@example.com", prefix)
+    assert revoked.stdout == f"{prefix} is revoked.\n"
+    again = terminal.run("admin", "key", "revoke", "ada@example.com", prefix)
+    assert again.returncode == 3
+    left = terminal.json("admin", "key", "list", "ada@example.com")["keys"]
+    assert [item["prefix"] for item in left] == [made.stdout[:13]]
+
+
+MISTAKES: list[tuple[list[str], str | bytes, int, str]] = [
+    (["create", "ada", "--password-file", "-"], PASSWORD, 2, "e-mail address"),
+    (["create", "admin@example.com", "--password-file", "-"], PASSWORD, 4, "Sign in instead"),
+    (["create", "eve@example.com", "--password-file", "-"], "short", 2, "at least 8"),
+    (["create", "eve@example.com", "--password-file", "-"], "", 2, "at least 8"),
+    (["create", "eve@example.com", "--password-file", "-"], "password1", 2, "first that anybody"),
+    (["create", "eve@example.com", "--password-file", "-"], "x1y2" * 300, 2, "at most 1024"),
+    (["create", "eve@example.com", "--password-file", "-"], b"\xff" * 20, 2, "password"),
+    (["create", "eve@example.com", "--password-file", "/nowhere"], "", 2, "/nowhere"),
+    (["create", "eve@example.com"], "", 2, "--password-file"),
+    (["create"], "", 2, "EMAIL"),
+    (["reset-password", "nobody@example.com"], "", 3, "no account"),
+    (["disable", "nobody@example.com"], "", 3, "no account"),
+    (["disable", "admin@example.com"], "", 4, "last administrator"),
+    (["enable", "no address"], "", 2, "e-mail address"),
+    (["key", "list", "nobody@example.com"], "", 3, "no account"),
+    (["key", "revoke", "ada@example.com", "kurz_nothing"], "", 3, "no key"),
+    (["key", "create", "ada@example.com", "--name", "x"], "", 2, "--scope"),
+    (["key", "create", "ada@example.com", "--name", "x", "--scope", "all"], "", 2, "links:read"),
+    (["key", "create", "ada@example.com", "--name", "", "--scope", "links:read"], "", 2, "name"),
+    (
+        ["key", "create", "ada@example.com", "--name", "x", "--scope", "links:read", "-w", "none"],
+        "",
+        3,
+        "no workspace",
+    ),
+    (
+        [
+            *["key", "create", "ada@example.com", "--name", "x", "--scope", "links:read"],
+            *["--expires-at", "2001-01-01"],
+        ],
+        "",
+        2,
+        "in the past",
+    ),
+    (["workspace", "create", "team", "--owner", "ada@example.com"], "", 4, "slug"),
+    (["workspace", "create", "No Slug", "--owner", "ada@example.com"], "", 2, "slug"),
+    (["workspace", "create", "new", "--owner", "nobody@example.com"], "", 3, "no account"),
+    (["frobnicate"], "", 2, "frobnicate"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "stdin", "code", "words"), MISTAKES, ids=str)
+def test_a_mistake_gets_one_line_and_a_code_of_its_own(
+    filled_terminal, arguments, stdin, code, words
+):
+    done = filled_terminal.run("admin", *arguments, stdin=stdin)
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("kurz: ")
+    assert done.stderr.count("\n") == 1
+    assert words in done.stderr
+    typed = stdin if isinstance(stdin, str) else ""
+    assert len(typed) < 9 or typed not in done.stderr
+
+
+def test_without_a_database_nothing_is_made(tmp_path):
+    terminal = Terminal({"KURZ_DATA_DIR": str(tmp_path / "none")})
+    done = terminal.run("admin", "create", "a@example.com", "--password-file", "-", stdin=PASSWORD)
+    assert done.returncode == 78
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_password_is_asked_twice_and_never_shown(filled_terminal):
+    email = "typed@example.com"
+    code, screen = filled_terminal.type_at(
+        "admin", "create", email, answers=[PASSWORD, NEW_PASSWORD, PASSWORD, PASSWORD]
+    )
+    assert code == 0, screen
+    assert f"{email} is an administrator." in screen
+    for word in ("horse", "battery", "staple"):
+        assert word not in screen
+
+
+# Links that are printed, and used over HTTP
+
+
+def _token(url: str, page: str, base: str = PUBLIC_URL) -> str:
+    start, _, token = url.partition("#")
+    assert start == f"{base}/app/{page}"
+    assert len(token) == 43
+    return token
+
+
+def test_an_administrator_of_the_settings_and_printed_links(start_program, tmp_path):
+    """One server for all of it: it takes a second to start."""
+    file = tmp_path / "password"
+    file.write_text(f"{PASSWORD}\n")
+    environment = {
+        "KURZ_BASE_URL": PUBLIC_URL,
+        "KURZ_ACCESS": "private",
+        "KURZ_ADMIN_EMAIL": "Admin@example.com",
+        "KURZ_ADMIN_PASSWORD_FILE": str(file),
+    }
+    program = start_program(**environment)
+    terminal = Terminal({"KURZ_DATA_DIR": str(tmp_path / "kurz-data"), **environment})
+    assert "set-up" not in program.output
+    with program.client(headers=PUBLIC) as client:
+
+        def sign_in(password: str) -> int:
+            body = {"email": "admin@example.com", "password": password}
+            return int(client.post("/api/v1/auth/sign-in", json=body).status_code)
+
+        assert sign_in(PASSWORD) == 200
+        printed = terminal.run("admin", "reset-password", "admin@example.com")
+        assert "works once" in printed.stderr
+        body = {"token": _token(printed.stdout.strip(), "reset"), "password": NEW_PASSWORD}
+        assert client.post("/api/v1/auth/reset", json=body).status_code == 200
+        assert client.post("/api/v1/auth/reset", json=body).status_code == 422
+        assert (sign_in(PASSWORD), sign_in(NEW_PASSWORD)) == (401, 200)
+
+        invited = terminal.json("admin", "invite")
+        assert datetime.fromisoformat(invited["expires_at"]).tzinfo is not None
+        body = {"email": "ada@example.com", "password": PASSWORD}
+        closed = client.post("/api/v1/auth/register", json=body)
+        assert closed.status_code == 403
+        body["invitation"] = _token(invited["url"], "join")
+        made = client.post("/api/v1/auth/register", json=body)
+        assert made.status_code == 201
+        assert made.json()["account"]["is_admin"] is False
+        body["email"] = "eve@example.com"
+        assert client.post("/api/v1/auth/register", json=body).status_code == 422
+    program.stop()
+    program.start()  # the administrator is there, and keeps the new password
+    assert "set-up" not in program.output
+    with program.client(headers=PUBLIC) as client:
+        assert (sign_in(PASSWORD), sign_in(NEW_PASSWORD)) == (401, 200)
+    shown = program.log() + program.output
+    for secret in (PASSWORD, NEW_PASSWORD, str(body["invitation"])):
+        assert secret not in shown
+
+
+def test_a_set_up_link_is_printed_where_strangers_come_and_works_once(start_program):
+    program = start_program(KURZ_BASE_URL=PUBLIC_URL)
+    (url,) = re.findall(r"^set-up +(\S+)", program.output, re.MULTILINE)
+    token = _token(url, "setup")
+    with program.client(headers=PUBLIC) as client:
+        body = {"email": "eve@example.com", "password": PASSWORD}
+        made = client.post("/api/v1/auth/register", json=body)
+        assert made.json()["account"]["is_admin"] is False
+        body = {"email": "admin@example.com", "password": PASSWORD, "token": token}
+        made = client.post("/api/v1/auth/setup", json=body)
+        assert made.status_code == 201
+        assert made.json()["account"]["is_admin"] is True
+        body["email"] = "other@example.com"
+        assert client.post("/api/v1/auth/setup", json=body).status_code == 422
+    assert token not in program.log()
+    program.stop()
+    program.start()
+    assert "set-up" not in program.output
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"KURZ_SECRET": "too-short-4f8a2c6e"}, "KURZ_SECRET"),
+        ({"KURZ_SECRET": "change-me-4f8a2c6e0b1d3957a8e4c2f6"}, "KURZ_SECRET"),
+        ({"KURZ_SECRET_FILE": "weak"}, "KURZ_SECRET_FILE"),
+        ({"KURZ_DATA_DIR": "folder-with-weak-secret"}, "folder-with-weak-secret/secret"),
+        ({"KURZ_ADMIN_EMAIL": "admin@example.com"}, "KURZ_ADMIN_PASSWORD_FILE"),
+        (
+            {"KURZ_ADMIN_EMAIL": "admin@example.com", "KURZ_ADMIN_PASSWORD": "s3cr3t!"},
+            "KURZ_ADMIN_PASSWORD",
+        ),
+        (
+            {"KURZ_ADMIN_EMAIL": "no address", "KURZ_ADMIN_PASSWORD": PASSWORD},
+            "KURZ_ADMIN_EMAIL",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
+)
+def test_a_server_with_weak_secrets_does_not_start_and_does_not_tell_them(
+    tmp_path, monkeypatch, environment, words
+):
+    monkeypatch.chdir(tmp_path)
+    weak = "xyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxyxy"
+    for file in (Path("weak"), Path("folder-with-weak-secret/secret")):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(weak)
+    terminal = Terminal({"KURZ_DATA_DIR": "data", "KURZ_PORT": "0", **environment})
+    done = terminal.run("serve")
+    assert done.returncode == 78, done.stderr
+    assert words in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("kurz: ")
+    assert "Traceback" not in done.stderr
+    told = ("KURZ_SECRET", "KURZ_ADMIN_PASSWORD")
+    secrets = {weak, *(value for name, value in environment.items() if name in told)}
+    assert not any(secret in done.stderr + done.stdout for secret in secrets)
+
+
+def test_a_server_makes_its_secret_and_keeps_it_to_itself(start_program, tmp_path):
+    program = start_program()
+    path = tmp_path / "kurz-data" / "secret"
+    assert path.stat().st_mode & 0o777 == 0o600
+    made = path.read_text().strip()
+    with program.client() as client:
+        body = {"email": "ada@example.com", "password": PASSWORD}
+        token = client.post("/api/v1/auth/register", json=body).json()["token"]
+    program.stop()
+    program.start()  # sessions survive it
+    with program.client(headers={"authorization": f"Bearer {token}"}) as client:
+        assert client.get("/api/v1/me").status_code == 200
+    assert path.read_text().strip() == made
+    assert made not in program.output + program.log()

@@ -1,0 +1,68 @@
+"""The command line by subprocess, on one data folder."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+KURZ = Path(sys.executable).with_name("kurz")
+# Makes the standard input the terminal that passwords are asked on.
+_WITH_TERMINAL = (
+    "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+class Terminal:
+    def __init__(self, environment: dict[str, str]) -> None:
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("KURZ_")}
+        self.environment = {**inherited, **environment}
+
+    def run(
+        self, *arguments: str, stdin: str | bytes = b"", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [KURZ, *arguments],
+            env={**self.environment, **environment},
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+        return subprocess.CompletedProcess(
+            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
+        )
+
+    def json(self, *arguments: str, stdin: str = "") -> dict[str, Any]:
+        done = self.run(*arguments, "--json", stdin=stdin)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    def type_at(self, *arguments: str, answers: list[str]) -> tuple[int, str]:
+        """Types an answer whenever a question ends with a colon; all that the screen showed."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-c", _WITH_TERMINAL, str(KURZ), *arguments],
+            env=self.environment,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        screen, waiting = "", list(answers)
+        with os.fdopen(ours, "r+b", buffering=0) as terminal:
+            while True:
+                try:
+                    piece = terminal.read(1024)
+                except OSError:  # nobody is at the other end any more
+                    break
+                if not piece:
+                    break
+                screen += piece.decode()
+                if screen.endswith(": ") and waiting:
+                    terminal.write(waiting.pop(0).encode() + b"\n")
+        return process.wait(60), screen
