@@ -36,13 +36,16 @@ format: setup ## Format the code and mend what can be mended by machine
 test-faults: setup ## Run the long proofs: kills and outages, many rounds
 	@$(BIN)/pytest -n 1 -m long
 
-bench: bench-create bench-start bench-sign-in bench-transfer ## Run every benchmark
+bench: bench-create bench-start bench-list bench-sign-in bench-transfer ## Run every benchmark
 
 bench-create: setup ## What an acknowledged create costs beside an empty FastAPI route
 	@$(BIN)/python benchmarks/create.py
 
 bench-sign-in: setup ## Can sign-ins be told apart by time; do they slow redirects down
 	@$(BIN)/python benchmarks/sign_in.py
+
+bench-list: setup ## How long a page takes in a list of a million links
+	@$(BIN)/python benchmarks/list.py
 
 bench-start: setup ## How fast it starts, and what it takes while idle
 	@$(BIN)/python benchmarks/start.py

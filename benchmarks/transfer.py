@@ -22,6 +22,7 @@ from kurz.links.model import Link, LinkType, Scope, Status, Strategy
 from kurz.links.transfers import Format, OneTarget, Outcome, Summary, Target
 from kurz.people.workspaces import Workspace
 from kurz.settings import Settings
+from kurz.transfer.tuning import favour_throughput
 from kurz.transfer.writing import WRITERS, head
 
 HERE = Path(__file__).parent
@@ -165,6 +166,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, help="write the numbers there")
     options = parser.parse_args()
+    favour_throughput()
     report(asyncio.run(run(options)), options.json)
 
 

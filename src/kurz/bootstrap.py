@@ -76,6 +76,7 @@ class Kurz:
     store: SqlLinkStore
     workspaces: SqlWorkspaceStore
     domains: Domains
+    domain_key: bytes
     links: LinkService
     tagging: Tagging
     account_store: SqlAccountStore
@@ -122,6 +123,9 @@ async def open_kurz(
             store,
             workspaces,
             domains,
+            # Not derived from the secret: with another key, every domain would have to be proved
+            # again.
+            await keep_key(database, "domain-key"),
             links,
             Tagging(SqlTagStore(database), clock),
             account_store,
@@ -193,7 +197,7 @@ async def open_app(kurz: Kurz) -> AsyncIterator["App"]:
     settings = kurz.settings
     root_workspace_id = await _root_workspace_id(kurz)
     async with _limits(kurz) as limits, _search(kurz):
-        context = await _context(kurz, limits, root_workspace_id)
+        context = _context(kurz, limits, root_workspace_id)
         yield App(
             api=create_api(context),
             redirect=RedirectApp(
@@ -219,9 +223,11 @@ async def make_first_admin(kurz: Kurz) -> str | None:
             raise SettingRefused("KURZ_ADMIN_EMAIL needs KURZ_ADMIN_PASSWORD_FILE beside it.")
         try:
             await kurz.accounts.create_admin(settings.admin_email, settings.admin_password)
-        except EmailTaken:
-            account = await kurz.accounts.get_by_email(settings.admin_email)
-            await kurz.accounts.set_admin(account.id, is_admin=True)
+        except EmailTaken:  # anybody may have registered it: that proves nothing
+            raise SettingRefused(
+                "KURZ_ADMIN_EMAIL has an account already, and it is no administrator's. If it is"
+                " the right person's: kurz admin promote " + settings.admin_email
+            ) from None
         except (EmailRefused, PasswordRefused) as error:
             raise SettingRefused(
                 f"KURZ_ADMIN_EMAIL or KURZ_ADMIN_PASSWORD cannot be used. {error.detail}"
@@ -232,7 +238,7 @@ async def make_first_admin(kurz: Kurz) -> str | None:
     return token
 
 
-async def _context(kurz: Kurz, limits: Limits, root_workspace_id: int | None) -> "Context":
+def _context(kurz: Kurz, limits: Limits, root_workspace_id: int | None) -> "Context":
     from kurz.api.dependencies import Context
     from kurz.api.idempotency import Receipts
     from kurz.outbound.dns import DnsTxtLookup
@@ -242,8 +248,6 @@ async def _context(kurz: Kurz, limits: Limits, root_workspace_id: int | None) ->
     settings, database, clock = kurz.settings, kurz.database, kurz.clock
     keyring = Keyring(keep_secret(settings))
     tokens = Tokens(keyring.key("tokens"), clock)
-    # Not derived from the secret: with another key, every domain would have to be proved again.
-    domain_key = await keep_key(database, "domain-key")
     return Context(
         links=kurz.links,
         tagging=kurz.tagging,
@@ -262,7 +266,7 @@ async def _context(kurz: Kurz, limits: Limits, root_workspace_id: int | None) ->
             DnsTxtLookup(settings.dns_servers),
             kurz.domains,
             clock,
-            key=domain_key,
+            key=kurz.domain_key,
             base_url=settings.base_url,
         ),
         domains=kurz.domains,

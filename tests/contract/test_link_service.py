@@ -24,10 +24,10 @@ from kurz.links.errors import (
     CustomCodeTaken,
     InstantRefused,
     LinkBanned,
-    LinkChanged,
     LinkNotFound,
     StrategyRefused,
     UrlRefused,
+    VersionOutdated,
 )
 from kurz.links.minting import Mint
 from kurz.links.model import Created, Draft, Filter, Link, LinkType, Scope, Status, Strategy
@@ -633,7 +633,7 @@ async def test_an_expected_version_guards_an_edit(kurz):
     number = public(kurz, link)
     edited = await kurz.links.edit(number, ANY, {"title": "first"}, expected_version=1)
     for version in 1, 3, 0:
-        with pytest.raises(LinkChanged):
+        with pytest.raises(VersionOutdated):
             await kurz.links.edit(number, ANY, {"title": "late"}, expected_version=version)
     assert await fetch(kurz, link) == edited
 
@@ -648,7 +648,7 @@ async def test_of_parallel_edits_of_one_version_one_is_written(kurz):
         return_exceptions=True,
     )
     assert sum(isinstance(answer, Link) for answer in answers) == 1
-    assert sum(isinstance(answer, LinkChanged) for answer in answers) == 9
+    assert sum(isinstance(answer, VersionOutdated) for answer in answers) == 9
 
 
 async def test_a_link_is_renamed_unless_the_code_is_taken(kurz):

@@ -14,7 +14,9 @@ import pytest
 import sqlalchemy as sa
 
 from kurz.bootstrap import Kurz, make_first_admin, open_kurz
+from kurz.errors import SettingRefused
 from kurz.people.access import Permission
+from kurz.people.accounts import Account
 from kurz.people.errors import CredentialRefused
 from kurz.people.identity import Identity
 from kurz.people.passwords import Passwords
@@ -1038,3 +1040,36 @@ async def test_a_form_of_another_site_cannot_sign_anybody_in(client, people):
         headers={"origin": "https://evil.example", "access-control-request-method": "POST"},
     )
     assert "access-control-allow-origin" not in preflight.headers
+
+
+async def test_a_registration_that_fails_does_not_use_up_the_first_administrator(kurz, client):
+    body = {"email": "ada@example.com", "password": PASSWORD}
+    await kurz.account_store.insert(
+        Account(id=5, email="ada@example.com", password_hash="-", created_at=kurz.clock.now())
+    )
+    assert (await client.post("/api/v1/auth/register", json=body)).status_code == 409
+    made = await client.post("/api/v1/auth/register", json=body | {"email": "bob@example.com"})
+    assert made.json()["account"]["is_admin"] is True
+
+
+async def test_a_page_that_changes_its_password_never_sees_the_token(client, people):
+    person = await people.add("ada@example.com")
+    client.cookies.set("kurz", person.token)
+    answer = await client.post(
+        "/api/v1/auth/password",
+        json={"old_password": PASSWORD, "new_password": "another horse battery"},
+        headers={"sec-fetch-site": "same-origin"},
+    )
+    assert answer.status_code == 200
+    assert answer.json()["token"] is None
+    assert answer.headers["set-cookie"].startswith("kurz=")
+
+
+async def test_an_address_that_anybody_registered_is_not_made_the_administrators(kurz, people):
+    squatter = await people.add("admin@example.com")
+    settings = replace(
+        kurz.settings, admin_email="admin@example.com", admin_password="a fine long passphrase"
+    )
+    with pytest.raises(SettingRefused, match="kurz admin promote"):
+        await make_first_admin(replace(kurz, settings=settings))
+    assert not (await kurz.accounts.get(squatter.id)).is_admin

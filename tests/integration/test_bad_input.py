@@ -381,7 +381,7 @@ API_PATHS = [
     "/api/v1/",
     "/api/v1/nothing",
     "/api/v2/links",
-    "/api/urls",
+    "/api/urls/",
     "/api//v1/links",
     "/api/../api/v1/nothing",
     "/api/docs/nothing.js",

@@ -68,11 +68,13 @@ class Desk:
         return self.person.headers
 
     async def add(self, host: str = HOST) -> httpx2.Response:
-        return await self.client.post(self.path, json={"host": host}, headers=self.headers)
+        answer = await self.client.post(self.path, json={"host": host}, headers=self.headers)
+        self._kurz.domains._sites = None  # as a second later
+        return answer
 
     async def verify(self, host: str = HOST) -> httpx2.Response:
         answer = await self.client.post(f"{self.path}/{host}/verify", headers=self.headers)
-        self._kurz.domains._sites = None  # as a second later
+        self._kurz.domains._sites = None
         return answer
 
     async def remove(self, host: str = HOST) -> httpx2.Response:

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
 
 from kurz.bootstrap import Kurz
 from kurz.links.model import Draft, Status
@@ -492,7 +493,8 @@ async def _mend_receipts(kurz: Kurz) -> None:
 async def test_a_crash_before_the_commit_leaves_neither_link_nor_receipt(world):
     way = WAYS["a link"]
     await _break_receipts(world.kurz)
-    assert (await world.send(way)).status_code == 500
+    with capture_logs():  # drawing the traceback would take seconds
+        assert (await world.send(way)).status_code == 500
     for table in (links, link_tags, history, receipts, usage):
         assert await count(world.kurz, table) == 0
     assert (await world.send(way, {})).status_code == 201  # who sends no key is not concerned
@@ -696,9 +698,8 @@ async def test_a_stored_answer_opens_for_its_own_caller_and_key_only(world, peop
     await world.kurz.database.write(
         lambda it: it.execute(sa.update(receipts).where(theirs).values(answer=mine["answer"]))
     )
-    answer = await world.send(way, who=other.headers)
-    assert answer.status_code == 500
-    assert "short_code" not in answer.text
+    assert code_of(await world.send(way, who=other.headers)) == REUSED
+    assert await world.made(links) == 2
 
 
 async def test_a_request_that_is_given_up_can_be_sent_again(world):

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from kurz.bootstrap import Kurz, open_app
 from kurz.links.model import Link, Scope, Status
 from kurz.redirect.app import FAVICON
-from kurz.storage.schema import links, metadata
+from kurz.storage.schema import links, metadata, search_position
 from support.program import Program
 
 URL = "https://example.com/a/path?x=1#part"
@@ -501,12 +501,13 @@ async def test_the_front_page_shows_how_to_make_a_link(connect):
 
 
 async def contents(kurz: Kurz) -> dict[str, list[str]]:
-    """Every row of every table."""
+    """Every row of every table; the index of texts is apart, it follows writes in its own time."""
 
     def read(connection: sa.Connection) -> dict[str, list[str]]:
         return {
             table.name: sorted(map(repr, connection.execute(sa.select(table)).all()))
             for table in metadata.sorted_tables
+            if table is not search_position
         }
 
     return await kurz.database.read(read)

@@ -813,6 +813,24 @@ class TestHandingOver:
             assert answer.status_code == expected
         assert await roles(kurz, team) == {owner.id: Role.OWNER}
 
+    async def test_who_was_an_owner_a_moment_ago_cannot_hand_it_over(
+        self, connect: Connect, kurz: Kurz, owner: Person, team: Workspace, join: Join
+    ) -> None:
+        """Another instance still takes them for one."""
+        former, friend = await join(Role.OWNER), await join(Role.VIEWER)
+        here, there = [await connect(code_length=length) for length in (7, 8)]
+        assert await status(there, path(team), **former.headers) == 200
+        member = path(team, "members", former.id)
+        await here.patch(member, json={"role": "viewer"}, headers=owner.headers)
+        body = {"account_id": friend.id}
+        answer = await there.post(path(team, "transfer"), json=body, headers=former.headers)
+        assert answer.status_code in (403, 404)
+        assert await roles(kurz, team) == {
+            owner.id: Role.OWNER,
+            former.id: Role.VIEWER,
+            friend.id: Role.VIEWER,
+        }
+
 
 class TestDeleting:
     async def test_its_links_stop_answering_at_once_and_come_back_with_it(
@@ -1016,7 +1034,9 @@ class TestDeletingAccounts:
             left = await roles(kurz, workspace)
             assert sorted(left.values()) == [Role.OWNER, Role.VIEWER]
 
-    @pytest.mark.xfail(reason="delete_account does not lock workspaces it does not own yet")
+    @pytest.mark.xfail(
+        strict=False, reason="on PostgreSQL: delete_account locks only what it owns already"
+    )
     async def test_nobody_becomes_its_only_owner_while_deleting_their_account(
         self, connect: Connect, kurz: Kurz, people: People, team: Workspace, owner: Person
     ) -> None:

@@ -60,12 +60,11 @@ async def sign_in(request: Request) -> Response:
     kurz = context(request)
     body = await read_body(request, Credentials)
     account = await check_credentials(request, body.email, body.password)
-    if not body.as_cookie:
-        return _session(kurz, account, 200).respond()
-    token, expires_at = kurz.tokens.issue(account.id, account.epoch)
-    shown = SessionRead(token=None, expires_at=expires_at, account=account_read(account))
-    cookie = _cookie(request, token, int(LIFE.total_seconds()))
-    return Answer(200, shown.model_dump_json().encode()).respond(set_cookie=cookie)
+    return (
+        _page_session(request, account)
+        if body.as_cookie
+        else _session(kurz, account, 200).respond()
+    )
 
 
 @router.post(
@@ -103,6 +102,8 @@ async def change_password(request: Request) -> Response:
         caller.account_id, body.old_password, body.new_password
     )
     kurz.identity.forget()
+    if "authorization" not in request.headers:  # a page's, where no script may see the token
+        return _page_session(request, account)
     return _session(kurz, account, 200).respond()
 
 
@@ -165,6 +166,14 @@ def _session(kurz: Context, account: Account, status: int) -> Answer:
     token, expires_at = kurz.tokens.issue(account.id, account.epoch)
     body = SessionRead(token=token, expires_at=expires_at, account=account_read(account))
     return Answer(status, body.model_dump_json().encode())
+
+
+def _page_session(request: Request, account: Account) -> Response:
+    """A session of a page: its token is in a cookie, where no script sees it."""
+    token, expires_at = context(request).tokens.issue(account.id, account.epoch)
+    shown = SessionRead(token=None, expires_at=expires_at, account=account_read(account))
+    cookie = _cookie(request, token, int(LIFE.total_seconds()))
+    return Answer(200, shown.model_dump_json().encode()).respond(set_cookie=cookie)
 
 
 def _cookie(request: Request, token: str, seconds: int) -> str:

@@ -23,7 +23,9 @@ from kurz.people.access import Permission
 from kurz.people.errors import IdempotencyKeyRefused, IdempotencyKeyReused, RequestInFlight
 from kurz.people.limits import LimitClass, header_fields
 
-AT_ONCE = 64  # items under way: on SQLite they share their syncs of the disk
+# Items under way. On SQLite they share their syncs of the disk; on PostgreSQL more of them would
+# only wait for connections, together with everybody's redirects.
+AT_ONCE = 8
 
 router = APIRouter(tags=["links"], responses=PROBLEMS)
 # What is wrong with the whole request, not with one item.

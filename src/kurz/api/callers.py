@@ -69,7 +69,6 @@ async def get_session(request: Request) -> Caller:
 async def get_admin(request: Request) -> Caller:
     caller = await get_caller(request)
     caller.require(Permission.ADMIN)
-    caller.require_personal()
     return caller
 
 

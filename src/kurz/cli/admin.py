@@ -11,7 +11,7 @@ from kurz.cli import output, values
 from kurz.cli.places import get_workspace
 from kurz.cli.session import AsJson, DataDir, shown_base_url, with_kurz
 from kurz.people.access import Permission
-from kurz.people.errors import PasswordRefused
+from kurz.people.errors import MemberNotFound, PasswordRefused, PermissionMissing
 
 if TYPE_CHECKING:
     from kurz.bootstrap import Kurz
@@ -29,7 +29,16 @@ workspace = typer.Typer(name="workspace", help="Look after workspaces.")
 
 
 def register(app: typer.Typer) -> None:
-    for command in (create, reset_password, list_accounts, disable, enable, invite):
+    for command in (
+        create,
+        promote,
+        demote,
+        reset_password,
+        list_accounts,
+        disable,
+        enable,
+        invite,
+    ):
         name = {"list_accounts": "list"}.get(command.__name__)
         admin.command(name)(command)
     key.command("create")(create_key)
@@ -59,6 +68,16 @@ def create(
         output.print_json(_account(account))
     else:
         typer.echo(f"{account.email} is an administrator.")
+
+
+def promote(email: Email, data_dir: DataDir = None) -> None:
+    """Make an administrator of somebody who has an account."""
+    _set_admin(email, data_dir, is_admin=True)
+
+
+def demote(email: Email, data_dir: DataDir = None) -> None:
+    """Make an administrator an ordinary person."""
+    _set_admin(email, data_dir, is_admin=False)
 
 
 def reset_password(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -> None:
@@ -133,7 +152,11 @@ def create_key(
 
     async def work(kurz: "Kurz") -> str:
         account = await kurz.accounts.get_by_email(email)
+        if Permission.ADMIN in scope and not account.is_admin:
+            raise PermissionMissing(f"{account.email} is no administrator.")
         only = None if workspace is None else (await get_workspace(kurz, workspace)).id
+        if only and await kurz.workspaces.find_membership(only, account.id) is None:
+            raise MemberNotFound(f"{account.email} is not in this workspace.")
         text, _ = await kurz.keys.create(
             account.id, name, frozenset(scope), workspace_id=only, expires_at=expires_at
         )
@@ -260,6 +283,18 @@ def list_workspaces(as_json: AsJson = False, data_dir: DataDir = None) -> None:
     ]
     output.print_table(("number", "links", "codes", "made", "name"), rows)
     output.print_hint(f"{len(rows)} workspace{'' if len(rows) == 1 else 's'}")
+
+
+def _set_admin(email: str, data_dir: Path | None, *, is_admin: bool) -> None:
+    async def work(kurz: "Kurz") -> str:
+        account = await kurz.accounts.get_by_email(email)
+        await kurz.accounts.set_admin(account.id, is_admin=is_admin)
+        return account.email
+
+    shown = with_kurz(data_dir, work)
+    typer.echo(
+        f"{shown} is {'an' if is_admin else 'no'} administrator{'' if is_admin else ' any more'}."
+    )
 
 
 def _set_disabled(email: str, data_dir: Path | None, *, is_disabled: bool) -> None:

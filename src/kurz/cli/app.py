@@ -77,7 +77,7 @@ def main() -> None:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         hint = f" See `{context.command_path} --help`." if context else ""
-        sentence = error.format_message()
+        sentence = " ".join(error.format_message().split())
         _fail(sentence + ("" if sentence.endswith((".", "?")) else ".") + hint)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):

@@ -9,7 +9,6 @@ import typer
 from kurz.cli.places import get_workspace, own_hosts
 from kurz.cli.session import AsJson, DataDir, read_settings, with_kurz
 from kurz.cli.transfer_output import Counting, ImportReport, written_whole
-from kurz.errors import KurzError
 from kurz.links.model import Scope, Strategy
 from kurz.links.transfers import Format, OneTarget, Summary, Target, Targets
 
@@ -44,7 +43,10 @@ def export_links(
     data_dir: DataDir = None,
 ) -> None:
     """Write links into a file, as CSV or JSON Lines."""
+    from kurz.transfer.tuning import favour_throughput
+
     chosen = _format(format_, file, Format.CSV)
+    favour_throughput()
 
     async def work(kurz: "Kurz") -> int:
         slugs = {item.id: item.slug for item in await kurz.workspaces.list_all()}
@@ -82,8 +84,11 @@ def import_links(
     data_dir: DataDir = None,
 ) -> None:
     """Make links from a file: CSV or JSON Lines."""
+    from kurz.transfer.tuning import favour_throughput
+
     chosen = _format(format_, file, None)
     source = _open(file)
+    favour_throughput()
     _prepare(read_settings(data_dir=data_dir), dry_run)
 
     async def work(kurz: "Kurz") -> Summary:
@@ -94,7 +99,7 @@ def import_links(
                     _chunks(source), chosen, targets, own_hosts=own_hosts(kurz), is_dry=dry_run
                 ):
                     telling.add(results)
-            except KurzError:
+            except BaseException:  # Ctrl+C too
                 telling.interrupted()
                 raise
         return telling.summary

@@ -33,16 +33,13 @@ def insert_account(
     first_is_admin: bool,  # noqa: FBT001  queries take what they are handed
     pass_hash: bytes | None,
 ) -> Account | None:
-    is_admin = account.is_admin
-    if first_is_admin and not is_admin:
-        is_admin = _is_first(connection, account)
     statement = (
         insert(accounts)
         .values(
             id=account.id,
             email=account.email,
             password_hash=account.password_hash,
-            is_admin=is_admin,
+            is_admin=account.is_admin,
             epoch=account.epoch,
             created_at=to_micros(account.created_at),
         )
@@ -64,6 +61,8 @@ def insert_account(
                 "created_at": to_micros(account.created_at),
             }
             connection.execute(sa.insert(members).values(row_of_member))
+    if first_is_admin and _is_first(connection, account):
+        return _update(connection, account.id, is_admin=True)
     return to_account(row)
 
 

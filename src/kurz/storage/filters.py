@@ -18,11 +18,25 @@ _FINAL = (Status.BANNED, Status.DELETED)
 _HALTED = (*_FINAL, Status.PAUSED)
 _EXPIRY = f"coalesce(links.expires_at, {NEVER})"
 
-# The unary plus keeps SQLite from choosing an index by a column: it has no statistics to do that
-# well. PostgreSQL has, and needs no plus.
-_CHECKED = SimpleNamespace(
-    **{column.name: sa.literal_column(f"+links.{column.name}", column.type) for column in links.c}
-)
+
+def _checked(text: str, number: str) -> SimpleNamespace:
+    """Columns in a form that no index has."""
+    return SimpleNamespace(
+        **{
+            column.name: sa.literal_column(
+                (text if isinstance(column.type, sa.Text) else number).format(column.name),
+                column.type,
+            )
+            for column in links.c
+        }
+    )
+
+
+# SQLite has no statistics to choose an index by, and PostgreSQL has none after a large import.
+_CHECKED = {
+    "sqlite": _checked("+links.{}", "+links.{}"),
+    "postgresql": _checked("(links.{} || '')", "(links.{} + 0)"),
+}
 
 
 def sort_value(field: str) -> sa.ColumnElement[int]:
@@ -43,9 +57,7 @@ class Filters:
         self._scope = scope
         self._now = now
         self._by_index = self._conditions(links.c, by_index=True)
-        self._checks = self._conditions(
-            _CHECKED if dialect == "sqlite" else links.c, by_index=dialect != "sqlite"
-        )
+        self._checks = self._conditions(_CHECKED[dialect], by_index=False)
         if wanted.search is not None:
             self._by_index["search"] = [text_matches(dialect, wanted.search, by_index=True)]
             self._checks["search"] = [text_matches(dialect, wanted.search)]

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from kurz.clock import to_micros
-from kurz.links.model import COUNTED_LINKS, Filter, Link, Place, Scope, Sort, space_of
+from kurz.links.model import COUNTED_LINKS, Filter, Link, Place, Scope, Sort, Status, space_of
 from kurz.storage import search
 from kurz.storage.filters import Condition, Filters, sort_value
 from kurz.storage.link_rows import to_link
@@ -45,28 +45,32 @@ def list_links(
     if filters.dialect == "postgresql":
         connection.execute(_PLANNING)
     way = _choose(connection, filters) if space else _Way(links, filters.all())
-    total = _count(connection, way.counted())
-    if total <= way.few or not space:
-        page = _gathered(way, wanted.sort, after)
+    if not way.is_dear:
+        total = _count(connection, way.found(_ONE))
+        if space and total <= FEW:
+            return _gather(connection, way, filters, after, limit)[0], total
     else:
-        page = _walked(way, filters, after)
-    return _fetch(connection, page.limit(limit), wanted.sort), total
+        page, total = _gather(connection, way, filters, after, limit)
+        if total <= COUNTED_LINKS:
+            return page, total
+    return _walk(connection, way, filters, after, limit), total
 
 
 @dataclass(frozen=True)
 class _Way:
     """A way to all links that fit. `known` are those that its index leads to, whatever the other
-    conditions say; `field` is the order in which it does; up to `few` are gathered by it."""
+    conditions say; `field` is the order in which it does. One that is dear reads every link on it,
+    so it is gone once, for the number and the page together."""
 
     source: sa.FromClause
     conditions: Sequence[Condition]
     known: sa.Select[Any] | None = None
     field: str | None = None
-    few: int = FEW
+    is_dear: bool = False
 
-    def counted(self) -> sa.Select[Any]:
+    def found(self, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
         """Where there is an order, the latest come first: the likeliest to be live."""
-        found = sa.select(_ONE).select_from(self.source).where(*self.conditions)
+        found = sa.select(*columns).select_from(self.source).where(*self.conditions)
         return found if self.field is None else found.order_by(sort_value(self.field).desc())
 
 
@@ -90,14 +94,15 @@ def _ways(connection: sa.Connection, filters: Filters) -> Iterator[_Way]:
         yield _by_tag(filters, wanted.tag)
     for key, field in filters.indexed().items():
         known = sa.select(_ONE).select_from(links).where(*filters.only("space", key))
-        yield _Way(links, filters.all("space", key), known, field)
+        is_dear = wanted.status is Status.EXHAUSTED  # clicks are in no index
+        yield _Way(links, filters.all("space", key), known, field, is_dear)
 
 
 def _by_tag(filters: Filters, tag: str) -> _Way:
     tagged = [link_tags.c.space == filters.space, link_tags.c.tag == tag]
     source = link_tags.join(links, links.c.id == link_tags.c.link_id)
     known = sa.select(_ONE).select_from(link_tags).where(*tagged)
-    return _Way(source, [*tagged, *filters.all(without="tag")], known)
+    return _Way(source, [*tagged, *filters.all(without="tag")], known, is_dear=True)
 
 
 def _by_text_on_sqlite(connection: sa.Connection, filters: Filters, text: str) -> _Way | None:
@@ -110,7 +115,7 @@ def _by_text_on_sqlite(connection: sa.Connection, filters: Filters, text: str) -
     hits = found.subquery("hits")
     source = hits.join(links, links.c.id == hits.c.id)
     known = sa.select(_ONE).select_from(hits)
-    return _Way(source, filters.all(), known, few=COUNTED_LINKS)
+    return _Way(source, filters.all(), known, is_dear=True)
 
 
 def _by_text_on_postgres(connection: sa.Connection, filters: Filters, text: str) -> _Way | None:
@@ -119,7 +124,7 @@ def _by_text_on_postgres(connection: sa.Connection, filters: Filters, text: str)
     if _share(connection, sa.and_(links.c.space == filters.space, matches)) >= COMMON_TEXT:
         return None
     known = sa.select(_ONE).select_from(links).where(*filters.only("space", "search"))
-    return _Way(links, filters.all("space", "search"), known, few=COUNTED_LINKS)
+    return _Way(links, filters.all("space", "search"), known, is_dear=True)
 
 
 def _share(connection: sa.Connection, condition: Condition) -> float:
@@ -137,29 +142,42 @@ def _count(connection: sa.Connection, found: sa.Select[Any], bound: int = COUNTE
     return connection.execute(query).scalar_one()
 
 
-def _gathered(way: _Way, sort: Sort, after: Place | None) -> sa.Select[Any]:
-    """Adding zero keeps both engines from walking an order in search of these few."""
-    value, link_id = sort_value(sort.field) + sa.literal_column("0"), links.c.id
-    return _page(way.source, way.conditions, value, link_id + sa.literal_column("0"), sort, after)
+def _gather(
+    connection: sa.Connection, way: _Way, filters: Filters, after: Place | None, limit: int
+) -> tuple[list[Link], int]:
+    """All that the way leads to, sorted, and their number. The inner limit keeps both engines from
+    walking an order in search of a few."""
+    sort = filters.wanted.sort
+    value = sort_value(sort.field).label("value")
+    hits = way.found(links.c.id, value).limit(COUNTED_LINKS + 1).cte("hits")
+    total = sa.select(sa.func.count()).select_from(hits).scalar_subquery()
+    page = sa.select(hits.c.id, hits.c.value, total.label("total"))
+    rows = _fetch(
+        connection, _behind(page, hits.c.value, hits.c.id, sort, after).limit(limit), sort
+    )
+    number = rows[0]["total"] if rows else _count(connection, way.found(_ONE))
+    return [to_link(row) for row in rows], number
 
 
-def _walked(way: _Way, filters: Filters, after: Place | None) -> sa.Select[Any]:
+def _walk(
+    connection: sa.Connection, way: _Way, filters: Filters, after: Place | None, limit: int
+) -> list[Link]:
     """By the index of the order, unless the way goes in that order itself."""
     sort = filters.wanted.sort
-    is_on_way = way.field == sort.field
-    conditions = way.conditions if is_on_way else filters.all("space")
-    return _page(links, conditions, sort_value(sort.field), links.c.id, sort, after)
+    conditions = way.conditions if way.field == sort.field else filters.all("space")
+    value = sort_value(sort.field)
+    page = sa.select(links.c.id, value.label("value")).select_from(links).where(*conditions)
+    page = _behind(page, value, links.c.id, sort, after)
+    return [to_link(row) for row in _fetch(connection, page.limit(limit), sort)]
 
 
-def _page(
-    source: sa.FromClause,
-    conditions: Sequence[Condition],
+def _behind(
+    page: sa.Select[Any],
     value: sa.ColumnElement[int],
     link_id: sa.ColumnElement[int],
     sort: Sort,
     after: Place | None,
 ) -> sa.Select[Any]:
-    page = sa.select(links.c.id, value.label("value")).select_from(source).where(*conditions)
     if after is not None:
         end = sa.tuple_(NEVER if after.value is None else after.value, after.link_id)
         here = sa.tuple_(value, link_id)
@@ -173,9 +191,11 @@ def _ordered(
     return [each.desc() if sort.is_descending else each.asc() for each in (value, link_id)]
 
 
-def _fetch(connection: sa.Connection, page: sa.Select[Any], sort: Sort) -> list[Link]:
-    """The links of a page, read only now that it is known which they are."""
+def _fetch(connection: sa.Connection, page: sa.Select[Any], sort: Sort) -> Sequence[sa.RowMapping]:
+    """The links of a page, read only now that it is known which they are, with all that the page
+    has beside their ids."""
     found = page.subquery("page")
-    query = sa.select(links).select_from(found.join(links, links.c.id == found.c.id))
+    more = [column for column in found.c if column.name not in links.c]
+    query = sa.select(links, *more).select_from(found.join(links, links.c.id == found.c.id))
     query = query.order_by(*_ordered(found.c.value, found.c.id, sort))
-    return [to_link(row) for row in connection.execute(query).mappings()]
+    return connection.execute(query).mappings().all()

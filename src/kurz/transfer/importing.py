@@ -1,7 +1,7 @@
 """Imports a file, as it arrives, in batches. What was imported before is met again, not doubled."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import suppress
 
 from kurz.clock import Clock
@@ -12,7 +12,7 @@ from kurz.people.quotas import Allowance
 from kurz.transfer.codes import RowCodes
 from kurz.transfer.keeping import Keeper
 from kurz.transfer.preparing import Preparer, Row
-from kurz.transfer.reading import Record, reader
+from kurz.transfer.reading import Reader, Record, reader
 from kurz.transfer.rehearsal import Rehearsal
 
 # Rows a transaction: about 25 ms of SQLite's time, of the 50 that a write may take
@@ -50,7 +50,7 @@ class Importer:
         keeper = Keeper(store, self._codes, allowances, self._clock)
         under_way: asyncio.Task[list[RowResult]] | None = None
         try:
-            async for batch in _batches(_records(source, format), preparer):
+            async for batch in _batches(source, reader(format), preparer):
                 if under_way is not None:
                     yield await under_way
                 under_way = asyncio.create_task(keeper.keep(batch))
@@ -63,33 +63,31 @@ class Importer:
                     await under_way
 
 
-async def _records(
-    source: AsyncIterator[bytes],
-    format: Format,  # noqa: A002  as above
-) -> AsyncIterator[Record]:
-    reading = reader(format)
-    async for chunk in source:
-        for record in reading.feed(chunk):
-            yield record
-    for record in reading.end():
-        yield record
-
-
 async def _batches(
-    records: AsyncIterator[Record], preparer: Preparer
+    source: AsyncIterator[bytes], reading: Reader, preparer: Preparer
 ) -> AsyncIterator[list[Row | RowResult]]:
     """Batches of exactly `BATCH` rows to store, where there are so many."""
     batch: list[Row | RowResult] = []
     rows = turn = 0
-    async for record in records:
-        item = await preparer.prepare(record)
-        batch.append(item)
-        rows += isinstance(item, Row)
-        if rows == BATCH or len(batch) == MOST_RESULTS:
-            yield batch
-            batch, rows = [], 0
-        turn += 1
-        if turn % TURN == 0:
-            await asyncio.sleep(0)
+    async for records in _records(source, reading):
+        for record in records:
+            item = preparer.prepare(record) or await preparer.look_up(record)
+            batch.append(item)
+            rows += isinstance(item, Row)
+            if rows == BATCH or len(batch) == MOST_RESULTS:
+                yield batch
+                batch, rows = [], 0
+            turn += 1
+            if turn % TURN == 0:
+                await asyncio.sleep(0)
+                preparer.look_at_the_clock()
     if batch:
         yield batch
+
+
+async def _records(
+    source: AsyncIterator[bytes], reading: Reader
+) -> AsyncIterator[Iterator[Record]]:
+    async for chunk in source:
+        yield reading.feed(chunk)
+    yield reading.end()

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from kurz.clock import Clock
 from kurz.errors import KurzError
@@ -42,16 +43,24 @@ class Preparer:
         self._codes = codes
         self._own_hosts = own_hosts
         self._clock = clock
+        self._now = clock.now()
         self._known: dict[str, Target] = {}
 
-    async def prepare(self, record: Record) -> Row | RowResult:
+    def look_at_the_clock(self) -> None:
+        """To be called now and then: what a row does not tell is as of then."""
+        self._now = self._clock.now()
+
+    def prepare(self, record: Record) -> Row | RowResult | None:
+        """None: the row's workspace has to be looked up first."""
         line, found = record
         if isinstance(found, str):
             return refusal(line, {}, FieldRefused(found))
         try:
-            target = await self._target(found.get("workspace"))
+            target = self._known.get(_workspace(found))
+            if target is None:
+                return None
             url = urls.judge(rows.original_url(found), *self._own_hosts)
-            link = rows.to_link(found, target, url, self._clock.now())
+            link = rows.to_link(found, target, url, self._now)
         except KurzError as error:
             return refusal(line, found, error)
         if link.short_code:
@@ -61,22 +70,30 @@ class Preparer:
         link.short_code = self._codes.code(link, 0)
         return Row(line, link, 0)
 
-    async def _target(self, workspace: object) -> Target:
-        name = "" if workspace is None else workspace
-        if not isinstance(name, str):
-            raise FieldRefused("`workspace` is a workspace's slug.")
-        target = self._known.get(name)
-        if target is not None:
-            return target
+    async def look_up(self, record: Record) -> Row | RowResult:
+        """Learns where the row's workspace is, then prepares the row."""
+        line, found = record
+        name = "" if isinstance(found, str) else _workspace(found)
         target = await self._targets.find(name)
-        if target is None:
-            raise WorkspaceNotFound(f"There is no workspace “{shown(name)}”.")
-        if len(self._known) < MAX_TARGETS:
+        if target is not None:
+            if len(self._known) >= MAX_TARGETS:
+                self._known.clear()
             self._known[name] = target
-        return target
+            prepared = self.prepare(record)
+            if prepared is not None:
+                return prepared
+        missing = WorkspaceNotFound(f"There is no workspace “{shown(name)}”.")
+        return refusal(line, {} if isinstance(found, str) else found, missing)
 
 
-def refusal(line: int, record: dict[str, object], error: KurzError) -> RowResult:
+def _workspace(record: dict[str, Any]) -> str:
+    name = record.get("workspace", "")
+    if not isinstance(name, str):
+        raise FieldRefused("`workspace` is a workspace's slug.")
+    return name
+
+
+def refusal(line: int, record: dict[str, Any], error: KurzError) -> RowResult:
     code, url = record.get("short_code"), record.get("original_url")
     return RowResult(
         line,

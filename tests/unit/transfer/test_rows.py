@@ -1,5 +1,7 @@
 """A record becomes the link it stands for, by the rules of a new link; and back."""
 
+import csv
+import io
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from kurz.errors import KurzError
 from kurz.links import fields, lifecycle, urls
+from kurz.links.codes import deterministic
 from kurz.links.errors import FieldRefused
 from kurz.links.model import Link, LinkType, Status, Strategy
 from kurz.links.transfers import Format, Target
@@ -170,6 +173,8 @@ def test_a_code_is_deterministic_only_where_it_is():
     other = Target(workspace_id=43)
     assert link_of(other, **row, short_code="K5YWpCtbjZ").strategy is Strategy.CUSTOM
     assert link_of(ROOT, **row, short_code="K5YWpCtbjZ").strategy is Strategy.CUSTOM
+    at_root = deterministic.generate(urls.judge(url).canonical, 0)
+    assert link_of(ROOT, **row, short_code=at_root).strategy is Strategy.CUSTOM
     row["strategy"] = "random"
     assert link_of(TEAM, **row, short_code="K5YWpCtbjZ").strategy is Strategy.CUSTOM
 
@@ -221,6 +226,18 @@ def test_a_link_that_was_written_is_read_as_it_was(link, kind):
     assert record["workspace"] == "team"
     again = rows.to_link(record, TEAM, urls.judge(rows.original_url(record)), NOW)
     assert again == link
+
+
+@given(links)
+def test_no_cell_of_an_export_begins_like_a_formula(link):
+    text = WRITERS[Format.CSV]([link], {42: "team"}, NOW).decode()
+    [cells] = csv.reader(io.StringIO(text, newline=""))
+    assert [cell for cell in cells if cell.startswith(tuple("=+-@\t\r"))] == []
+
+
+def test_a_code_that_begins_with_a_minus_is_no_formula():
+    [line] = WRITERS[Format.CSV]([link_of(short_code="-1")], {}, NOW).splitlines()
+    assert line.startswith(b"'-1,")
 
 
 def test_the_glance_at_text_never_accepts_what_the_rule_refuses():

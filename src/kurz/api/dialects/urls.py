@@ -137,7 +137,7 @@ async def list_urls(
 
 
 @router.delete(
-    "/urls/{link_id}",
+    "/urls/{link_id:int}",
     status_code=204,
     summary="Move a link to the trash",
     operation_id="delete_url",

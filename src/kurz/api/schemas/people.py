@@ -24,7 +24,9 @@ class Credentials(Strict):
     email: str = Field(max_length=1024, examples=["ada@example.com"])
     password: str
     as_cookie: bool = Field(
-        default=False, description="Keep the token in a cookie, for pages; it is not shown then."
+        default=False,
+        strict=True,
+        description="Keep the token in a cookie, for pages; it is not shown then.",
     )
 
 
