@@ -7,7 +7,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check format lock test-faults bench bench-create bench-sign-in bench-start bench-transfer openapi clean need-python
+.PHONY: help run setup test check format lock test-faults bench bench-create bench-list bench-sign-in bench-start bench-transfer openapi clean need-python
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16

@@ -175,6 +175,8 @@ async def test_a_code_that_leads_elsewhere_is_a_conflict(kurz):
     [result] = await run(kurz, "code,url\ntaken,https://example.com/2\n")
     assert (result.outcome, result.problem, result.line) == ("conflict", "custom-code-taken", 2)
     assert "taken" in (result.reason or "")
+    [result] = await run(kurz, "code,url\ntaken,https://example.com/1#elsewhere\n")
+    assert result.outcome is Outcome.CONFLICT
 
 
 async def test_two_rows_of_a_file_are_judged_like_two_files(kurz):

@@ -38,15 +38,16 @@ on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 
 @pytest.fixture
 async def linkforge(client, people):
-    """Makes a link in workspace 1 or 2 and gives its answer."""
+    """Makes a link in workspace 1 or 2 and gives its answer; sent as `curl -d` does."""
     owner = await people.add()
     for slug in ("one", "two"):
         await people.workspace(owner, slug)
 
     async def post(workspace_id: int, original_url: str) -> httpx2.Response:
         path = f"/api/v1/workspaces/{workspace_id}/links"
+        form = {"content-type": "application/x-www-form-urlencoded"}
         answer: httpx2.Response = await client.post(
-            path, json={"original_url": original_url}, headers=owner.headers
+            path, content=json.dumps({"original_url": original_url}), headers=owner.headers | form
         )
         return answer
 

@@ -13,11 +13,16 @@ JSON_TYPES = frozenset({b"application/json"})
 # What `curl -d` and a shell's HTTP client send when nobody tells them a type.
 PLAIN_TYPES = frozenset({b"", b"text/plain", b"application/x-www-form-urlencoded"})
 
+# JSON that `curl -d` sends is still JSON.
+CURL_TYPES = JSON_TYPES | {b"application/x-www-form-urlencoded"}
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
-async def read_body(request: Request, model: type[Model]) -> Model:
-    _check_type(request, JSON_TYPES)
+async def read_body(
+    request: Request, model: type[Model], types: frozenset[bytes] = JSON_TYPES
+) -> Model:
+    _check_type(request, types)
     try:
         return model.model_validate_json(await _whole(request))
     except ValidationError as error:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from pydantic_core import to_json
 from starlette.responses import PlainTextResponse, Response
 
-from kurz.api.bodies import described, read_body, read_text
+from kurz.api.bodies import CURL_TYPES, JSON_TYPES, described, read_body, read_text
 from kurz.api.callers import find_caller, get_caller
 from kurz.api.dependencies import Context, client_of, context
 from kurz.api.places import Place, place_of, workspace_id_of
@@ -115,7 +115,8 @@ async def _create_for_stranger(request: Request) -> Response:
 
 async def _create_at(request: Request, caller: Caller, workspace_id: int | None) -> Response:
     maker = await find_maker(request, caller, workspace_id)
-    return (await make(request, maker, await read_body(request, LinkCreate))).respond()
+    types = JSON_TYPES if workspace_id is None else CURL_TYPES  # as Linkforge's examples have it
+    return (await make(request, maker, await read_body(request, LinkCreate, types))).respond()
 
 
 async def make(

@@ -166,13 +166,14 @@ def _target(settings: "Settings", workspace: "Workspace | None") -> Target:
 
 
 class _Places:
-    """Each row goes where its `workspace` column says; without one, to the root."""
+    """Each row goes where its `workspace` column says; without one, to what is at the root."""
 
     def __init__(self, kurz: "Kurz") -> None:
         self._kurz = kurz
 
     async def find(self, workspace: str) -> Target | None:
-        if not workspace:
+        name = workspace or self._kurz.settings.root_workspace
+        if not name:
             return _target(self._kurz.settings, None)
-        found = await self._kurz.workspaces.find_by_slug(workspace.lower())
+        found = await self._kurz.workspaces.find_by_slug(name.lower())
         return None if found is None else _target(self._kurz.settings, found)
