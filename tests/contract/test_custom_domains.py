@@ -479,7 +479,7 @@ async def test_asking_for_many_hosts_costs_one_query(kurz, service, one):
             return await kurz.workspaces.verified_sites()
 
     counted = Counted()
-    domains = Domains(counted)  # type: ignore[arg-type]
+    domains = Domains(counted)
     asked = CustomDomains(None, None, domains, kurz.clock, key=KEY, base_url=None)  # type: ignore[arg-type]
     for number in range(100):
         assert not await asked.is_allowed(f"h{number}.example.com")

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from kurz.api.dialects.urls import UrlRead
-from kurz.api.schemas.links import AnonymousLinkRead, LinkCreate
+from kurz.api.schemas.links import LinkCreate, NewLinkRead
 from kurz.bootstrap import Kurz
 from kurz.links.service import hash_claim_token
 from kurz.storage.schema import links
@@ -76,8 +76,8 @@ async def test_the_api_answers_with_the_whole_link(client, clock):
     body = answer.json()
     assert answer.status_code == 201
     assert answer.headers["content-type"] == "application/json"
-    assert body.keys() == AnonymousLinkRead.model_fields.keys()
-    link = AnonymousLinkRead.model_validate(body)
+    assert body.keys() == NewLinkRead.model_fields.keys()
+    link = NewLinkRead.model_validate(body)
     assert CODE.fullmatch(link.short_code)
     assert 0 <= link.id < 2**53
     assert link.created_at == link.updated_at == clock.now()

@@ -1029,3 +1029,15 @@ async def test_other_qr_styles_are_refused(desk):
         "dark=%23ffffff",
     ):
         assert (await desk.get(link, f"/qr?{query}")).status_code == 422, query
+
+
+async def test_a_tag_that_is_no_text_is_refused_and_found_nowhere(client, people):
+    person = await people.add()
+    for method, path in (
+        ("PATCH", "/api/v1/tags/a%00b"),
+        ("DELETE", "/api/v1/tags/a%00b"),
+        ("GET", "/api/v1/links?tag=a%00b"),
+    ):
+        body = {"tag": "fine"} if method == "PATCH" else None
+        answer = await client.request(method, path, json=body, headers=person.headers)
+        assert (method, answer.status_code) == (method, 422)

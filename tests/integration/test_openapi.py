@@ -39,7 +39,7 @@ def sign_up(program) -> str:
 
 def explore(program, tmp_path, *options: str) -> None:
     command = [
-        SCHEMATHESIS,
+        str(SCHEMATHESIS),
         "run",
         f"{program.url}/api/openapi.json",
         "--header",

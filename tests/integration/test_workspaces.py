@@ -1034,9 +1034,6 @@ class TestDeletingAccounts:
             left = await roles(kurz, workspace)
             assert sorted(left.values()) == [Role.OWNER, Role.VIEWER]
 
-    @pytest.mark.xfail(
-        strict=False, reason="on PostgreSQL: delete_account locks only what it owns already"
-    )
     async def test_nobody_becomes_its_only_owner_while_deleting_their_account(
         self, connect: Connect, kurz: Kurz, people: People, team: Workspace, owner: Person
     ) -> None:
@@ -1210,3 +1207,26 @@ async def test_kurz_serve_says_what_to_do_about_an_unknown_root_workspace(
 ) -> None:
     with pytest.raises(AssertionError, match="KURZ_ROOT_WORKSPACE names no workspace: nowhere"):
         start_program(KURZ_ROOT_WORKSPACE="nowhere")
+
+
+async def test_an_invitation_into_a_deleted_workspace_makes_no_account(kurz, client, people):
+    owner = await people.add()
+    workspace = await people.workspace(owner)
+    token, _ = await kurz.passes.invite(owner.id, workspace.id, Role.OWNER)
+    assert (
+        await client.delete(f"/api/v1/workspaces/{workspace.id}", headers=owner.headers)
+    ).status_code == 200
+    body = {"email": "new@example.com", "password": PASSWORD, "invitation": token}
+    assert (await client.post("/api/v1/auth/register", json=body)).status_code == 422
+    assert [account.email for account in await kurz.accounts.list()] == [owner.account.email]
+
+
+async def test_the_only_member_of_the_workspace_at_the_root_stays(connect, people):
+    await people.add(is_admin=True)
+    owner = await people.add()
+    await people.workspace(owner, "root")
+    client = await connect(root_workspace="root")
+    answer = await client.request(
+        "DELETE", "/api/v1/me", json={"password": PASSWORD}, headers=owner.headers
+    )
+    assert answer.status_code == 409

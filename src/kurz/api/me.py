@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from kurz.api.auth import account_read
 from kurz.api.bodies import described, read_body
 from kurz.api.callers import get_caller, get_session
-from kurz.api.dependencies import context
+from kurz.api.dependencies import Context, context
 from kurz.api.places import Place, views
 from kurz.api.responses import Answer
 from kurz.api.schemas.people import AccountDelete, KeyCreate, KeyList, KeyRead, MeRead, NewKeyRead
@@ -53,6 +53,7 @@ async def delete_me(request: Request) -> Response:
     body = await read_body(request, AccountDelete)
     await kurz.limits.check(LimitClass.SIGN_IN_ACCOUNT, caller.email)
     await kurz.accounts.check_password(caller.account_id, body.password)
+    await _keep_root(kurz, caller)
     if not await kurz.accounts.delete(caller.account_id):
         raise OwnerMissing(
             "You are the last administrator, or the only owner of a workspace with other members."
@@ -60,6 +61,15 @@ async def delete_me(request: Request) -> Response:
         )
     kurz.identity.forget()
     return Response(status_code=204)
+
+
+async def _keep_root(kurz: Context, caller: Caller) -> None:
+    """The workspace at the root needs somebody: its links would go on answering without."""
+    if kurz.root_workspace_id is None:
+        return
+    members = await kurz.teams.members(kurz.root_workspace_id)
+    if [member.account_id for member in members] == [caller.account_id]:
+        raise OwnerMissing("Only you are in the workspace at the root. Invite somebody first.")
 
 
 @router.get(

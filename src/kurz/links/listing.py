@@ -25,6 +25,8 @@ class Listing:
     async def page(self, scope: Scope, wanted: Filter, cursor: str | None, limit: int) -> LinkPage:
         if wanted.search is not None:
             _check_search(wanted.search)
+        if wanted.tag is not None:
+            fields.check(tags=(wanted.tag,))
         after = None if cursor is None else self._place(cursor, wanted.sort)
         links, total = await self._store.list(
             scope, wanted, self._clock.now(), after=after, limit=limit + 1

@@ -35,8 +35,7 @@ class Tagging:
 
     async def rename(self, space: int, old: str, new: str | None, account_id: int | None) -> int:
         """Also merges: `new` may be a tag that exists."""
-        if new is not None:
-            fields.check(tags=(new,))
+        fields.check(tags=(old,) if new is None else (old, new))
         if old == new:
             return 0
         act = Act("tags", account_id)

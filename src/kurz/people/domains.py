@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 
 from kurz.errors import StoreUnavailable
-from kurz.people.workspaces import Site, WorkspaceStore
+from kurz.people.workspaces import Site, SiteStore
 
 FRESH_SECONDS = 1.0  # how long a new or removed domain may go unnoticed
 
@@ -14,7 +14,7 @@ class Domains:
     """All of them at once, asked for at most once a second: what host a stranger names costs no
     query. While the store is out, the last answer stands."""
 
-    def __init__(self, workspaces: WorkspaceStore) -> None:
+    def __init__(self, workspaces: SiteStore) -> None:
         self._workspaces = workspaces
         self._sites: Mapping[str, Site] | None = None
         self._asked_at = 0.0

@@ -53,7 +53,14 @@ class Site:
     root_url: str | None = None
 
 
-class WorkspaceStore(Protocol):
+class SiteStore(Protocol):
+    """An outage raises `StoreUnavailable`."""
+
+    async def verified_sites(self) -> Mapping[str, Site]:
+        """The site of every verified custom domain, lower case."""
+
+
+class WorkspaceStore(SiteStore, Protocol):
     """Keeps workspaces and who is in them. An outage raises `StoreUnavailable`."""
 
     async def insert(
@@ -91,9 +98,6 @@ class WorkspaceStore(Protocol):
     async def transfer(self, workspace_id: int, from_id: int, to_id: int) -> bool:
         """Makes one member owner and another editor. False: the first is no owner or the second no
         member."""
-
-    async def verified_sites(self) -> Mapping[str, Site]:
-        """The site of every verified custom domain, lower case."""
 
 
 def check_slug(slug: str) -> None:

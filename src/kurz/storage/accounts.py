@@ -50,20 +50,31 @@ def insert_account(
     if row is None:
         return None
     if pass_hash is not None:
-        used = take_pass(connection, pass_hash, account.created_at)
-        if used is None:
-            raise PassRefused("This link was used already. Ask for another one.")
-        if used.workspace_id is not None:
-            row_of_member = {
-                "workspace_id": used.workspace_id,
-                "account_id": account.id,
-                "role": used.role or Role.VIEWER,
-                "created_at": to_micros(account.created_at),
-            }
-            connection.execute(sa.insert(members).values(row_of_member))
+        _follow(connection, pass_hash, account)
     if first_is_admin and _is_first(connection, account):
         return _update(connection, account.id, is_admin=True)
     return to_account(row)
+
+
+def _follow(connection: sa.Connection, pass_hash: bytes, account: Account) -> None:
+    """Uses the pass up, and joins the workspace that it invites into."""
+    used = take_pass(connection, pass_hash, account.created_at)
+    if used is None:
+        raise PassRefused("This link was used already. Ask for another one.")
+    if used.workspace_id is None:
+        return
+    workspace = sa.select(workspaces.c.id).where(
+        workspaces.c.id == used.workspace_id, workspaces.c.deleted_at.is_(None)
+    )
+    if connection.execute(workspace.with_for_update()).first() is None:
+        raise PassRefused("The workspace that this link invites into was deleted.")
+    row = {
+        "workspace_id": used.workspace_id,
+        "account_id": account.id,
+        "role": used.role or Role.VIEWER,
+        "created_at": to_micros(account.created_at),
+    }
+    connection.execute(sa.insert(members).values(row))
 
 
 def _is_first(connection: sa.Connection, account: Account) -> bool:
@@ -149,9 +160,10 @@ def find_with_token(
 
 
 def delete_account(connection: sa.Connection, account_id: int, deleted_at: datetime) -> bool:
-    owned = _lock_workspaces_of(connection, account_id)
+    # Administrators are locked first, all in one order: two who go at once must not wait in a ring.
     if not _may_lose(connection, account_id):
         return False
+    owned = _lock_workspaces_of(connection, account_id)
     alone = []
     for workspace_id in owned:
         others = sa.select(members.c.role).where(
@@ -175,15 +187,23 @@ def delete_account(connection: sa.Connection, account_id: int, deleted_at: datet
 
 
 def _lock_workspaces_of(connection: sa.Connection, account_id: int) -> list[int]:
-    """The workspaces the account owns, locked: who is in them must not change meanwhile."""
+    """The workspaces the account owns. All that it is in are locked, and its row before them: else
+    it could be made an owner, or join, while it goes."""
+    account = sa.select(accounts.c.id).where(accounts.c.id == account_id)
+    connection.execute(account.with_for_update())
     query = (
         sa.select(workspaces.c.id)
         .join(members, members.c.workspace_id == workspaces.c.id)
-        .where(members.c.account_id == account_id, members.c.role == Role.OWNER)
+        .where(members.c.account_id == account_id)
         .order_by(workspaces.c.id)
         .with_for_update(of=workspaces)
     )
-    return list(connection.execute(query).scalars())
+    connection.execute(query).all()
+    # Asked only now: the query above waited for the locks with the roles of before.
+    owned = sa.select(members.c.workspace_id).where(
+        members.c.account_id == account_id, members.c.role == Role.OWNER
+    )
+    return list(connection.execute(owned.order_by(members.c.workspace_id)).scalars())
 
 
 def _trash_links(connection: sa.Connection, account_id: int, now: int) -> None:
