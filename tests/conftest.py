@@ -1,5 +1,7 @@
 """Fixtures that every kind of test shares: real engines, a frozen clock, whole programs."""
 
+import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -24,16 +26,37 @@ ENGINES = ("sqlite", "postgres")
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """One server for all tests that do not break it; each takes a database of its own."""
-    with PostgresServer() as server:
+    """One server for all tests that do not break it; each takes a database of its own. Nothing
+    here survives the tests, so nothing has to reach the disk."""
+    with PostgresServer(fsync="off", full_page_writes="off") as server:
         yield server
 
 
-@pytest.fixture
-def postgres_url(postgres: PostgresServer) -> Iterator[str]:
-    """An empty database."""
-    name = f"kurz_{uuid4().hex}"
+@pytest.fixture(scope="session")
+def postgres_template(postgres: PostgresServer) -> str:
+    """A database with our schema, to be copied: quicker than making the schema each time."""
+    name = "kurz_template"
     postgres.create_database(name)
+    asyncio.run(prepare(Settings(database_url=postgres.url(name)), upgrades_postgres=False))
+    return name
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As `postgres_template`: a file."""
+    settings = Settings(data_dir=tmp_path_factory.mktemp("template"))
+    asyncio.run(prepare(settings, upgrades_postgres=False))
+    return settings.database_path
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database: with our schema for tests of a whole kurz, else empty."""
+    name = f"kurz_{uuid4().hex}"
+    if {"kurz", "program"} & set(request.fixturenames):
+        postgres.create_database(name, request.getfixturevalue("postgres_template"))
+    else:
+        postgres.create_database(name)
     yield postgres.url(name)
     postgres.drop_database(name)
 
@@ -58,9 +81,13 @@ def clock() -> FrozenClock:
 
 
 @pytest.fixture
-async def kurz(settings: Settings, clock: FrozenClock) -> AsyncIterator[Kurz]:
+async def kurz(
+    settings: Settings, clock: FrozenClock, sqlite_template: Path
+) -> AsyncIterator[Kurz]:
     """The parts of kurz over a fresh database of the engine."""
-    await prepare(settings, upgrades_postgres=False)
+    if settings.is_embedded:
+        settings.data_dir.mkdir(mode=0o700)
+        shutil.copy(sqlite_template, settings.database_path)
     async with open_kurz(settings, clock, Passwords(cost=4)) as parts:
         yield parts
 

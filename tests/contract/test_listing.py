@@ -364,7 +364,9 @@ async def test_a_search_sees_every_write_at_once(many):
     assert await found_by(many, "needle") == [new.short_code]
     await index(many)
     assert await found_by(many, "needle") == [new.short_code]
-    edited = await many.store.update(new, {"title": "haystack"}, NOW)
+    again = await many.store.update(new, {"title": "needle two"}, NOW)
+    assert await found_by(many, "needle") == [new.short_code]  # once, though changed and indexed
+    edited = await many.store.update(again, {"title": "haystack"}, NOW)
     assert await found_by(many, "needle") == []
     assert await found_by(many, "haystack") == [new.short_code]
     await index(many)

@@ -35,9 +35,9 @@ class PostgresServer(Server):
         """The address of a database."""
         return f"postgresql://{USER}@{HOST}:{self.port}/{database}"
 
-    def create_database(self, name: str) -> None:
-        """Creates an empty database."""
-        self._client("createdb", "--template=template0", name)
+    def create_database(self, name: str, template: str = "template0") -> None:
+        """Creates an empty database, or a copy of another one."""
+        self._client("createdb", f"--template={template}", name)
 
     def drop_database(self, name: str) -> None:
         """Drops a database and the connections to it."""

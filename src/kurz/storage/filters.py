@@ -86,6 +86,16 @@ class Filters:
             found["dates"] = Sort.CREATED.field
         return found
 
+    def bounds(self, field: str) -> list[Condition]:
+        """Where in an order the links that fit begin and end, as far as the filters tell."""
+        if field == Sort.CREATED.field:
+            return self._dated(links.c)
+        if field != Sort.EXPIRY.field or self.wanted.status in (None, *_FINAL):
+            return []
+        expiry = sort_value(field)
+        is_past = self.wanted.status is Status.EXPIRED
+        return [expiry <= self._now if is_past else expiry > self._now]
+
     def _conditions(self, columns: Any, *, by_index: bool) -> Conditions:
         conditions = {
             "space": self._in_space(columns, by_index=by_index),

@@ -19,16 +19,19 @@ from kurz.storage.schema import NEVER, link_tags, links
 FEW = 2_000  # as many are read and sorted about as fast as an order is walked for a page of them
 SAMPLE = 64  # links that are looked at to learn how common something is
 COMMON_TEXT = 0.12  # a text in so many links is counted faster without PostgreSQL's index of texts
+MOST_TEXTS = 0.5  # the same for SQLite's
 COMMON_SPACE = 0.25  # of so many links, SQLite's index of texts need not say whose they are
 
 _CREATED = Sort.CREATED.field
 _ONE: sa.ColumnElement[int] = sa.literal_column("1")
-# PostgreSQL: a plan for these very values, as a search may be common or rare; begun at once and by
-# one process; and never by reading a whole table into a hash.
+# PostgreSQL: a plan for these very values, as a search may be common or rare, begun at once and by
+# one process. It takes a text to be rarer than it is, and would rather read and sort all links once
+# than walk an index to what it believes to be its end.
 _PLANNING = sa.text(
-    "SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off',"
-    " true), set_config('max_parallel_workers_per_gather', '0', true),"
-    " set_config('enable_hashjoin', 'off', true)"
+    "SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)"
+    ", set_config('max_parallel_workers_per_gather', '0', true)"
+    ", set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true)"
+    ", set_config('enable_hashjoin', 'off', true)"
 )
 
 
@@ -106,9 +109,11 @@ def _by_tag(filters: Filters, tag: str) -> _Way:
 
 
 def _by_text_on_sqlite(connection: sa.Connection, filters: Filters, text: str) -> _Way | None:
-    """None for a space of few links, which are read faster than the index."""
+    """None for a space of few links, or a text in most: reading links is faster than the index."""
     everything = sa.select(_ONE).select_from(links).where(*filters.only("space"))
-    if _count(connection, everything, FEW + 1) <= FEW:
+    is_small = _count(connection, everything, FEW + 1) <= FEW
+    matches = sa.and_(links.c.space == filters.space, search.text_matches(filters.dialect, text))
+    if is_small or _share(connection, matches) >= MOST_TEXTS:
         return None
     is_common = _share(connection, links.c.space == filters.space) >= COMMON_SPACE
     found = search.candidates(connection, None if is_common else filters.space, text)
@@ -128,13 +133,18 @@ def _by_text_on_postgres(connection: sa.Connection, filters: Filters, text: str)
 
 
 def _share(connection: sa.Connection, condition: Condition) -> float:
-    """How many of all links are so, roughly: a few are looked at, from the first to the last."""
-    newest = connection.execute(sa.select(sa.func.max(links.c.id))).scalar() or 0
-    ids = [newest * number // SAMPLE for number in range(1, SAMPLE + 1)]
+    """How many of all links are so, roughly: a few are looked at, from the oldest to the newest. 0
+    where most of these are gone."""
+    # Each in a query of its own: of the two together, SQLite would read the whole table.
+    ends = [sa.select(end(links.c.id)).scalar_subquery() for end in (sa.func.min, sa.func.max)]
+    oldest, newest = connection.execute(sa.select(*ends)).one()
+    if oldest is None:
+        return 0.0
+    ids = [oldest + (newest - oldest) * number // SAMPLE for number in range(SAMPLE)]
     fitting = sa.func.count(sa.case((condition, 1)))
     query = sa.select(sa.func.count(), fitting).where(links.c.id.in_(ids))
     seen, count = connection.execute(query).one()
-    return count / seen if seen else 0.0
+    return count / seen if seen > SAMPLE // 2 else 0.0
 
 
 def _count(connection: sa.Connection, found: sa.Select[Any], bound: int = COUNTED_LINKS + 1) -> int:
@@ -165,6 +175,7 @@ def _walk(
     """By the index of the order, unless the way goes in that order itself."""
     sort = filters.wanted.sort
     conditions = way.conditions if way.field == sort.field else filters.all("space")
+    conditions = [*conditions, *filters.bounds(sort.field)]
     value = sort_value(sort.field)
     page = sa.select(links.c.id, value.label("value")).select_from(links).where(*conditions)
     page = _behind(page, value, links.c.id, sort, after)
