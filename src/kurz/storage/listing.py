@@ -28,7 +28,8 @@ _ONE: sa.ColumnElement[int] = sa.literal_column("1")
 # one process. It takes a text to be rarer than it is, and would rather read and sort all links once
 # than walk an index to what it believes to be its end.
 _PLANNING = sa.text(
-    "SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)"
+    "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)"
+    ", set_config('jit', 'off', true)"
     ", set_config('max_parallel_workers_per_gather', '0', true)"
     ", set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true)"
     ", set_config('enable_hashjoin', 'off', true)"
