@@ -18,41 +18,26 @@ from kurz.links.minting import Mint
 from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.service import LinkService
 from kurz.links.tagging import Tagging
-from kurz.links.totals import RecentTotals
 from kurz.links.transfers import LinkExporter, LinkImporter
 from kurz.people.accounts import AccountService
-from kurz.people.custom_domains import CustomDomains
 from kurz.people.domains import Domains
 from kurz.people.errors import EmailRefused, EmailTaken, PasswordRefused
-from kurz.people.keyring import Keyring
 from kurz.people.keys import KeyService
-from kurz.people.limits import (
-    WORTH_A_WRITE,
-    ChosenLimits,
-    FallbackLimits,
-    Limits,
-    MemoryLimits,
-    NullLimits,
-)
 from kurz.people.own_hosts import OwnHosts
 from kurz.people.passes import Passes
 from kurz.people.passwords import Passwords
 from kurz.people.teams import Teams
-from kurz.secret import keep_secret
 from kurz.settings import Settings
 from kurz.storage.accounts import SqlAccountStore
 from kurz.storage.bulk import SqlBulkStore
 from kurz.storage.database import Database
-from kurz.storage.domains import SqlDomainStore
 from kurz.storage.installation import LeasedCounter, keep_key
 from kurz.storage.keys import SqlKeyStore
 from kurz.storage.links import SqlLinkStore
 from kurz.storage.migrate import Migrations
 from kurz.storage.passes import SqlPassStore
-from kurz.storage.receipts import SqlReceiptStore
 from kurz.storage.sqlite import SqliteDatabase
 from kurz.storage.tags import SqlTagStore
-from kurz.storage.totals import SqlTotalsStore
 from kurz.storage.workspaces import SqlWorkspaceStore
 from kurz.transfer.codes import RowCodes
 from kurz.transfer.exporting import Exporter
@@ -60,6 +45,7 @@ from kurz.transfer.importing import Importer
 
 if TYPE_CHECKING:
     from kurz.api.dependencies import Context
+    from kurz.people.limits import Limits
     from kurz.server.app import App
 
 DATABASE_PATIENCE_SECONDS = 0.5  # for a limit that is kept in the database
@@ -238,12 +224,19 @@ async def make_first_admin(kurz: Kurz) -> str | None:
     return token
 
 
-def _context(kurz: Kurz, limits: Limits, root_workspace_id: int | None) -> "Context":
+def _context(kurz: Kurz, limits: "Limits", root_workspace_id: int | None) -> "Context":
     from kurz.api.dependencies import Context
     from kurz.api.idempotency import Receipts
+    from kurz.links.totals import RecentTotals
     from kurz.outbound.dns import DnsTxtLookup
+    from kurz.people.custom_domains import CustomDomains
     from kurz.people.identity import Identity
+    from kurz.people.keyring import Keyring
     from kurz.people.tokens import Tokens
+    from kurz.secret import keep_secret
+    from kurz.storage.domains import SqlDomainStore
+    from kurz.storage.receipts import SqlReceiptStore
+    from kurz.storage.totals import SqlTotalsStore
 
     settings, database, clock = kurz.settings, kurz.database, kurz.clock
     keyring = Keyring(keep_secret(settings))
@@ -302,7 +295,7 @@ async def _search(kurz: Kurz) -> AsyncIterator[None]:
     if not kurz.settings.is_embedded:
         yield
         return
-    from kurz.storage.search import SearchIndexer
+    from kurz.storage.indexer import SearchIndexer
 
     indexer = SearchIndexer(kurz.database)
     indexer.start()
@@ -313,9 +306,18 @@ async def _search(kurz: Kurz) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _limits(kurz: Kurz) -> AsyncIterator[Limits]:
+async def _limits(kurz: Kurz) -> AsyncIterator["Limits"]:
     """In Redis, if there is one. On PostgreSQL several instances may serve, so without Redis they
     share the limits of sign-ins and creates there; others are not worth a write. Else in memory."""
+    from kurz.people.limits import (
+        WORTH_A_WRITE,
+        ChosenLimits,
+        FallbackLimits,
+        Limits,
+        MemoryLimits,
+        NullLimits,
+    )
+
     settings = kurz.settings
     if settings.rate_limits == "off":
         yield NullLimits()

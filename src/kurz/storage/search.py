@@ -1,17 +1,10 @@
 """The search over the texts of links: the rule of what matches, and SQLite's index of trigrams,
 which follows the change log behind the writes. PostgreSQL keeps its own index (migration 0002)."""
 
-import asyncio
-import contextlib
-import time
-from collections.abc import Callable
-from typing import Any, Concatenate
+from typing import Any
 
 import sqlalchemy as sa
-import structlog
 
-from kurz.errors import StoreUnavailable
-from kurz.storage.database import Database, P, T
 from kurz.storage.schema import NEVER, changes, links, search_position
 
 TRIGRAM = 3
@@ -20,13 +13,11 @@ TEXT = "(links.short_code || ' ' || links.original_url || ' ' || coalesce(links.
 
 BATCH = 300  # changes a transaction: some 12 ms
 MERGE_PAGES = 64  # of the index, a transaction: 8 ms
-WAKE_SECONDS = 1.0
 PHRASE_LENGTH = 6  # up to here FTS5 compares places fast enough
 MOST_TRIGRAMS = 24  # of a long search are weighed, 0.1 ms each
 RAREST = 3  # of these are looked up
 REACHED_LINKS = 100
 
-_log = structlog.get_logger(__name__)
 _entries = sa.table("link_search", sa.column("rowid", sa.BigInteger))
 
 # A space, as one trigram: three characters of 19 bits each, from planes of Unicode that have no
@@ -129,71 +120,6 @@ def leave_merging_to_us(connection: sa.Connection) -> None:
             sa.text("INSERT INTO link_search (link_search, rank) VALUES (:option, :value)"),
             {"option": option, "value": value},
         )
-
-
-class SearchIndexer:
-    """Keeps SQLite's index close behind the writes. A search is exact without it, and slower the
-    further it is behind."""
-
-    def __init__(self, database: Database, *, wake_seconds: float = WAKE_SECONDS) -> None:
-        self._database = database
-        self._wake_seconds = wake_seconds
-        self._told = asyncio.Event()
-        self._is_stopping = False
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        self._is_stopping = False
-        self._task = asyncio.create_task(self._run())
-
-    def wake(self) -> None:
-        """Tells it that there is work, so that it does not wait for its next turn."""
-        self._told.set()
-
-    async def stop(self) -> None:
-        """Returns when the batch under way is done; what is left waits for the next start."""
-        self._is_stopping = True
-        self.wake()
-        if self._task is not None:
-            await self._task
-            self._task = None
-
-    async def _run(self) -> None:
-        while not self._is_stopping:
-            try:
-                await self._database.write(leave_merging_to_us)
-                while not self._is_stopping:
-                    await self._catch_up()
-                    await self._wait()
-            except StoreUnavailable as error:
-                _log.warning("search-index-waits", reason=str(error))
-                await self._wait()
-            except Exception:  # noqa: BLE001  the next turn may succeed; searches stay exact
-                _log.exception("search-index-failed")
-                await self._wait()
-
-    async def _wait(self) -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._told.wait(), self._wake_seconds)
-        self._told.clear()
-
-    async def _catch_up(self) -> None:
-        started, total = time.monotonic(), 0
-        while not self._is_stopping and await self._database.read(is_backlogged):
-            total += await self._paced(index_changes, BATCH)
-            await self._paced(merge_index)
-        if total > BATCH:
-            seconds = round(time.monotonic() - started, 3)
-            _log.debug("search-index-caught-up", changes=total, seconds=seconds)
-
-    async def _paced(
-        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Rests as long as the work took: half of the writer's time is for others."""
-        started = time.monotonic()
-        result = await self._database.write(query, *args, **kwargs)
-        await asyncio.sleep(time.monotonic() - started)
-        return result
 
 
 def _position() -> sa.ScalarSelect[int]:
