@@ -19,8 +19,8 @@ from kurz.links.errors import CursorRefused, FieldRefused
 from kurz.links.model import Filter, Link, LinkPage, LinkType, Scope, Sort, Status, Strategy
 from kurz.storage import schema, search
 from kurz.storage.database import Database
-from kurz.storage.link_rows import INSERTED, to_row
 from kurz.storage.indexer import SearchIndexer
+from kurz.storage.link_rows import INSERTED, to_row
 from kurz.storage.search import index_changes, merge_index
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
