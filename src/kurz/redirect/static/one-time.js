@@ -7,6 +7,7 @@ const form = document.getElementById("form");
 const text = document.getElementById("text");
 const problem = document.getElementById("problem");
 history.replaceState(null, "", location.pathname);
+addEventListener("hashchange", () => location.reload()); // another link, opened in the same tab
 
 if (!token) {
   text.textContent = "This link is not complete. Open it again, exactly as you got it.";
