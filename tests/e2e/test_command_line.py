@@ -139,10 +139,10 @@ def test_expiry_can_be_given_as_a_span_or_an_instant(terminal):
     ],
     ids=str,
 )
-def test_a_mistake_gets_one_line_that_helps_and_a_code_of_its_own(terminal, arguments, code, words):
-    terminal.run("create", "https://example.com/", "--code", "taken")
-    terminal.run("create", "https://example.com/", "--code", "other")
-    done = terminal.run(*arguments)
+def test_a_mistake_gets_one_line_that_helps_and_a_code_of_its_own(
+    terminal_with_links, arguments, code, words
+):
+    done = terminal_with_links.run(*arguments)
     assert done.returncode == code, done.stderr
     assert done.stderr.startswith("kurz: ")
     assert done.stderr.count("\n") == 1

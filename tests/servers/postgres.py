@@ -37,7 +37,7 @@ class PostgresServer(Server):
 
     def create_database(self, name: str, template: str = "template0") -> None:
         """Creates an empty database, or a copy of another one."""
-        self._client("createdb", f"--template={template}", name)
+        self._client("createdb", f"--template={template}", "--strategy=file_copy", name)
 
     def drop_database(self, name: str) -> None:
         """Drops a database and the connections to it."""
