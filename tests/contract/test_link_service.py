@@ -71,7 +71,7 @@ async def set_row(kurz, link: Link, **values) -> None:
 
 
 async def number_of_links(kurz) -> int:
-    _, total = await kurz.store.list(ANY, ALL, kurz.clock.now(), before_id=None, limit=1)
+    _, total = await kurz.store.list(ANY, ALL, kurz.clock.now(), limit=1)
     return int(total)
 
 

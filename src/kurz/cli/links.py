@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kurz.bootstrap import Kurz
+    from kurz.links.model import LinkPage
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 EVERYTHING = Scope()  # the operator sees every link
@@ -147,21 +148,24 @@ def list_links(
 ) -> None:
     """List links, newest first."""
 
-    async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], int, str | None, datetime]:
+    async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], "LinkPage", datetime]:
         only = None if workspace is None else (await get_workspace(kurz, workspace)).id
         wanted = Filter(search=search, status=status, with_deleted=True)
         page = await kurz.links.list(Scope(only), wanted, cursor=cursor, limit=limit)
         views = [await _view(kurz, link) for link in page.links]
-        return views, page.total, page.next_cursor, kurz.clock.now()
+        return views, page, kurz.clock.now()
 
-    views, total, next_cursor, now = with_kurz(data_dir, work)
+    views, page, now = with_kurz(data_dir, work)
+    total, next_cursor = page.total, page.next_cursor
     if as_json:
-        output.print_json({"links": views, "total": total, "next_cursor": next_cursor})
+        shown = {"links": views, "total": total, "is_total_exact": page.is_total_exact}
+        output.print_json(shown | {"next_cursor": next_cursor})
         return
     if views:
         output.print_links(views, now)
     noun = "link" if total == 1 else "links"
-    output.print_hint(f"{len(views)} of {total:,} {noun}" if views else "No links.")
+    more = "" if page.is_total_exact else "more than "
+    output.print_hint(f"{len(views)} of {more}{total:,} {noun}" if views else "No links.")
     if next_cursor:
         given = [] if search is None else [search]
         given += [] if workspace is None else ["--workspace", workspace]

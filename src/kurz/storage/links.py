@@ -192,11 +192,8 @@ class SqlLinkStore:
         now: datetime,
         *,
         after: Place | None = None,
-        before_id: int | None = None,  # the older tests' word for `after`; goes with them
         limit: int,
     ) -> tuple[list[Link], int]:
-        if before_id is not None and (last := await self.find(before_id, Scope())) is not None:
-            after = Place(to_micros(last.created_at), before_id)
         return await self._database.read(list_links, scope, wanted, now, after, limit)
 
     async def update(
