@@ -13,6 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from load import Result, drive
 
 KNOWN = "ada@example.com"
 JSON = {"content-type": "application/json"}
-FLOOD_CONNECTIONS = 40
+FLOODS = (16, 40)  # connections: as many as may wait, and more
 
 
 def main() -> None:
@@ -66,31 +67,32 @@ def tell_apart(port: int, samples: int) -> dict[str, float]:
 def flood(server: Server, rounds: int, seconds: float) -> dict[str, float]:
     path = _make_link(server.port)
     request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode()
-    quiet: list[Result] = []
-    loud: list[Result] = []
-    statuses: dict[int, int] = {}
+    results: dict[int, list[Result]] = {0: [], **{size: [] for size in FLOODS}}
+    statuses: dict[int, Counter[int]] = {size: Counter() for size in FLOODS}
     for _ in range(rounds):
-        quiet.append(uvloop.run(drive(server.port, request, 8, seconds)))
-        with multiprocessing.Pool(1) as pool:
-            pending = pool.apply_async(_flood, (server.port, seconds))
-            loud.append(uvloop.run(drive(server.port, request, 8, seconds)))
-            for status, count in pending.get().items():
-                statuses[status] = statuses.get(status, 0) + count
-    print(f"{'redirects':18}{'per second':>12}{'p50 ms':>10}{'p99 ms':>11}")
-    rows = {"alone": _row(quiet), "under the flood": _row(loud)}
-    for name, row in rows.items():
-        print(f"{name:18}{row[0]:12,.0f}{row[1]:10.2f}{row[2]:11.2f}")
-    print(f"\nanswers to the sign-ins of the flood: {statuses}")
-    return {"quiet_p99_ms": rows["alone"][2], "loud_p99_ms": rows["under the flood"][2]}
+        results[0].append(uvloop.run(drive(server.port, request, 8, seconds)))
+        for size in FLOODS:
+            with multiprocessing.Pool(1) as pool:
+                pending = pool.apply_async(_flood, (server.port, size, seconds))
+                results[size].append(uvloop.run(drive(server.port, request, 8, seconds)))
+                statuses[size].update(pending.get())
+    print(f"{'redirects beside':18}{'per second':>12}{'p50 ms':>10}{'p99 ms':>11}  sign-ins")
+    numbers = {}
+    for size, found in results.items():
+        row = _row(found)
+        numbers[f"p99_ms_beside_{size}"] = row[2]
+        told = dict(statuses.get(size, {}))
+        print(f"{size:3} sign-ins      {row[0]:12,.0f}{row[1]:10.2f}{row[2]:11.2f}  {told}")
+    return numbers
 
 
-def _flood(port: int, seconds: float) -> dict[int, int]:
+def _flood(port: int, connections: int, seconds: float) -> dict[int, int]:
     body = json.dumps({"email": KNOWN, "password": "not the password"})
     request = (
         f"POST /api/v1/auth/sign-in HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
     )
-    found = uvloop.run(drive(port, request.encode(), FLOOD_CONNECTIONS, seconds))
+    found = uvloop.run(drive(port, request.encode(), connections, seconds))
     return dict(found.statuses)
 
 

@@ -136,6 +136,7 @@ class AccountService:
 
     async def sign_in(self, email: str, password: str) -> Account:
         """The account, if both fit. Unknown, wrong and disabled look the same and cost the same."""
+        self._passwords.check_room()
         try:
             account = await self._store.find_by_email(normalise_email(email))
         except EmailRefused:

@@ -66,9 +66,13 @@ class Passwords:
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def _run(self, work: Callable[[], T]) -> T:
+    def check_room(self) -> None:
+        """Raises `SignInBusy` when the line is full: before anything else is done for nothing."""
         if self._pending >= self._most:
             raise SignInBusy("Too many people sign in at this moment. Try again in a few seconds.")
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        self.check_room()
         self._pending += 1
         future = asyncio.get_running_loop().run_in_executor(self._pool, work)
         future.add_done_callback(self._leave)
