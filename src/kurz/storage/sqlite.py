@@ -23,6 +23,9 @@ except ImportError:  # no wheel for this platform
 default_driver: ModuleType = _driver
 
 READERS = 2  # threads: more would only queue for the interpreter
+CACHE_KIB = (
+    32 * 1024
+)  # a connection's pages: with SQLite's own 2 MiB, indexes are read again and again
 BUSY_TIMEOUT_SECONDS = 2.0  # how long a write may wait for another process before it is a 503
 
 _LOCKED = "Another program keeps the database for itself. Try again."
@@ -66,6 +69,7 @@ def create_engine(path: Path, driver: ModuleType = default_driver) -> sa.Engine:
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA journal_mode={journal_mode}")
         cursor.execute("PRAGMA synchronous=FULL")
+        cursor.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
         cursor.close()
 
     return engine
