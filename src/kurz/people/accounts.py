@@ -23,7 +23,7 @@ from kurz.people.passwords import Passwords
 
 MAX_EMAIL_LENGTH = 254
 _EMAIL = re.compile(r"[^\s@<>()\[\],;:\\\"]{1,64}@[^\s@]{1,250}")
-_BY_INVITATION = "Ask an administrator for an invitation."
+BY_INVITATION = "Ask an administrator for an invitation."
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9-]{1,63}")
 
 
@@ -44,11 +44,17 @@ class AccountStore(Protocol):
     transaction. An outage raises `StoreUnavailable`."""
 
     async def insert(
-        self, account: Account, *, first_is_admin: bool = False, pass_hash: bytes | None = None
+        self,
+        account: Account,
+        *,
+        first_is_admin: bool = False,
+        only_first: bool = False,
+        pass_hash: bytes | None = None,
     ) -> Account | None:
         """Stores a new account, and uses up the pass with that hash, whose invitation it follows.
         `first_is_admin` makes an administrator of the first one ever, and of nobody else. None: the
-        e-mail is taken. `PassRefused`: the pass was used meanwhile."""
+        e-mail is taken. `PassRefused`: the pass was used meanwhile. `RegistrationClosed`: with
+        `only_first`, another one was first."""
 
     async def find(self, account_id: int) -> Account | None: ...
 
@@ -110,14 +116,14 @@ class AccountService:
         if invitation is not None:
             token_hash = (await self._find_pass(invitation, Purpose.INVITATION)).token_hash
         elif not self._is_open and not await self._is_first():
-            raise RegistrationClosed(_BY_INVITATION)
-        account = await self._insert(
-            email, password, first_is_admin=self._first_is_admin, pass_hash=token_hash
+            raise RegistrationClosed(BY_INVITATION)
+        return await self._insert(
+            email,
+            password,
+            first_is_admin=self._first_is_admin,
+            only_first=not self._is_open and token_hash is None,
+            pass_hash=token_hash,
         )
-        if not self._is_open and token_hash is None and not account.is_admin:
-            await self._store.delete(account.id, self._clock.now())  # another one came first
-            raise RegistrationClosed(_BY_INVITATION)
-        return account
 
     async def create_admin(self, email: str, password: str) -> Account:
         """An administrator, by somebody who may read and write the store itself."""
@@ -226,6 +232,7 @@ class AccountService:
         *,
         is_admin: bool = False,
         first_is_admin: bool = False,
+        only_first: bool = False,
         pass_hash: bytes | None = None,
     ) -> Account:
         account = Account(
@@ -235,7 +242,12 @@ class AccountService:
             is_admin=is_admin,
             created_at=self._clock.now(),
         )
-        made = await self._store.insert(account, first_is_admin=first_is_admin, pass_hash=pass_hash)
+        made = await self._store.insert(
+            account,
+            first_is_admin=first_is_admin,
+            only_first=only_first,
+            pass_hash=pass_hash,
+        )
         if made is None:
             raise EmailTaken("There is an account with this e-mail address. Sign in instead.")
         return made

@@ -8,8 +8,8 @@ from sqlalchemy.dialects.postgresql import insert
 from kurz.clock import Clock, from_micros, from_micros_or_none, to_micros, to_micros_or_none
 from kurz.links.model import Status
 from kurz.people.access import Role
-from kurz.people.accounts import Account
-from kurz.people.errors import PassRefused
+from kurz.people.accounts import BY_INVITATION, Account
+from kurz.people.errors import PassRefused, RegistrationClosed
 from kurz.storage.changes import record_changes
 from kurz.storage.database import Database
 from kurz.storage.passes import take_pass
@@ -31,6 +31,7 @@ def insert_account(
     connection: sa.Connection,
     account: Account,
     first_is_admin: bool,  # noqa: FBT001  queries take what they are handed
+    only_first: bool,  # noqa: FBT001  as above
     pass_hash: bytes | None,
 ) -> Account | None:
     statement = (
@@ -53,6 +54,8 @@ def insert_account(
         _follow(connection, pass_hash, account)
     if first_is_admin and _is_first(connection, account):
         return _update(connection, account.id, is_admin=True)
+    if only_first:
+        raise RegistrationClosed(BY_INVITATION)
     return to_account(row)
 
 
@@ -278,9 +281,16 @@ class SqlAccountStore:
         self._clock = clock
 
     async def insert(
-        self, account: Account, *, first_is_admin: bool = False, pass_hash: bytes | None = None
+        self,
+        account: Account,
+        *,
+        first_is_admin: bool = False,
+        only_first: bool = False,
+        pass_hash: bytes | None = None,
     ) -> Account | None:
-        return await self._database.write(insert_account, account, first_is_admin, pass_hash)
+        return await self._database.write(
+            insert_account, account, first_is_admin, only_first, pass_hash
+        )
 
     async def find(self, account_id: int) -> Account | None:
         return await self._database.read(find_account, account_id)
