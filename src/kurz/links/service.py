@@ -114,9 +114,9 @@ class LinkService:
             return await self._insert(_New(link, None, mark, allowances))
         except CodesExhausted:
             earlier = await self._store.find_claimed(account_id, mark)
-            if earlier is None:  # no: the same claim ran at the same time
+            if earlier is None:
                 raise
-            return Created(earlier, is_new=False)
+            return Created(earlier, is_new=False)  # by the same claim, sent twice at once
 
     async def _claim(
         self,

@@ -1,7 +1,6 @@
 """Many links at a time, for import and export. An insert is one statement of the engine's own for
 a whole batch: SQLite's thread then leaves the interpreter to others while it works."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -13,83 +12,21 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.dialects.postgresql.base import PGDialect
 
-from kurz.clock import from_micros, to_micros, to_micros_or_none
+from kurz.clock import from_micros, to_micros
 from kurz.errors import KurzError
 from kurz.links.bulk import Holder, Position, Stored
-from kurz.links.model import Link, Scope, Strategy, space_of
+from kurz.links.model import Link, Scope, space_of
 from kurz.people.quotas import Allowance, exceeded
 from kurz.storage.database import Database
-from kurz.storage.link_rows import canonical_hash, to_link
+from kurz.storage.link_rows import INSERTED, to_link, to_row
 from kurz.storage.schema import links, usage
 from kurz.storage.usage import spend
 
-_COLUMNS = (
-    "workspace_id",
-    "short_code",
-    "version",
-    "strategy",
-    "original_url",
-    "canonical_url",
-    "canonical_hash",
-    "location",
-    "owner_id",
-    "space",
-    "link_type",
-    "status",
-    "created_at",
-    "updated_at",
-    "starts_at",
-    "expires_at",
-    "deleted_at",
-    "redirect_status",
-    "title",
-    "tags",
-    "notes",
-    "forward_query",
-    "max_clicks",
-    "clicks_used",
-    "redirect_count",
-    "avg_redirect_ms",
-)
 _WORKSPACE, _CODE, _HASH = (
-    _COLUMNS.index(x) for x in ("workspace_id", "short_code", "canonical_hash")
+    INSERTED.index(x) for x in ("workspace_id", "short_code", "canonical_hash")
 )
-_FLAG = _COLUMNS.index("forward_query")
 
 _Row = tuple[Any, ...]
-
-
-def _row(link: Link) -> _Row:
-    """Plain values only: SQLite's driver takes its time over enums and booleans."""
-    is_deterministic = link.strategy is Strategy.DETERMINISTIC
-    return (
-        link.workspace_id,
-        link.short_code,
-        link.version,
-        link.strategy.value,
-        link.original_url,
-        link.canonical_url,
-        canonical_hash(link.canonical_url) if is_deterministic else None,
-        None if link.location == link.original_url else link.location,
-        link.owner_id,
-        space_of(link.workspace_id, link.owner_id),
-        link.link_type.value,
-        link.status.value,
-        to_micros(link.created_at),
-        to_micros(link.updated_at),
-        to_micros_or_none(link.starts_at),
-        to_micros_or_none(link.expires_at),
-        to_micros_or_none(link.deleted_at),
-        link.redirect_status,
-        link.title,
-        json.dumps(link.tags, ensure_ascii=False) if link.tags else None,
-        link.notes,
-        int(link.forward_query),
-        link.max_clicks,
-        link.clicks_used,
-        link.redirect_count,
-        link.avg_redirect_ms,
-    )
 
 
 def insert_rows(
@@ -183,9 +120,9 @@ def _parts(count: int) -> Iterator[slice]:
 
 @cache
 def _sqlite_insert(count: int) -> str:
-    place = f"({','.join('?' * (len(_COLUMNS) + 1))})"
+    place = f"({','.join('?' * (len(INSERTED) + 1))})"
     return (
-        f"INSERT INTO links (id, {', '.join(_COLUMNS)})"  # noqa: S608  our own words
+        f"INSERT INTO links (id, {', '.join(INSERTED)})"  # noqa: S608  our own words
         f" VALUES {','.join([place] * count)} ON CONFLICT DO NOTHING"
     )
 
@@ -207,7 +144,6 @@ def _follow_on_sqlite(connection: sa.Connection, ids: Sequence[int], now: int) -
 
 def _insert_on_postgres(connection: sa.Connection, rows: Sequence[_Row]) -> list[int | None]:
     columns = [list(column) for column in zip(*rows, strict=True)]
-    columns[_FLAG] = [bool(flag) for flag in columns[_FLAG]]
     inserted = connection.exec_driver_sql(_POSTGRES_INSERT, tuple(columns))
     ids = {(workspace_id, code): link_id for link_id, workspace_id, code in inserted}
     return [ids.pop((row[_WORKSPACE], row[_CODE]), None) for row in rows]
@@ -215,10 +151,10 @@ def _insert_on_postgres(connection: sa.Connection, rows: Sequence[_Row]) -> list
 
 def _postgres_insert() -> str:
     dialect = PGDialect()  # type: ignore[no-untyped-call]
-    types = [links.c[name].type.compile(dialect=dialect) for name in _COLUMNS]
+    types = [links.c[name].type.compile(dialect=dialect) for name in INSERTED]
     arrays = ", ".join(f"${number}::{name}[]" for number, name in enumerate(types, 1))
     return (
-        f"INSERT INTO links ({', '.join(_COLUMNS)})"  # noqa: S608  our own words
+        f"INSERT INTO links ({', '.join(INSERTED)})"  # noqa: S608  our own words
         f" SELECT * FROM unnest({arrays})"
         " ON CONFLICT DO NOTHING RETURNING id, workspace_id, short_code"
     )
@@ -327,11 +263,11 @@ class SqlBulkStore:
     async def insert(
         self, links: Sequence[Link], allowances: tuple[Allowance, ...], now: datetime
     ) -> list[Stored]:
-        rows = [_row(link) for link in links]  # here, not while the database waits
+        rows = [to_row(link) for link in links]  # here, not while the database waits
         return await self._database.write(insert_rows, rows, allowances, to_micros(now))
 
     async def find_holders(self, links: Sequence[Link]) -> list[Holder | None]:
-        return await self._database.read(find_holders, [_row(link) for link in links])
+        return await self._database.read(find_holders, [to_row(link) for link in links])
 
     async def find_left(
         self, allowances: tuple[Allowance, ...], now: datetime
