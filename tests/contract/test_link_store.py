@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from kurz.bootstrap import Kurz
 from kurz.clock import to_micros
 from kurz.links import lifecycle
-from kurz.links.model import Filter, Link, LinkType, Place, Scope, Status, Strategy
+from kurz.links.model import Filter, Link, LinkType, PageEnd, Scope, Status, Strategy
 from kurz.storage import schema
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -189,11 +189,11 @@ async def test_lists_are_newest_first_with_a_total(kurz):
     found, total = await kurz.store.list(ANY, ALL, NOW, limit=2)
     assert ([each.id for each in found], total) == ([ids[4], ids[3]], 5)
     found, total = await kurz.store.list(
-        ANY, ALL, NOW, after=Place(to_micros(NOW), ids[3]), limit=2
+        ANY, ALL, NOW, after=PageEnd(to_micros(NOW), ids[3]), limit=2
     )
     assert ([each.id for each in found], total) == ([ids[2], ids[1]], 5)
     found, total = await kurz.store.list(
-        ANY, ALL, NOW, after=Place(to_micros(NOW), ids[0]), limit=2
+        ANY, ALL, NOW, after=PageEnd(to_micros(NOW), ids[0]), limit=2
     )
     assert (found, total) == ([], 5)
 

@@ -8,7 +8,7 @@ from kurz.clock import Clock, to_micros
 from kurz.links import fields
 from kurz.links.codes.permutation import Permutation
 from kurz.links.errors import CursorRefused, FieldRefused
-from kurz.links.model import COUNTED_LINKS, Filter, Link, LinkPage, Place, Scope, Sort
+from kurz.links.model import COUNTED_LINKS, Filter, Link, LinkPage, PageEnd, Scope, Sort
 from kurz.links.ports import LinkStore
 
 MIN_SEARCH_LENGTH = 3  # the index of texts knows runs of three characters, and nothing shorter
@@ -41,10 +41,10 @@ class Listing:
         text = json.dumps(parts, separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
-    def _place(self, cursor: str, sort: Sort) -> Place:
+    def _place(self, cursor: str, sort: Sort) -> PageEnd:
         try:
             value, public_id = _read(cursor, sort)
-            return Place(value, self._ids.invert(public_id))
+            return PageEnd(value, self._ids.invert(public_id))
         except ValueError:
             raise CursorRefused(
                 "Use the `next_cursor` of the page before, unchanged and with the same `sort`."

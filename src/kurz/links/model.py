@@ -174,7 +174,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageEnd:
     """Where a page ended: its last link, and that link's value in the order of the list (an instant
     in microseconds; None for no expiry)."""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from kurz.links.model import OPERATORS_EDIT, Act, Deed, Filter, Link, Place, Scope
+from kurz.links.model import OPERATORS_EDIT, Act, Deed, Filter, Link, PageEnd, Scope
 from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
 
@@ -39,7 +39,7 @@ class LinkStore(Protocol):
         wanted: Filter,
         now: datetime,
         *,
-        after: Place | None = None,
+        after: PageEnd | None = None,
         limit: int,
     ) -> tuple[list[Link], int]:
         """Up to `limit` links behind `after` in the order of `wanted`, and the number of all that

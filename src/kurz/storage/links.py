@@ -16,7 +16,7 @@ from kurz.links.model import (
     Filter,
     Link,
     LinkType,
-    Place,
+    PageEnd,
     Scope,
     Status,
     space_of,
@@ -191,7 +191,7 @@ class SqlLinkStore:
         wanted: Filter,
         now: datetime,
         *,
-        after: Place | None = None,
+        after: PageEnd | None = None,
         limit: int,
     ) -> tuple[list[Link], int]:
         return await self._database.read(list_links, scope, wanted, now, after, limit)

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from kurz.clock import to_micros
-from kurz.links.model import COUNTED_LINKS, Filter, Link, Place, Scope, Sort, Status, space_of
+from kurz.links.model import COUNTED_LINKS, Filter, Link, PageEnd, Scope, Sort, Status, space_of
 from kurz.storage import search
 from kurz.storage.filters import Condition, Filters, sort_value
 from kurz.storage.link_rows import to_link
@@ -41,7 +41,7 @@ def list_links(
     scope: Scope,
     wanted: Filter,
     now: datetime,
-    after: Place | None,
+    after: PageEnd | None,
     limit: int,
 ) -> tuple[list[Link], int]:
     space = 0 if scope.workspace_id is None else space_of(scope.workspace_id, scope.owner_id)
@@ -154,7 +154,7 @@ def _count(connection: sa.Connection, found: sa.Select[Any], bound: int = COUNTE
 
 
 def _gather(
-    connection: sa.Connection, way: _Way, filters: Filters, after: Place | None, limit: int
+    connection: sa.Connection, way: _Way, filters: Filters, after: PageEnd | None, limit: int
 ) -> tuple[list[Link], int]:
     """All that the way leads to, sorted, and their number. The inner limit keeps both engines from
     walking an order in search of a few."""
@@ -171,7 +171,7 @@ def _gather(
 
 
 def _walk(
-    connection: sa.Connection, way: _Way, filters: Filters, after: Place | None, limit: int
+    connection: sa.Connection, way: _Way, filters: Filters, after: PageEnd | None, limit: int
 ) -> list[Link]:
     """By the index of the order, unless the way goes in that order itself."""
     sort = filters.wanted.sort
@@ -188,7 +188,7 @@ def _behind(
     value: sa.ColumnElement[int],
     link_id: sa.ColumnElement[int],
     sort: Sort,
-    after: Place | None,
+    after: PageEnd | None,
 ) -> sa.Select[Any]:
     if after is not None:
         end = sa.tuple_(NEVER if after.value is None else after.value, after.link_id)
