@@ -34,8 +34,10 @@ from kurz.links.model import Created, Draft, Filter, Link, LinkType, Scope, Stat
 from kurz.links.service import LinkService
 from kurz.people.domains import Domains
 from kurz.people.own_hosts import OwnHosts
+from kurz.people.receipts import AlreadyAnswered, Receipt
 from kurz.storage import schema
 from kurz.storage.installation import LeasedCounter, lease_numbers
+from kurz.storage.receipts import SqlReceiptStore
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "vectors.json").read_text())
 ANY = Scope()
@@ -419,6 +421,18 @@ async def test_a_dead_link_is_revived_by_one_of_many(kurz):
     assert sum(answer.is_new for answer in answers) == 1
     assert {answer.link.version for answer in answers} == {3}
     assert await number_of_links(kurz) == 1
+
+
+async def test_a_revival_is_undone_when_its_request_was_answered_already(kurz):
+    first = await shared(kurz)
+    await kurz.links.delete(public(kurz, first.link), ANY)
+    deleted = await fetch(kurz, first.link)
+    receipt = Receipt("account:1", b"key", b"print", kurz.clock.now(), lambda _: b"answer")
+    await SqlReceiptStore(kurz.database).keep(receipt, None)
+    draft = Draft(original_url=URL, workspace_id=1)
+    with pytest.raises(AlreadyAnswered):
+        await kurz.links.create(draft, receipt=receipt)
+    assert await fetch(kurz, first.link) == deleted
 
 
 async def test_a_banned_link_never_comes_back(kurz):

@@ -51,10 +51,13 @@ class LinkStore(Protocol):
         changes: Mapping[str, Any],
         updated_at: datetime,
         act: Act = OPERATORS_EDIT,
+        *,
+        receipt: Receipt | None = None,
     ) -> Link | None:
         """Writes `changes` (fields of `Link`) if the stored version is still `link.version`, and
         returns the link with its next version. None: somebody else wrote first, or the new code
-        is taken. The act is kept in the link's history."""
+        is taken. The act is kept in the link's history, and the receipt as by `insert`; it is
+        handed the link."""
 
     async def history(self, link_id: int) -> Sequence[Deed]:
         """The last 1000 deeds, newest first."""

@@ -79,7 +79,7 @@ class LinkService:
         link = self._drafting.link(draft, strategy, url, now)
         token = secrets.token_urlsafe(32) if draft.is_anonymous else None
         new = _New(link, token, None if token is None else hash_claim_token(token), allowances)
-        new.receipt = receipt and receipt.after(new.created)
+        new.receipt = receipt
         if strategy is Strategy.DETERMINISTIC:
             return await self._insert_deterministic(new, now)
         return await self._insert(new)
@@ -264,14 +264,15 @@ class LinkService:
                 return new.created(link.id)
             existing = await self._store.find_deterministic(link.workspace_id, link.canonical_url)
             if existing is not None:
-                return await self._reuse(existing, link, now)
+                return await self._reuse(existing, new, now)
         raise CodesExhausted("Every code this URL could have is taken by another link.")
 
     async def _try(self, new: "_New", code: str) -> bool:
         """Stores the new link under this code, if it is free."""
         new.link.short_code = code
+        receipt = new.receipt and new.receipt.after(new.created)
         link_id = await self._store.insert(
-            new.link, new.claim_hash, allowances=new.allowances, receipt=new.receipt
+            new.link, new.claim_hash, allowances=new.allowances, receipt=receipt
         )
         if link_id is not None:
             new.link.id = link_id
@@ -280,9 +281,11 @@ class LinkService:
     async def _code(self, link: Link, attempt: int) -> str:
         return await self._mint.code(link.strategy, link.canonical_url, link.workspace_id, attempt)
 
-    async def _reuse(self, existing: Link, wanted: Link, now: datetime) -> Created:
+    async def _reuse(self, existing: Link, new: "_New", now: datetime) -> Created:
         """The existing link, unchanged while it lives; an expired or deleted one comes back under
         its code with the fields of this request, its counts kept."""
+        wanted = new.link
+        receipt = new.receipt and new.receipt.after(lambda link: Created(link, is_new=True))
         for _ in range(EDIT_ATTEMPTS):
             status = lifecycle.status(existing, now)
             if status is Status.BANNED:
@@ -292,7 +295,7 @@ class LinkService:
             changes = {name: getattr(wanted, name) for name in _FIELDS_OF_A_REQUEST}
             changes |= {"status": Status.ACTIVE, "deleted_at": None, "clicks_used": 0}
             revived = await self._store.update(
-                existing, changes, now, Act("revive", wanted.owner_id)
+                existing, changes, now, Act("revive", wanted.owner_id), receipt=receipt
             )
             if revived is not None:
                 return Created(revived, is_new=True)

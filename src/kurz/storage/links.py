@@ -127,6 +127,7 @@ def update_link(
     changes: Mapping[str, Any],
     updated_at: datetime,
     act: Act,
+    receipt: Receipt | None = None,
 ) -> Link | None:
     """The link with its next version, or None if the stored version is another."""
     values = changed_columns(link, changes)
@@ -148,6 +149,7 @@ def update_link(
     record_deed(connection, link, edited, act)
     if edited.tags != link.tags:
         replace_tags(connection, link.id, row["space"], edited.tags)
+    keep_receipt(connection, receipt, edited)
     return edited
 
 
@@ -202,9 +204,11 @@ class SqlLinkStore:
         changes: Mapping[str, Any],
         updated_at: datetime,
         act: Act = OPERATORS_EDIT,
+        *,
+        receipt: Receipt | None = None,
     ) -> Link | None:
         try:
-            return await self._database.write(update_link, link, changes, updated_at, act)
+            return await self._database.write(update_link, link, changes, updated_at, act, receipt)
         except sa.exc.IntegrityError:  # the only one an update can meet: the new code is taken
             return None
 
