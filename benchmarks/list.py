@@ -121,8 +121,8 @@ def fill_sqlite(connection: sa.Connection, data: Data) -> None:
     marks = ", ".join("?" * len(FILLED))
     driver.executemany(f"INSERT INTO links ({', '.join(FILLED)}) VALUES ({marks})", data.rows())  # noqa: S608
     driver.execute(
-        "INSERT INTO link_tags SELECT space, value, links.id FROM links, json_each(tags)"
-        " WHERE tags IS NOT NULL ORDER BY 1, 2, 3"
+        "INSERT INTO link_tags SELECT space, value, status = 'DELETED', links.id"
+        " FROM links, json_each(tags) WHERE tags IS NOT NULL ORDER BY 1, 2, 3, 4"
     )
     driver.execute(
         "INSERT INTO changes (link_id, workspace_id, short_code, version, changed_at)"
@@ -149,7 +149,7 @@ async def fill_postgres(url: str, data: Data) -> None:
         await connection.execute(f"DROP INDEX {index['indexname']}")
     await connection.copy_records_to_table("links", records=data.rows(), columns=FILLED)
     await connection.execute(
-        "INSERT INTO link_tags SELECT space, each.value, links.id FROM links,"
+        "INSERT INTO link_tags SELECT space, each.value, status = 'DELETED', links.id FROM links,"
         " json_array_elements_text(tags::json) AS each WHERE tags IS NOT NULL"
     )
     await connection.execute("SET maintenance_work_mem = '512MB'")

@@ -3,7 +3,7 @@ sorted, many are walked in the index of their order until the page is full. The 
 columns that filters ask for, so that neither has to read the links themselves."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -26,13 +26,14 @@ _CREATED = Sort.CREATED.field
 _ONE: sa.ColumnElement[int] = sa.literal_column("1")
 # PostgreSQL: a plan for these very values, as a search may be common or rare, begun at once and by
 # one process. It takes a text to be rarer than it is, and would rather read and sort all links once
-# than walk an index to what it believes to be its end.
+# than walk an index to what it believes to be its end; without statistics of tags, it would compare
+# every link of a walk with every row of a tag.
 _PLANNING = sa.text(
     "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)"
     ", set_config('jit', 'off', true)"
     ", set_config('max_parallel_workers_per_gather', '0', true)"
     ", set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true)"
-    ", set_config('enable_hashjoin', 'off', true)"
+    ", set_config('enable_hashjoin', 'off', true), set_config('enable_material', 'off', true)"
 )
 
 
@@ -50,27 +51,37 @@ def list_links(
         connection.execute(_PLANNING)
     way = _choose(connection, filters) if space else _Way(links, filters.all())
     if not way.is_dear:
-        total = _count(connection, way.found(_ONE))
+        total = _count(connection, way.counted())
         if space and total <= FEW:
             return _gather(connection, way, filters, after, limit)[0], total
     else:
         page, total = _gather(connection, way, filters, after, limit)
         if total <= COUNTED_LINKS:
             return page, total
+    if way.is_exact and total <= COUNTED_LINKS:
+        way = replace(way, walked_by=("space", "tag"))
     return _walk(connection, way, filters, after, limit), total
 
 
 @dataclass(frozen=True)
 class _Way:
     """A way to all links that fit. `known` are those that its index leads to, whatever the other
-    conditions say; `field` is the order in which it does. One that is dear reads every link on it,
-    so it is gone once, for the number and the page together."""
+    conditions say, and exactly those that fit if it `is_exact`; `field` is the order in which it
+    does. One that is dear reads every link on it, so it is gone once, for the number and the page
+    together. A walk of another order uses the indexes of `walked_by`."""
 
     source: sa.FromClause
     conditions: Sequence[Condition]
     known: sa.Select[Any] | None = None
     field: str | None = None
     is_dear: bool = False
+    is_exact: bool = False
+    walked_by: Sequence[str] = ("space",)
+
+    def counted(self) -> sa.Select[Any]:
+        if self.is_exact and self.known is not None:
+            return self.known
+        return self.found(_ONE)
 
     def found(self, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
         """Where there is an order, the latest come first: the likeliest to be live."""
@@ -95,28 +106,34 @@ def _ways(connection: sa.Connection, filters: Filters) -> Iterator[_Way]:
         if (way := by_text(connection, filters, wanted.search)) is not None:
             yield way
     if wanted.tag is not None:
-        yield _by_tag(filters, wanted.tag)
+        yield _by_tag(filters)
     for key, field in filters.indexed().items():
         known = sa.select(_ONE).select_from(links).where(*filters.only("space", key))
         is_dear = wanted.status is Status.EXHAUSTED  # clicks are in no index
         yield _Way(links, filters.all("space", key), known, field, is_dear)
 
 
-def _by_tag(filters: Filters, tag: str) -> _Way:
-    tagged = [link_tags.c.space == filters.space, link_tags.c.tag == tag]
+def _by_tag(filters: Filters) -> _Way:
+    tagged = filters.tagged()
     source = link_tags.join(links, links.c.id == link_tags.c.link_id)
     known = sa.select(_ONE).select_from(link_tags).where(*tagged)
-    return _Way(source, [*tagged, *filters.all(without="tag")], known, is_dear=True)
+    is_exact = filters.has_only_tag()
+    conditions = [*tagged, *filters.all(without="tag")]
+    return _Way(source, conditions, known, is_dear=not is_exact, is_exact=is_exact)
 
 
 def _by_text_on_sqlite(connection: sa.Connection, filters: Filters, text: str) -> _Way | None:
     """None for a space of few links, or a text in most: reading links is faster than the index."""
     everything = sa.select(_ONE).select_from(links).where(*filters.only("space"))
     is_small = _count(connection, everything, FEW + 1) <= FEW
-    matches = sa.and_(links.c.space == filters.space, search.text_matches(filters.dialect, text))
-    if is_small or _share(connection, matches) >= MOST_TEXTS:
+    if is_small:
         return None
-    is_common = _share(connection, links.c.space == filters.space) >= COMMON_SPACE
+    is_here = links.c.space == filters.space
+    matches = sa.and_(is_here, search.text_matches(filters.dialect, text))
+    share_of_text, share_of_space = _shares(connection, matches, is_here)
+    if share_of_text >= MOST_TEXTS:
+        return None
+    is_common = share_of_space >= COMMON_SPACE
     found = search.candidates(connection, None if is_common else filters.space, text)
     hits = found.subquery("hits")
     source = hits.join(links, links.c.id == hits.c.id)
@@ -127,25 +144,26 @@ def _by_text_on_sqlite(connection: sa.Connection, filters: Filters, text: str) -
 def _by_text_on_postgres(connection: sa.Connection, filters: Filters, text: str) -> _Way | None:
     """None for a common text: the index would name all of its links before the first is seen."""
     matches = search.text_matches(filters.dialect, text)
-    if _share(connection, sa.and_(links.c.space == filters.space, matches)) >= COMMON_TEXT:
+    (share,) = _shares(connection, sa.and_(links.c.space == filters.space, matches))
+    if share >= COMMON_TEXT:
         return None
     known = sa.select(_ONE).select_from(links).where(*filters.only("space", "search"))
     return _Way(links, filters.all("space", "search"), known, is_dear=True)
 
 
-def _share(connection: sa.Connection, condition: Condition) -> float:
+def _shares(connection: sa.Connection, *conditions: Condition) -> list[float]:
     """How many of all links are so, roughly: a few are looked at, from the oldest to the newest. 0
     where most of these are gone."""
     # Each in a query of its own: of the two together, SQLite would read the whole table.
     ends = [sa.select(end(links.c.id)).scalar_subquery() for end in (sa.func.min, sa.func.max)]
     oldest, newest = connection.execute(sa.select(*ends)).one()
     if oldest is None:
-        return 0.0
+        return [0.0 for _ in conditions]
     ids = [oldest + (newest - oldest) * number // SAMPLE for number in range(SAMPLE)]
-    fitting = sa.func.count(sa.case((condition, 1)))
-    query = sa.select(sa.func.count(), fitting).where(links.c.id.in_(ids))
-    seen, count = connection.execute(query).one()
-    return count / seen if seen > SAMPLE // 2 else 0.0
+    fitting = [sa.func.count(sa.case((condition, 1))) for condition in conditions]
+    query = sa.select(sa.func.count(), *fitting).where(links.c.id.in_(ids))
+    seen, *counts = connection.execute(query).one()
+    return [count / seen if seen > SAMPLE // 2 else 0.0 for count in counts]
 
 
 def _count(connection: sa.Connection, found: sa.Select[Any], bound: int = COUNTED_LINKS + 1) -> int:
@@ -166,8 +184,9 @@ def _gather(
     rows = _fetch(
         connection, _behind(page, hits.c.value, hits.c.id, sort, after).limit(limit), sort
     )
-    number = rows[0]["total"] if rows else _count(connection, way.found(_ONE))
-    return [to_link(row) for row in rows], number
+    if rows:
+        return [to_link(row) for row in rows], rows[0]["total"]
+    return [], 0 if after is None else _count(connection, way.found(_ONE))
 
 
 def _walk(
@@ -175,12 +194,19 @@ def _walk(
 ) -> list[Link]:
     """By the index of the order, unless the way goes in that order itself."""
     sort = filters.wanted.sort
-    conditions = way.conditions if way.field == sort.field else filters.all("space")
+    conditions = way.conditions if way.field == sort.field else filters.all(*way.walked_by)
     conditions = [*conditions, *filters.bounds(sort.field)]
     value = sort_value(sort.field)
     page = sa.select(links.c.id, value.label("value")).select_from(links).where(*conditions)
-    page = _behind(page, value, links.c.id, sort, after)
-    return [to_link(row) for row in _fetch(connection, page.limit(limit), sort)]
+    if after is None or filters.dialect == "postgresql":
+        parts = [_behind(page, value, links.c.id, sort, after)]
+    else:
+        parts = _parts_behind(page, value, sort, after)
+    rows: list[sa.RowMapping] = []
+    for part in parts:
+        if len(rows) < limit:
+            rows += _fetch(connection, part.limit(limit - len(rows)), sort)
+    return [to_link(row) for row in rows]
 
 
 def _behind(
@@ -191,16 +217,35 @@ def _behind(
     after: PageEnd | None,
 ) -> sa.Select[Any]:
     if after is not None:
-        end = sa.tuple_(NEVER if after.value is None else after.value, after.link_id)
-        here = sa.tuple_(value, link_id)
-        page = page.where(here < end if sort.is_descending else here > end)
-    return page.order_by(*_ordered(value, link_id, sort))
+        end = sa.tuple_(_value(after), after.link_id)
+        page = page.where(_is_past(sa.tuple_(value, link_id), end, sort))
+    return page.order_by(*_ordered(sort, value, link_id))
 
 
-def _ordered(
-    value: sa.ColumnElement[int], link_id: sa.ColumnElement[int], sort: Sort
-) -> Sequence[sa.ColumnElement[int]]:
-    return [each.desc() if sort.is_descending else each.asc() for each in (value, link_id)]
+def _parts_behind(
+    page: sa.Select[Any], value: sa.ColumnElement[int], sort: Sort, after: PageEnd
+) -> list[sa.Select[Any]]:
+    """For SQLite, which does not find the place of a pair in an index: it would pass every link
+    that has the same value, and where the value is an expression all from the first one on."""
+    same = page.where(value == _value(after), _is_past(links.c.id, after.link_id, sort))
+    others = page.where(_is_past(value, _value(after), sort))
+    return [
+        same.order_by(*_ordered(sort, links.c.id)),
+        others.order_by(*_ordered(sort, value, links.c.id)),
+    ]
+
+
+def _value(end: PageEnd) -> int:
+    return NEVER if end.value is None else end.value
+
+
+def _is_past(here: sa.ColumnElement[Any], end: Any, sort: Sort) -> Condition:
+    is_past: Condition = here < end if sort.is_descending else here > end
+    return is_past
+
+
+def _ordered(sort: Sort, *values: sa.ColumnElement[int]) -> Sequence[sa.ColumnElement[int]]:
+    return [each.desc() if sort.is_descending else each.asc() for each in values]
 
 
 def _fetch(connection: sa.Connection, page: sa.Select[Any], sort: Sort) -> Sequence[sa.RowMapping]:
@@ -209,5 +254,5 @@ def _fetch(connection: sa.Connection, page: sa.Select[Any], sort: Sort) -> Seque
     found = page.subquery("page")
     more = [column for column in found.c if column.name not in links.c]
     query = sa.select(links, *more).select_from(found.join(links, links.c.id == found.c.id))
-    query = query.order_by(*_ordered(found.c.value, found.c.id, sort))
+    query = query.order_by(*_ordered(sort, found.c.value, found.c.id))
     return connection.execute(query).mappings().all()

@@ -1,14 +1,14 @@
 """Tags of links: the table that lists are filtered by, and renaming a tag everywhere."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from kurz.clock import from_micros, to_micros
-from kurz.links.model import Act, Link
+from kurz.links.model import Act, Link, Status, space_of
 from kurz.links.tagging import TagCount, renamed
 from kurz.storage.changes import record_changes
 from kurz.storage.database import Database
@@ -18,18 +18,32 @@ from kurz.storage.schema import link_tags, links
 
 BATCH = 500  # links a transaction, so that none takes long
 
-
-def add_tags(connection: sa.Connection, link_id: int, space: int, tags: Iterable[str]) -> None:
-    """Links in nobody's list are not filtered by anybody."""
-    if space:
-        rows = [{"space": space, "tag": tag, "link_id": link_id} for tag in dict.fromkeys(tags)]
-        connection.execute(sa.insert(link_tags), rows)
+_Row = dict[str, object]
 
 
-def replace_tags(connection: sa.Connection, link_id: int, space: int, tags: Iterable[str]) -> None:
-    connection.execute(sa.delete(link_tags).where(link_tags.c.link_id == link_id))
-    if tags:
-        add_tags(connection, link_id, space, tags)
+def add_tags(connection: sa.Connection, link: Link, link_id: int) -> None:
+    """Of a new link, which does not know its id yet."""
+    _insert(connection, _rows(link, link_id))
+
+
+def follow_tags(connection: sa.Connection, before: Link, after: Link) -> None:
+    """What an edit, the trash or the way back from it changes in the table."""
+    if _rows(before, before.id) != _rows(after, after.id):
+        replace_tags(connection, [after])
+
+
+def replace_tags(connection: sa.Connection, changed: Sequence[Link]) -> None:
+    ids = [link.id for link in changed]
+    connection.execute(sa.delete(link_tags).where(link_tags.c.link_id.in_(ids)))
+    _insert(connection, [row for link in changed for row in _rows(link, link.id)])
+
+
+def trash_tags(connection: sa.Connection, space: int) -> None:
+    """After links of the space went to the trash, however many."""
+    trashed = sa.exists().where(links.c.id == link_tags.c.link_id, links.c.status == Status.DELETED)
+    connection.execute(
+        sa.update(link_tags).where(link_tags.c.space == space, trashed).values(in_trash=True)
+    )
 
 
 def list_tags(connection: sa.Connection, space: int) -> list[TagCount]:
@@ -49,7 +63,8 @@ def rename_some(
     """Renames a tag in up to `BATCH` links (None removes it); tells how many seemed to have it, and
     how many did. A few statements for all: one by one, a distant database would be too slow."""
     ids = sa.select(link_tags.c.link_id).where(link_tags.c.space == space, link_tags.c.tag == old)
-    found = connection.execute(ids.order_by(link_tags.c.link_id).limit(BATCH)).scalars().all()
+    ids = ids.order_by(link_tags.c.in_trash, link_tags.c.link_id).limit(BATCH)
+    found = connection.execute(ids).scalars().all()
     # Locked in the order of their ids, as everybody does who locks several.
     query = sa.select(links).where(links.c.id.in_(found)).order_by(links.c.id).with_for_update()
     before = [to_link(row) for row in connection.execute(query).mappings()]
@@ -64,7 +79,7 @@ def rename_some(
         if old in link.tags  # else an edit has just taken it off
     ]
     if found:
-        _list_tags_of(connection, space, {link.id: link.tags for link in (*before, *after)})
+        replace_tags(connection, [*{link.id: link for link in (*before, *after)}.values()])
     if after:
         _write_tags(connection, after)
         written = [(it.id, it.workspace_id, it.short_code, it.version) for it in after]
@@ -74,17 +89,19 @@ def rename_some(
     return len(found), len(after)
 
 
-def _list_tags_of(
-    connection: sa.Connection, space: int, tags_of: Mapping[int, tuple[str, ...]]
-) -> None:
-    connection.execute(sa.delete(link_tags).where(link_tags.c.link_id.in_([*tags_of])))
-    rows = [
-        {"space": space, "tag": tag, "link_id": link_id}
-        for link_id, tags in tags_of.items()
-        for tag in dict.fromkeys(tags)
-    ]
+def _insert(connection: sa.Connection, rows: Sequence[_Row]) -> None:
     if rows:
         connection.execute(sa.insert(link_tags), rows)
+
+
+def _rows(link: Link, link_id: int) -> list[_Row]:
+    """None for a link in nobody's list, which nobody filters."""
+    space = space_of(link.workspace_id, link.owner_id)
+    in_trash = link.status is Status.DELETED
+    return [
+        {"space": space, "tag": tag, "in_trash": in_trash, "link_id": link_id}
+        for tag in dict.fromkeys(link.tags if space else ())
+    ]
 
 
 def _write_tags(connection: sa.Connection, changed: list[Link]) -> None:
