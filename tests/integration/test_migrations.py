@@ -24,7 +24,7 @@ from alembic.migration import MigrationContext
 import kurz
 from kurz.bootstrap import open_kurz, prepare
 from kurz.errors import StoreUnavailable
-from kurz.links.model import Draft
+from kurz.links.model import Draft, Filter, Scope, Status
 from kurz.settings import Settings
 from kurz.storage import sqlite
 from kurz.storage.migrate import Migrations, revision
@@ -718,6 +718,26 @@ async def test_an_upgraded_kurz_serves_old_links_and_numbers_new_ones_on(upgrade
             assert (link.id, link.original_url) == (number, row["original_url"])
         created = await parts.links.create(Draft(original_url=URL, custom_code="kept"))
         assert created.link.id > len(OLD_LINKS)
+
+
+async def test_an_upgrade_sets_the_tags_of_the_trash_apart(upgraded, until):
+    await execute(upgraded, "INSERT INTO link_tags VALUES (1, 'of no link', 99)")
+    await upgrade(upgraded, until("0004"))
+    found = await read(upgraded, select("SELECT space, tag, in_trash, link_id FROM link_tags"))
+    assert sorted(found) == [
+        (-PERSON, 'grün & "fett"', False, 4),
+        (-PERSON, "twice", False, 4),
+        (-PERSON, "短", False, 4),
+        (-7, "one", True, 5),
+        (1, "one", False, 1),
+        (1, "two", False, 1),
+        (2, "one", False, 2),
+    ]
+    await prepare(upgraded, upgrades_postgres=True)
+    async with open_kurz(upgraded) as parts:
+        for status, count in (None, 0), (Status.DELETED, 1):
+            page = await parts.links.list(Scope(0, 7), Filter(tag="one", status=status))
+            assert page.total == len(page.links) == count
 
 
 async def execute(settings: Settings, *statements: str) -> None:

@@ -1,0 +1,1 @@
+"""Clicks: what is recorded of a redirect, and the journal it is recorded in."""

@@ -1,0 +1,157 @@
+"""The record of one click: how it is written, and how it is read. The format is described in
+`docs/reference/journal-format.md`; a change of it is a new format with another magic."""
+
+from dataclasses import dataclass
+from struct import Struct
+from struct import error as StructError  # noqa: N812  it is a class
+from typing import Final
+from zlib import crc32
+
+from kurz.clicks.trimming import (
+    MAX_LANGUAGE_BYTES,
+    MAX_REFERRER_BYTES,
+    MAX_USER_AGENT_BYTES,
+    language_of,
+    origin_of,
+)
+
+PREFETCH: Final = 1  # a browser fetched it ahead, or for a preview: perhaps nobody saw it
+COUNT_ONLY: Final = 2  # the visitor asked not to be measured: nothing else is recorded
+
+UNKNOWN_VISITOR: Final = bytes(8)
+
+_FRAME = Struct("<HI")
+_TIME = Struct("<QI")
+_MARK = Struct("<QI")
+_VISIT = Struct("<BB6s8sBBH")
+_FIXED = Struct("<QIQIBB6s8sBBH")  # the three above
+
+FRAME_BYTES: Final = _FRAME.size
+MIN_BODY_BYTES: Final = _FIXED.size
+MAX_BODY_BYTES: Final = (
+    MIN_BODY_BYTES + MAX_LANGUAGE_BYTES + MAX_REFERRER_BYTES + MAX_USER_AGENT_BYTES
+)
+MAX_RECORD_BYTES: Final = FRAME_BYTES + MAX_BODY_BYTES
+
+# The highest byte of every instant is 0 until the year 4253. No header of a request can have a
+# zero byte, so that no visitor can hide a record of their own making in theirs.
+END_OF_TIME: Final = 2**56
+
+_MAX_LATENCY = 2**32 - 1
+_MAX_LATENCY_NS = _MAX_LATENCY * 100
+_SIZES_OF_NETWORKS = {0: 0, 4: 3, 6: 6}
+_FORMATS_OF_NETWORKS = {size: form for form, size in _SIZES_OF_NETWORKS.items()}
+
+_pack_frame = _FRAME.pack
+_pack_time = _TIME.pack
+
+
+def encode(at_micros: int, latency_ns: int, mark: bytes, visit: bytes) -> bytes:
+    """One click as the journal takes it."""
+    units = latency_ns // 100 if 0 <= latency_ns < _MAX_LATENCY_NS else _saturated(latency_ns)
+    body = _pack_time(at_micros, units) + mark + visit
+    return _pack_frame(len(body), crc32(body)) + body
+
+
+def mark_of(link_id: int, workspace_id: int) -> bytes:
+    """What `encode` wants to know of a link; made once for each that is cached."""
+    return _MARK.pack(link_id, workspace_id)
+
+
+def visit_of(
+    network: bytes,
+    visitor: bytes,
+    flags: int,
+    user_agent: bytes,
+    referrer: bytes,
+    language: bytes,
+) -> bytes:
+    """What `encode` wants to know of a visit: a truncated network (0, 3 or 6 bytes), the visitor's
+    hash, and three headers, of which only what may be kept is taken."""
+    if flags & COUNT_ONLY:
+        return _VISIT.pack(flags, 0, b"", b"", 0, 0, 0)
+    form = _FORMATS_OF_NETWORKS[len(network)]
+    agent = user_agent[:MAX_USER_AGENT_BYTES]
+    origin = origin_of(referrer)
+    tag = language_of(language)
+    fixed = _VISIT.pack(flags, form, network, visitor, len(tag), len(origin), len(agent))
+    return b"".join((fixed, tag, origin, agent))
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    at_micros: int
+    latency_ns: int  # in steps of 100
+    link_id: int
+    workspace_id: int
+    flags: int
+    network: bytes  # 3 bytes of IPv4, 6 of IPv6, or none
+    visitor: bytes
+    language: bytes
+    referrer: bytes
+    user_agent: bytes
+
+    @property
+    def is_prefetch(self) -> bool:
+        return bool(self.flags & PREFETCH)
+
+    @property
+    def is_count_only(self) -> bool:
+        return bool(self.flags & COUNT_ONLY)
+
+
+def decode(body: bytes) -> Click:
+    """The click that a record's body holds. Raises `ValueError` for anything `encode` would not
+    have made; bits of `flags` that are not known here are kept."""
+    try:
+        fields = _FIXED.unpack_from(body)
+    except StructError as error:
+        raise ValueError("too short for a click") from error
+    at, units, link_id, workspace_id, flags, form, place, visitor, tag, origin, agent = fields
+    if at >= END_OF_TIME:
+        raise ValueError("an instant that no click can have")
+    if tag > MAX_LANGUAGE_BYTES or origin > MAX_REFERRER_BYTES or agent > MAX_USER_AGENT_BYTES:
+        raise ValueError("a text that is too long")
+    if MIN_BODY_BYTES + tag + origin + agent != len(body):
+        raise ValueError("the lengths of the texts do not fit")
+    referrer_at = MIN_BODY_BYTES + tag
+    agent_at = referrer_at + origin
+    return Click(
+        at_micros=at,
+        latency_ns=units * 100,
+        link_id=link_id,
+        workspace_id=workspace_id,
+        flags=flags,
+        network=_network(form, place),
+        visitor=visitor,
+        language=body[MIN_BODY_BYTES:referrer_at],
+        referrer=body[referrer_at:agent_at],
+        user_agent=body[agent_at:],
+    )
+
+
+def end_of(data: bytes, start: int) -> int | None:
+    """Where the record that starts there ends; None if it goes on behind the data. Raises
+    `ValueError` if there is no record."""
+    if len(data) - start < FRAME_BYTES:
+        return None
+    length, checksum = _FRAME.unpack_from(data, start)
+    if not MIN_BODY_BYTES <= length <= MAX_BODY_BYTES:
+        raise ValueError("a length that no record has")
+    end: int = start + FRAME_BYTES + length
+    if end > len(data):
+        return None
+    if crc32(data[start + FRAME_BYTES : end]) != checksum:
+        raise ValueError("the checksum does not fit")
+    return end
+
+
+def _saturated(latency_ns: int) -> int:
+    return 0 if latency_ns < 0 else _MAX_LATENCY
+
+
+def _network(form: int, place: bytes) -> bytes:
+    size = _SIZES_OF_NETWORKS.get(form)
+    if size is None or any(place[size:]):
+        raise ValueError("a network that is none")
+    return place[:size]

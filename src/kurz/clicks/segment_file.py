@@ -1,0 +1,87 @@
+"""The file a worker writes clicks to: made, held by a lock, cut back, synced, let go."""
+
+import contextlib
+import fcntl
+import os
+import secrets
+import time
+from pathlib import Path
+
+from kurz.clicks.header import Header, path_of
+
+
+class SegmentFile:
+    """One segment, from the writer's side. The event loop writes and changes `size`; the journal's
+    thread syncs, closes, and sets `limit` to 0 when the next write shall go to another file."""
+
+    __slots__ = ("begun_at", "fd", "header", "is_entered", "limit", "path", "size", "synced")
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        """Makes the file. Its name appears only when it is locked, so that nobody takes it for one
+        that a dead worker left. The header is written with the first records."""
+        header = Header(secrets.token_bytes(16), time.time_ns() // 1000)
+        self.header = header.encode()
+        self.path = path_of(folder, header.id)
+        self.size = 0
+        self.synced = 0
+        self.limit = limit
+        self.begun_at = 0.0  # of the first write, by the monotonic clock
+        self.is_entered = False  # the folder's entry is on the disk
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        nameless = self.path.with_suffix(".new")
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self.fd = os.open(nameless, flags, 0o600)
+        try:
+            fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            nameless.rename(self.path)
+        except BaseException:
+            os.close(self.fd)
+            with contextlib.suppress(OSError):
+                nameless.unlink()
+            raise
+
+    def cut(self, size: int) -> bool:
+        """Takes away what lies behind that size; False if the file cannot be cut."""
+        self.size = size
+        self.synced = -1  # whatever comes to lie there has to be synced again
+        try:
+            os.ftruncate(self.fd, size)
+        except OSError:
+            return False
+        return True
+
+    def sync(self) -> None:
+        """Brings to the disk what was written up to now."""
+        size = self.size
+        if size != self.synced:
+            os.fdatasync(self.fd)
+            self.synced = size
+        if size and not self.is_entered:
+            _sync_folder(self.path.parent)
+            self.is_entered = True
+
+    def is_lost(self) -> bool:
+        """True if the file's name is gone or is another file's: nobody would ever read it."""
+        try:
+            return not os.path.samestat(self.path.stat(), os.fstat(self.fd))
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+
+    def close(self) -> None:
+        """Lets the file go; one that nothing was written to is removed."""
+        if self.size == 0:
+            with contextlib.suppress(OSError):
+                if not self.is_lost():
+                    self.path.unlink()
+        os.close(self.fd)
+
+
+def _sync_folder(folder: Path) -> None:
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:  # a folder that was removed has no entries to keep
+        return
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

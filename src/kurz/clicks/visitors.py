@@ -1,0 +1,113 @@
+"""Who visits, without knowing who: networks, and hashes under a salt that lives for a day."""
+
+import random
+import secrets
+from datetime import date, datetime, timedelta
+from hashlib import blake2b
+
+import structlog
+
+from kurz.clicks.ports import SaltStore
+from kurz.clicks.record import UNKNOWN_VISITOR, visit_of
+from kurz.clicks.trimming import address_of, network_of
+from kurz.clock import EPOCH, to_micros
+from kurz.errors import StoreUnavailable
+
+SALT_BYTES = 32
+VISITOR_BYTES = 8
+DAY_MICROS = 86_400_000_000
+# Instances ask for the next day's salt at different moments of the last hour, the latest five
+# minutes before midnight: time enough for an outage to pass.
+EARLIEST_AHEAD = timedelta(hours=1)
+LATEST_AHEAD = timedelta(minutes=5)
+PAUSE = timedelta(seconds=StoreUnavailable.retry_after_seconds)
+
+_log = structlog.get_logger(__name__)
+
+
+class Visitors:
+    """Makes the part of a record that tells of the visit. Visitors are unknown (`UNKNOWN_VISITOR`)
+    while the installation's salt of the day is: one made up here would count people twice.
+
+    `ends_at_micros` is where the day ends that the present salt is of. Whoever records at or after
+    that calls `switch` first; else `refresh` does it, at most as late as it is called."""
+
+    def __init__(self, store: SaltStore) -> None:
+        self.ends_at_micros = 0
+        self.generation = 0  # grows whenever the salt becomes another one
+        self._store = store
+        self._salts: dict[int, bytes] = {}  # by days since 1970: today, and tomorrow
+        self._salt: bytes | None = None
+        self._salted = blake2b()  # with the salt worked in, to be copied for each visitor
+        self._ahead = random.uniform(1, EARLIEST_AHEAD / LATEST_AHEAD) * LATEST_AHEAD
+        self._failed_at: datetime | None = None
+
+    def visit(
+        self, client: str, user_agent: bytes, referrer: bytes, language: bytes, flags: int
+    ) -> bytes:
+        """The visit part for `encode`, of the client's full address and its headers as sent."""
+        address = address_of(client)
+        return visit_of(
+            network_of(address),
+            self._visitor(address, user_agent),
+            flags,
+            user_agent,
+            referrer,
+            language,
+        )
+
+    def switch(self, at_micros: int) -> None:
+        """Goes over to the salt of the day of that instant, and forgets those of other days."""
+        today = at_micros // DAY_MICROS
+        self.ends_at_micros = (today + 1) * DAY_MICROS
+        self._salts = {day: salt for day, salt in self._salts.items() if 0 <= day - today <= 1}
+        salt = self._salts.get(today)
+        if salt != self._salt:
+            self._salt = salt
+            self._salted = blake2b(digest_size=VISITOR_BYTES, key=salt or b"")
+            self.generation += 1
+
+    async def refresh(self, now: datetime) -> None:
+        """To be called once before serving and then every second or so. Fetches today's salt, and
+        tomorrow's ahead of midnight. An outage of the store is not raised but tried again."""
+        at_micros = to_micros(now)
+        self.switch(at_micros)
+        day = self._missing_day(at_micros)
+        if day is None or self._is_pausing(now):
+            return
+        try:
+            await self._fetch(day)
+        except StoreUnavailable:
+            if self._failed_at is None:
+                _log.warning("the salt of visitors cannot be fetched", day=str(_date(day)))
+            self._failed_at = now
+            return
+        self._failed_at = None
+        # The lane may have gone over to the next day meanwhile.
+        self.switch(max(at_micros, self.ends_at_micros - DAY_MICROS))
+
+    def _missing_day(self, at_micros: int) -> int | None:
+        today = at_micros // DAY_MICROS
+        if today not in self._salts:
+            return today
+        tomorrow = (at_micros + self._ahead // timedelta(microseconds=1)) // DAY_MICROS
+        return tomorrow if tomorrow not in self._salts else None
+
+    def _is_pausing(self, now: datetime) -> bool:
+        # A clock that was set back must not make the pause longer.
+        return self._failed_at is not None and timedelta() <= now - self._failed_at < PAUSE
+
+    async def _fetch(self, day: int) -> None:
+        salt = await self._store.keep(_date(day), secrets.token_bytes(SALT_BYTES))
+        self._salts[day] = salt
+
+    def _visitor(self, address: bytes, user_agent: bytes) -> bytes:
+        if self._salt is None or not address:
+            return UNKNOWN_VISITOR
+        visitor = self._salted.copy()
+        visitor.update(address + b"\0" + user_agent)
+        return visitor.digest()
+
+
+def _date(day: int) -> date:
+    return EPOCH.date() + timedelta(days=day)
