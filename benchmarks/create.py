@@ -26,6 +26,11 @@ EMPTY = [str(HERE / "empty_route.py")]
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
+def cpu_seconds(pid: str) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
 @dataclass
 class Server:
     """A server under load, and what its rounds gave."""
@@ -41,8 +46,10 @@ class Server:
     p99_ms: list[float] = field(default_factory=list)
 
     def cpu_seconds(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        """Of the process and its children."""
+        pid = str(self.process.pid)
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return sum(map(cpu_seconds, [pid, *children]))
 
     def round(self, connections: int, seconds: float) -> None:
         before = self.cpu_seconds()

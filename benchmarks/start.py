@@ -37,8 +37,14 @@ def first_answer(data: str) -> tuple[float, float]:
 
 
 def idle_megabytes(pid: int) -> float:
-    """Proportional memory of the process, after a moment without requests."""
+    """Memory of the supervisor and its children, after a moment without requests. It is the sum of
+    their proportional shares, in which what they share counts once."""
     time.sleep(1)
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return sum(map(proportional_megabytes, [str(pid), *children]))
+
+
+def proportional_megabytes(pid: str) -> float:
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     kilobytes = re.search(r"Pss:\s+(\d+)", rollup)
     assert kilobytes is not None
@@ -78,7 +84,10 @@ def main() -> None:
     for name, seconds in rows.items():
         print(f"{name:46}{statistics.median(seconds):10.2f}{max(seconds):10.2f}")
     memory = statistics.median(megabytes for _, megabytes in starts)
-    print(f"\nidle memory of the server: {memory:.0f} MB (aim: at most 150)")
+    print(
+        f"\nidle memory of the server: {memory:.0f} MB (aim: at most 150), the sum of the"
+        "\nproportional shares (PSS) of supervisor, one worker and jobs process"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A whole `kurz serve` as a child process, driven over HTTP."""
+"""A whole `kurz serve` with all its processes, driven over HTTP."""
 
 import os
 import re
@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -13,6 +15,7 @@ import httpx2
 
 KURZ = Path(sys.executable).with_name("kurz")
 START_SECONDS = 30
+END_SECONDS = 30
 
 
 class Program:
@@ -26,14 +29,14 @@ class Program:
         self._log = log
 
     def start(self) -> Self:
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith("KURZ_")}
         with self._log.open("a") as log:
             self._process = subprocess.Popen(
                 [KURZ, "serve"],
-                env={**inherited, **self._environment},
+                env=self._full_environment,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
+                start_new_session=True,  # a group of its own, to be killed as a whole
             )
         self.output = self._read_output()
         # With a base URL the address it listens on comes after that.
@@ -41,10 +44,58 @@ class Program:
         self._environment["KURZ_PORT"] = ports[-1]
         return self
 
+    def run(self, *arguments: str) -> str:
+        """Another command of kurz with the same settings, beside it; gives what it printed."""
+        ended = subprocess.run(
+            [KURZ, *arguments],
+            env=self._full_environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stdout
+        return ended.stdout
+
+    @property
+    def _full_environment(self) -> dict[str, str]:
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("KURZ_")}
+        return {**inherited, **self._environment}
+
     @property
     def process(self) -> subprocess.Popen[str]:
         assert self._process is not None
         return self._process
+
+    @property
+    def children(self) -> list[int]:
+        """The process ids of the workers and the jobs process that live now."""
+        pid = self.process.pid
+        return [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    @property
+    def workers(self) -> list[int]:
+        """Those of the children that listen."""
+        return [pid for pid in self.children if self._listens(pid)]
+
+    @property
+    def jobs(self) -> list[int]:
+        return [pid for pid in self.children if not self._listens(pid)]
+
+    def _listens(self, pid: int) -> bool:
+        """Whether a process has the listening socket (state 0A) of our port."""
+        rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+        listening = {f"socket:[{r[9]}]" for r in rows if r[3] == "0A" and r[1].endswith(self._hex)}
+        with suppress(OSError):  # it ends, or its files do, while we look
+            return any(
+                str(file.readlink()) in listening for file in Path(f"/proc/{pid}/fd").iterdir()
+            )
+        return False
+
+    @property
+    def _hex(self) -> str:
+        return f":{self.port:04X}"
 
     @property
     def port(self) -> int:
@@ -70,13 +121,22 @@ class Program:
         return self._end()
 
     def kill(self) -> None:
-        self.process.kill()
+        """SIGKILL to all of its processes."""
+        os.killpg(self.process.pid, signal.SIGKILL)
         self._end()
 
     def _end(self) -> int:
-        code = self.process.wait(30)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
+        """Returns when all processes have ended: each of them has the standard output open."""
+        pid, stdout = self.process.pid, self.process.stdout
+        assert stdout is not None
+        watchdog = threading.Timer(END_SECONDS, partial(_kill_group, pid))
+        watchdog.start()
+        try:
+            stdout.read()
+            code = self.process.wait()
+        finally:
+            watchdog.cancel()
+        stdout.close()
         self._process = None
         return code
 
@@ -85,7 +145,7 @@ class Program:
         stdout = self.process.stdout
         assert stdout is not None
         text = ""
-        watchdog = threading.Timer(START_SECONDS, self.process.kill)
+        watchdog = threading.Timer(START_SECONDS, partial(_kill_group, self.process.pid))
         watchdog.start()
         try:
             while "stop " not in text:
@@ -97,3 +157,8 @@ class Program:
         finally:
             watchdog.cancel()
         return text
+
+
+def _kill_group(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)

@@ -1,6 +1,10 @@
 """`kurz serve` and `kurz migrate`."""
 
-from collections.abc import Coroutine
+import gc
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +15,12 @@ from kurz.settings import load, warnings_about
 if TYPE_CHECKING:
     import socket
 
+    from kurz.server.scoreboard import Scoreboard
+    from kurz.server.supervisor import Plan
     from kurz.settings import Settings
+
+
+CLOSE_SECONDS = 5  # for the store and the journal
 
 
 def register(app: typer.Typer) -> None:
@@ -26,14 +35,21 @@ def serve(
         str | None,
         typer.Option(help="Address people reach kurz under, such as https://go.example.com."),
     ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes that answer requests.")] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Start the server."""
-    flags = {"host": host, "port": port, "base_url": base_url, "data_dir": data_dir}
+    flags = {
+        "host": host,
+        "port": port,
+        "base_url": base_url,
+        "workers": workers,
+        "data_dir": data_dir,
+    }
     loaded = load(flags)
     for warning in warnings_about(loaded):
         typer.secho(f"Warning: {warning}", fg="yellow", err=True)
-    _run(_serve(loaded.settings))
+    _supervise(loaded.settings, flags)
 
 
 def migrate(data_dir: DataDir = None) -> None:
@@ -50,34 +66,51 @@ def migrate(data_dir: DataDir = None) -> None:
     typer.echo(f"The schema is up to date ({Migrations().head}).")
 
 
-def _run(work: Coroutine[None, None, None]) -> None:
-    """Runs on uvloop, which exists for every system but Windows."""
-    try:
-        import uvloop
-    except ImportError:
-        import asyncio
-
-        asyncio.run(work)
-    else:
-        uvloop.run(work)
-
-
-async def _serve(settings: "Settings") -> None:
-    import structlog
-
-    from kurz import logs
-    from kurz.bootstrap import make_first_admin, open_app, open_kurz, prepare
-    from kurz.server.serve import bind, serve
+def _supervise(settings: "Settings", flags: Mapping[str, object]) -> None:
+    """Prepares everything while it is the only process, then starts the others."""
+    gc.disable()  # modules stay for ever: looking for garbage among them is a tenth of the start
+    from kurz import logs, metrics
+    from kurz.cli.processes import get_ready
+    from kurz.server.scoreboard import Scoreboard
+    from kurz.server.serve import bind
+    from kurz.server.supervisor import SLOTS, Supervisor
+    from kurz.server.systemd import notify
 
     logs.configure(settings.log_level, settings.log_format)
     listener = bind(settings.host, settings.port)
-    backup = await prepare(settings, upgrades_postgres=False)
+    backup, setup_token = get_ready(settings)
     if backup is not None:
         typer.echo(f"The database was upgraded. A copy from before: {backup}")
-    async with open_kurz(settings) as kurz, open_app(kurz) as app:
-        setup_token = await make_first_admin(kurz)
-        await serve(app, listener, lambda: _announce(settings, listener, setup_token))
-        structlog.get_logger().info("stopped", **kurz.database.counts())
+    gc.enable()
+
+    scoreboard = Scoreboard(metrics.NAMES, SLOTS)
+
+    def reload() -> "Plan":
+        # The socket stays as it is, and with it what else follows from where kurz listens.
+        fresh = replace(load(flags).settings, host=settings.host, port=settings.port)
+        logs.configure(fresh.log_level, fresh.log_format)
+        return _plan(fresh, listener, scoreboard)
+
+    Supervisor(
+        _plan(settings, listener, scoreboard),
+        listener,
+        reload=reload,
+        on_ready=lambda: _announce(settings, listener, setup_token),
+        notify=partial(notify, os.environ.get("NOTIFY_SOCKET")),  # systemd's, no setting of ours
+    ).run()
+
+
+def _plan(settings: "Settings", listener: "socket.socket", scoreboard: "Scoreboard") -> "Plan":
+    from kurz.cli.processes import run_jobs, run_worker
+    from kurz.server.serve import ANSWER_SECONDS
+    from kurz.server.supervisor import Plan
+
+    return Plan(
+        settings.workers,
+        work=partial(run_worker, settings, listener, scoreboard),
+        jobs=partial(run_jobs, settings),
+        stop_seconds=settings.keep_alive_seconds + ANSWER_SECONDS + CLOSE_SECONDS,
+    )
 
 
 def _announce(settings: "Settings", listener: "socket.socket", setup_token: str | None) -> None:
@@ -96,6 +129,8 @@ def _announce(settings: "Settings", listener: "socket.socket", setup_token: str 
         ("database" if settings.database_url else "data", store),
         ("access", access),
     ]
+    if settings.workers > 1:
+        lines.append(("workers", str(settings.workers)))
     if setup_token is not None:
         lines.append(("set-up", f"{base}/app/setup#{setup_token}  (once, for the administrator)"))
     for label, text in (*lines, ("stop", "Ctrl+C")):

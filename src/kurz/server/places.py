@@ -1,0 +1,61 @@
+"""Where a child process belongs, and when the next one is due there after it has ended."""
+
+import time
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kurz.server.children import Child
+
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 10.0
+STEADY_SECONDS = 10.0  # whoever was up for so long has not failed for the reason of the last time
+
+
+class Role(StrEnum):
+    WORKER = "worker"
+    JOBS = "jobs"
+
+
+@dataclass
+class Backoff:
+    """How long to wait before the next attempt: not at all, then 0.1 s, doubled up to 10 s."""
+
+    failures: int = 0
+
+    def pause_seconds(self, up_seconds: float) -> float:
+        """After a failure; `up_seconds` is how long it had gone well."""
+        if up_seconds >= STEADY_SECONDS:
+            self.failures = 0
+        self.failures += 1
+        if self.failures == 1:
+            return 0.0
+        return min(FIRST_PAUSE_SECONDS * 2.0 ** min(self.failures - 2, 30), LONGEST_PAUSE_SECONDS)
+
+
+@dataclass(eq=False)
+class Place:
+    """One of the processes there should be. While it is renewed, two: `successor` is `child` as
+    soon as it is ready."""
+
+    role: Role
+    child: Child | None = None
+    successor: Child | None = None
+    start_at: float | None = None
+    backoff: Backoff = field(default_factory=Backoff)
+
+    @property
+    def is_ready(self) -> bool:
+        return self.child is not None and self.child.is_ready
+
+    def vacate(self, child: Child) -> bool:
+        """Takes note that a process has ended; False if it did not belong here any more."""
+        if self.successor is child:
+            self.successor = None
+        elif self.child is child:
+            self.child = None
+        else:
+            return False
+        return True
+
+    def start_again_in(self, seconds: float) -> None:
+        self.start_at = time.monotonic() + seconds

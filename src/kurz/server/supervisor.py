@@ -1,0 +1,326 @@
+"""The parent of all processes of `kurz serve`: it holds the listening socket and serves nobody.
+
+It is synchronous, with no thread, event loop or database connection, so that it can fork at any
+time. It starts workers and the jobs process, starts them again when they end, renews them on
+SIGHUP and ends them on SIGTERM or SIGINT.
+"""
+
+import gc
+import os
+import select
+import signal
+import socket
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from kurz.errors import KurzError
+from kurz.server import systemd
+from kurz.server.children import Child, Work, fork
+from kurz.server.lifeline import HURRY
+from kurz.server.places import Place, Role
+from kurz.server.signals import SignalPipe
+
+MAX_WORKERS = 64
+# While workers are renewed, old ones that finish their requests live beside the new ones.
+WORKER_SLOTS = 2 * MAX_WORKERS
+JOBS_SLOT = WORKER_SLOTS
+SLOTS = WORKER_SLOTS + 1
+START_SECONDS = 60.0  # many workers may start at once on few cores
+QUICK_SECONDS = 1.0  # for whoever asks twice
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many workers there are, what each kind of process does, and how long it may take to end
+    what it does."""
+
+    workers: int
+    work: Work
+    jobs: Work
+    stop_seconds: float
+
+
+class Supervisor:
+    """`reload` gives the plan of the present settings or raises a `KurzError`; `on_ready` is called
+    once, when all workers accept; `notify` tells systemd."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        listener: socket.socket,
+        *,
+        reload: Callable[[], Plan],
+        on_ready: Callable[[], None],
+        notify: Callable[[str], None],
+    ) -> None:
+        self._plan = plan
+        self._listener = listener
+        self._reload = reload
+        self._on_ready = on_ready
+        self._notify = notify
+        self._workers = [Place(Role.WORKER) for _ in range(plan.workers)]
+        self._jobs = Place(Role.JOBS)
+        self._children: dict[Child, Place] = {}
+        self._lifeline, self._own_end = os.pipe()
+        self._is_announced = self._is_stopping = self._was_ready = False
+        self._refusal: KurzError | None = None
+        self._wants_renewal = False
+        self._coming: Plan | None = None  # the plan that workers are being renewed for
+        self._to_renew: deque[Place] = deque()
+        # `nohup` has SIGHUP ignored: then the end of a terminal means nothing.
+        is_hang_up_ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        self._had_terminal = not is_hang_up_ignored and _has_terminal()
+
+    def run(self) -> None:
+        """Returns when it was told to stop and all processes have ended. Raises the first worker's
+        `KurzError` if no worker could start."""
+        self._signals = SignalPipe()
+        # What exists now is shared with the children as long as nobody, not even their collectors,
+        # touches it.
+        gc.collect()
+        gc.freeze()
+        try:
+            for place in self._workers:
+                place.start_again_in(0)
+            while self._children or not self._is_stopping:
+                self._keep_up()
+                self._wait()
+        finally:
+            self._signals.close()
+            os.close(self._own_end)
+            os.close(self._lifeline)
+        if self._refusal is not None:
+            raise self._refusal
+
+    def _wait(self) -> None:
+        """Until a signal or a report comes or the next thing is due; then takes note of it."""
+        reports = [child.report for child in self._children if child.report is not None]
+        select.select([self._signals.reading, *reports], [], [], self._patience_seconds())
+        for child in self._children:
+            child.hear()
+        for number in self._signals.read():
+            self._on_signal(number)
+        self._reap()
+
+    def _patience_seconds(self) -> float | None:
+        moments = [child.kill_at for child in self._children]
+        moments += [place.start_at for place in self._places()]
+        due = [moment for moment in moments if moment is not None]
+        return max(min(due) - time.monotonic(), 0.0) if due else None
+
+    def _places(self) -> list[Place]:
+        return [*self._workers, self._jobs]
+
+    def _on_signal(self, number: int) -> None:
+        if number in (signal.SIGTERM, signal.SIGINT):
+            self._stop(HURRY if number == signal.SIGINT else signal.SIGTERM)
+        elif number == signal.SIGHUP:
+            if self._had_terminal and not _has_terminal():
+                self._stop()  # its window was closed
+            else:
+                self._wants_renewal = True
+
+    def _stop(self, number: int = signal.SIGTERM) -> None:
+        """Ends all processes; when it is asked again, soon.
+
+        The supervisor lets go of the listening socket first. So the port is closed by the last
+        worker that stops accepting: until then somebody accepts what arrives, and from then on
+        clients are refused at once, rather than left waiting in a queue that nobody will serve.
+        """
+        if self._is_stopping:
+            for child in self._children:
+                child.kill_at = min(child.kill_at or 0.0, time.monotonic() + QUICK_SECONDS)
+            return
+        self._is_stopping = True
+        self._notify(systemd.STOPPING)
+        self._listener.close()
+        for place in self._places():
+            place.start_at = None
+        for child in self._children:
+            if not child.is_retired:
+                child.retire(self._plan.stop_seconds, number)
+
+    def _keep_up(self) -> None:
+        """Does what is due now."""
+        now = time.monotonic()
+        for child in self._children:
+            if child.is_ready and not child.is_retired:
+                child.kill_at = None
+            if child.kill_at is not None and child.kill_at <= now:
+                _log().error("process takes too long, killed", pid=child.pid)
+                child.kill_at = None
+                child.send(signal.SIGKILL)
+        if self._is_stopping:
+            return
+        for place in self._places():
+            if place.start_at is not None and place.start_at <= now:
+                place.start_at = None
+                place.child = self._start(place, self._plan)
+        self._announce()
+        self._renew()
+
+    def _announce(self) -> None:
+        ready = [place.is_ready for place in self._workers]
+        if any(ready) and not self._was_ready:
+            self._was_ready = True
+            self._jobs.start_again_in(0)
+        if all(ready) and not self._is_announced:
+            self._is_announced = True
+            self._on_ready()
+            self._notify(systemd.READY)
+
+    def _start(self, place: Place, plan: Plan) -> Child:
+        work, slot = plan.jobs, JOBS_SLOT
+        if place.role is Role.WORKER:
+            taken = {child.slot for child in self._children}
+            work, slot = plan.work, next(n for n in range(WORKER_SLOTS) if n not in taken)
+        child = fork(work, slot, self._lifeline, lambda: self._cut_loose(place.role))
+        child.kill_at = child.started_at + START_SECONDS
+        self._children[child] = place
+        return child
+
+    def _cut_loose(self, role: Role) -> None:
+        """In a new child: closes what is not its own. The other end of the lifeline above all, or
+        it would outlive the supervisor."""
+        self._signals.leave_in_child()
+        os.close(self._own_end)
+        for child in self._children:
+            child.hang_up()
+        if role is Role.JOBS:
+            self._listener.close()
+
+    def _reap(self) -> None:
+        by_pid = {child.pid: child for child in self._children}
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if (child := by_pid.get(pid)) is not None:  # an adopted orphan, if kurz is process 1
+                child.hear()
+                child.hang_up()
+                self._on_end(child, self._children.pop(child), os.waitstatus_to_exitcode(status))
+
+    def _on_end(self, child: Child, place: Place, code: int) -> None:
+        is_successor = place.successor is child
+        if not place.vacate(child) or self._is_stopping or place not in self._places():
+            return
+        if child.refusal is not None and not self._was_ready:
+            self._refusal = child.refusal
+            self._stop()
+            return
+        pause = 0.0
+        if not child.is_retired:
+            pause = self._pause_seconds(child, place, code)
+            _log_end(child, place, code, pause)
+        if is_successor:
+            self._on_failed_renewal(place)
+        if place.child is None and place.successor is None:
+            place.start_again_in(pause)
+
+    @staticmethod
+    def _pause_seconds(child: Child, place: Place, code: int) -> float:
+        """Whoever was asked by somebody else to end, and did so well, has not failed."""
+        if code == 0 and child.is_ready:
+            return 0.0
+        return place.backoff.pause_seconds(time.monotonic() - child.started_at)
+
+    def _renew(self) -> None:
+        """Takes the next step: workers are renewed one by one, then the jobs process."""
+        if self._wants_renewal and self._is_announced and self._coming is None:
+            self._wants_renewal = False
+            self._begin_renewal()
+        if self._coming is None:
+            return
+        if self._to_renew:
+            place = self._to_renew[0]
+            if place.successor is None and len(self._children) < WORKER_SLOTS:
+                place.start_at = None
+                place.successor = self._start(place, self._coming)
+            elif place.successor is not None and place.successor.is_ready:
+                self._replace(place)
+        if not self._to_renew:
+            self._end_renewal()
+
+    def _begin_renewal(self) -> None:
+        self._notify(systemd.reloading())
+        try:
+            self._coming = self._reload()
+        except KurzError as error:
+            _log().error("settings refused, the old ones stay", reason=error.detail)
+            self._notify(systemd.READY)
+            return
+        self._to_renew = deque(self._workers)
+
+    def _replace(self, place: Place) -> None:
+        """The successor is ready: its predecessor may go."""
+        old, place.child, place.successor = place.child, place.successor, None
+        if old is not None:
+            old.retire(self._plan.stop_seconds)
+        self._to_renew.popleft()
+        if self._coming is not None and self._plan is not self._coming:
+            self._plan = self._coming  # it has worked once, so it is what others start with too
+            self._follow_number(self._plan.workers)
+
+    def _follow_number(self, wanted: int) -> None:
+        surplus, self._workers = self._workers[wanted:], self._workers[:wanted]
+        for place in surplus:
+            if place.child is not None:
+                place.child.retire(self._plan.stop_seconds)
+        self._to_renew = deque(place for place in self._to_renew if place not in surplus)
+        for _ in range(wanted - len(self._workers)):
+            self._workers.append(Place(Role.WORKER))
+            self._workers[-1].start_again_in(0)
+
+    def _on_failed_renewal(self, place: Place) -> None:
+        """The old worker stays. If no new one has worked yet, so do all others."""
+        _log().error("the new worker did not start, the old one stays")
+        if self._plan is self._coming:
+            self._to_renew.remove(place)
+        else:
+            self._to_renew.clear()
+
+    def _end_renewal(self) -> None:
+        if self._plan is self._coming:
+            _log().info("workers renewed", workers=self._plan.workers)
+            if self._jobs.child is not None:  # its successor starts when it has ended: one at most
+                self._jobs.child.retire(self._plan.stop_seconds)
+        self._coming = None
+        self._notify(systemd.READY)
+
+
+def _log() -> structlog.typing.FilteringBoundLogger:
+    """Made anew: a renewal may have changed the level."""
+    log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+    return log
+
+
+def _log_end(child: Child, place: Place, code: int, pause_seconds: float) -> None:
+    how: dict[str, object] = (
+        {"signal": signal.Signals(-code).name} if code < 0 else {"exit_code": code}
+    )
+    if child.refusal is not None:
+        how["reason"] = child.refusal.detail
+    tell = _log().info if code == 0 else _log().error
+    tell(
+        "process ended, another one starts",
+        process=place.role.value,
+        pid=child.pid,
+        pause_seconds=pause_seconds,
+        **how,
+    )
+
+
+def _has_terminal() -> bool:
+    try:
+        with Path("/dev/tty").open("rb"):
+            return True
+    except OSError:
+        return False
