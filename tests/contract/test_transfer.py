@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from kurz.bootstrap import Kurz, open_kurz, prepare
 from kurz.errors import StoreUnavailable
 from kurz.links.codes import deterministic
-from kurz.links.model import Draft, Edit, Link, LinkType, Scope, Status, Strategy
+from kurz.links.model import Draft, Edit, Filter, Link, LinkType, Scope, Status, Strategy
 from kurz.links.transfers import Format, OneTarget, Outcome, Summary, Target
 from kurz.people.own_hosts import OwnHosts
 from kurz.settings import Settings
@@ -114,6 +114,24 @@ async def test_what_was_exported_is_the_same_after_an_import_elsewhere(kurz, oth
     again = await exported(other, kind, slugs=slugs, with_trash=True)
     assert again.replace(b"random", b"custom") == data.replace(b"random", b"custom")
     assert (await counts(other))[2] == (await counts(kurz))[2]
+
+
+async def test_imported_links_are_found_by_their_tags_in_the_list_or_in_the_trash(kurz):
+    data = (
+        "code,url,tags,deleted_at\n"
+        "live,https://example.com/1,x|y|x,\n"
+        "gone,https://example.com/2,x|x,2020-01-01\n"
+    )
+    workspace = await team(kurz)
+    await run(kurz, data, target=Target(workspace_id=workspace.id))
+    for wanted, codes in (
+        (Filter(tag="x"), ["live"]),
+        (Filter(tag="x", status=Status.DELETED), ["gone"]),
+        (Filter(tag="y", status=Status.DELETED), []),
+    ):
+        page = await kurz.links.list(Scope(workspace.id), wanted)
+        assert [link.short_code for link in page.links] == codes
+        assert page.total == len(codes)
 
 
 async def test_an_imported_link_is_a_link_like_any_other(kurz):

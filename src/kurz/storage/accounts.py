@@ -10,7 +10,7 @@ from kurz.links.model import Status
 from kurz.people.access import Role
 from kurz.people.accounts import BY_INVITATION, Account
 from kurz.people.errors import PassRefused, RegistrationClosed
-from kurz.storage.changes import record_changes
+from kurz.storage.changes import record_changes, record_move
 from kurz.storage.database import Database
 from kurz.storage.passes import take_pass
 from kurz.storage.schema import (
@@ -23,6 +23,7 @@ from kurz.storage.schema import (
     passes,
     workspaces,
 )
+from kurz.storage.tags import trash_tags
 
 _FIRST = "first-administrator"
 
@@ -182,6 +183,8 @@ def delete_account(connection: sa.Connection, account_id: int, deleted_at: datet
         .where(workspaces.c.id.in_(alone), workspaces.c.deleted_at.is_(None))
         .values(deleted_at=to_micros(deleted_at))
     )
+    for workspace_id in alone:
+        record_move(connection, workspace_id)
     _trash_links(connection, account_id, to_micros(deleted_at))
     for table in (keys, members, passes):
         connection.execute(sa.delete(table).where(table.c.account_id == account_id))
@@ -218,6 +221,7 @@ def _trash_links(connection: sa.Connection, account_id: int, now: int) -> None:
         .returning(links.c.id, links.c.workspace_id, links.c.short_code, links.c.version)
     )
     record_changes(connection, connection.execute(statement).all(), now)
+    trash_tags(connection, -account_id)
     connection.execute(
         sa.update(links)
         .where(links.c.space > 0, links.c.owner_id == account_id)

@@ -15,15 +15,16 @@ from sqlalchemy.dialects.postgresql.base import PGDialect
 from kurz.clock import from_micros, to_micros
 from kurz.errors import KurzError
 from kurz.links.bulk import Holder, Position, Stored
-from kurz.links.model import Link, Scope, space_of
+from kurz.links.model import Change, Link, Scope, space_of
 from kurz.people.quotas import Allowance, exceeded
+from kurz.storage.changes import note_changes
 from kurz.storage.database import Database
 from kurz.storage.link_rows import INSERTED, to_link, to_row
 from kurz.storage.schema import links, usage
 from kurz.storage.usage import spend
 
-_WORKSPACE, _CODE, _HASH = (
-    INSERTED.index(x) for x in ("workspace_id", "short_code", "canonical_hash")
+_WORKSPACE, _CODE, _VERSION, _HASH = (
+    INSERTED.index(x) for x in ("workspace_id", "short_code", "version", "canonical_hash")
 )
 
 _Row = tuple[Any, ...]
@@ -37,9 +38,13 @@ def insert_rows(
     results: list[Stored] = [*ids]
     if allowances:
         _trim(connection, results, allowances, now)
-    kept = [found for found in results if isinstance(found, int)]
+    kept = {found: row for found, row in zip(results, rows, strict=True) if isinstance(found, int)}
     if kept:
-        (_follow_on_sqlite if is_sqlite else _follow_on_postgres)(connection, kept, now)
+        (_follow_on_sqlite if is_sqlite else _follow_on_postgres)(connection, [*kept], now)
+        note_changes(
+            connection,
+            (Change(id_, row[_WORKSPACE], row[_CODE], row[_VERSION]) for id_, row in kept.items()),
+        )
     missing = [place for place, found in enumerate(results) if found is None]
     if missing:
         holders = find_holders(connection, [rows[place] for place in missing])
@@ -136,7 +141,8 @@ def _follow_on_sqlite(connection: sa.Connection, ids: Sequence[int], now: int) -
         (now, ids[0]),
     )
     driver.execute(
-        "INSERT INTO link_tags (space, tag, link_id) SELECT DISTINCT space, each.value, links.id"
+        "INSERT INTO link_tags (space, tag, in_trash, link_id)"
+        " SELECT DISTINCT space, each.value, status = 'DELETED', links.id"
         " FROM links, json_each(tags) AS each WHERE links.id >= ? AND space <> 0",
         (ids[0],),
     )
@@ -171,7 +177,8 @@ def _follow_on_postgres(connection: sa.Connection, ids: Sequence[int], now: int)
         (now, list(ids)),
     )
     connection.exec_driver_sql(
-        "INSERT INTO link_tags (space, tag, link_id) SELECT DISTINCT space, each.value, links.id"
+        "INSERT INTO link_tags (space, tag, in_trash, link_id)"
+        " SELECT DISTINCT space, each.value, status = 'DELETED', links.id"
         " FROM links, json_array_elements_text(tags::json) AS each(value)"
         " WHERE links.id = ANY($1::bigint[]) AND tags IS NOT NULL AND space <> 0",
         (list(ids),),

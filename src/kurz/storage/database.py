@@ -6,13 +6,18 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
+from kurz.links.model import Change
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Database(Protocol):
     """Runs each query in a transaction of its own and raises `StoreUnavailable` when the engine
-    does not answer, is full or is locked. A write is durable when `write` returns."""
+    does not answer, is full or is locked. A write is durable when `write` returns; what it has left
+    in the change log, `on_commit` was told just before."""
+
+    on_commit: Callable[[Sequence[Change]], None]
 
     async def read(
         self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -29,6 +34,10 @@ class Database(Protocol):
         """What it has done so far, for the log."""
 
     async def close(self) -> None: ...
+
+
+def tell_nobody(_: Sequence[Change]) -> None:
+    """The `on_commit` of a database that nothing is cached of."""
 
 
 def ping(connection: sa.Connection) -> None:

@@ -10,6 +10,7 @@ from kurz.people.custom_domains import QUARANTINE, Domain
 from kurz.people.errors import DomainNotFound
 from kurz.people.receipts import Receipt
 from kurz.people.workspaces import GRACE
+from kurz.storage.changes import record_move
 from kurz.storage.database import Database
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import domains, workspaces
@@ -35,6 +36,7 @@ def insert_domain(
         .returning(*domains.c)
     )
     made = _domain(connection.execute(statement).mappings().one())
+    record_move(connection, made.workspace_id)
     keep_receipt(connection, receipt, made)
     return made
 
@@ -62,6 +64,7 @@ def confirm_domain(connection: sa.Connection, seen: Domain, now: datetime) -> Do
     row = connection.execute(statement).mappings().first()
     if row is None:
         raise DomainNotFound("This domain was removed in the meantime.")
+    record_move(connection, seen.workspace_id)
     return _domain(row)
 
 
@@ -71,6 +74,7 @@ def doubt_domain(connection: sa.Connection, seen: Domain, now: datetime) -> None
     if not seen.is_given_up:
         statement = statement.values(verified_at=None)
     connection.execute(statement)
+    record_move(connection, seen.workspace_id)
 
 
 def remove_domain(connection: sa.Connection, workspace_id: int, host: str, now: datetime) -> bool:
@@ -79,6 +83,7 @@ def remove_domain(connection: sa.Connection, workspace_id: int, host: str, now: 
     found = None if row is None else _domain(row)
     if found is None or found.is_given_up:
         return False
+    record_move(connection, workspace_id)
     if found.verified_at is None and found.removed_at is None:
         connection.execute(sa.delete(domains).where(_is(workspace_id, host)))
         return True

@@ -6,13 +6,15 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Concatenate
 
 import sqlalchemy as sa
 
 from kurz.errors import StoreUnavailable
+from kurz.links.model import Change
+from kurz.storage.changes import take_changes
 from kurz.storage.database import P, T
 
 # A write transaction keeps other processes from writing: no more calls join one after this long.
@@ -36,7 +38,8 @@ class GroupWriter:
 
     `translate` turns a driver's error into the outage behind it, or None. An outage fails every
     call of the group; any other error only the call that made it, which is undone alone.
-    `check` raises what speaks against writing at all. `busy_seconds` is how long a call may wait
+    `check` raises what speaks against writing at all. `tell` hears in the loop what was committed,
+    before the callers do. `busy_seconds` is how long a call may wait
     for a lock that another process holds."""
 
     def __init__(
@@ -44,10 +47,12 @@ class GroupWriter:
         engine: sa.Engine,
         translate: Callable[[BaseException], StoreUnavailable | None],
         check: Callable[[], None],
+        tell: Callable[[Sequence[Change]], None],
         busy_seconds: float,
     ) -> None:
         self._engine = engine
         self._check = check
+        self._tell = tell
         self._busy_seconds = busy_seconds
         self._translate = translate
         self._gathered: list[_Call] = []
@@ -91,7 +96,11 @@ class GroupWriter:
         self._groups.put(self._gathered)
         self._gathered = []
 
-    def _deliver(self, loop: asyncio.AbstractEventLoop, calls: list[_Call]) -> None:
+    def _deliver(
+        self, loop: asyncio.AbstractEventLoop, calls: list[_Call], changes: list[Change]
+    ) -> None:
+        if changes:
+            self._tell(changes)
         for call in calls:
             if call.answer.cancelled():  # whoever asked has left; the write stands
                 continue
@@ -108,25 +117,27 @@ class GroupWriter:
         connection: sa.Connection | None = None
         while (calls := self._groups.get()) is not None:
             waiting = deque(calls)
+            changes: list[Change] = []
             while waiting:
                 group: list[_Call] = []
                 try:
                     self._check()
                     connection = connection or self._engine.connect()
-                    self._commit_group(connection, waiting, group)
+                    changes += self._commit_group(connection, waiting, group)
                 except Exception as error:  # noqa: BLE001  whatever it was, the callers are told
                     _discard(connection)
                     connection = None
                     self._fail([*group, *waiting], error)
                     break  # the rest have waited as long, and would meet the same
-            loop.call_soon_threadsafe(self._deliver, loop, calls)
+            loop.call_soon_threadsafe(self._deliver, loop, calls, changes)
         if connection is not None:
             connection.close()
 
     def _commit_group(
         self, connection: sa.Connection, waiting: deque[_Call], group: list[_Call]
-    ) -> None:
-        """One transaction for as many of the calls as its time allows; they move to `group`."""
+    ) -> list[Change]:
+        """One transaction for as many of the calls as its time allows; they move to `group`.
+        Returns what they have left in the change log."""
         driver: Any = connection.connection.driver_connection
         group.append(waiting.popleft())
         self._begin(driver, time.monotonic() - group[0].asked_at)
@@ -136,6 +147,7 @@ class GroupWriter:
             while waiting and time.monotonic() < ends_at:
                 group.append(waiting.popleft())
                 group[-1].result = group[-1].work(connection)
+            changes = take_changes(connection)
         except Exception as error:
             if self._translate(error) is not None:
                 raise
@@ -143,11 +155,14 @@ class GroupWriter:
             # run again, each to be undone alone: cheaper than a savepoint for every call.
             driver.execute("ROLLBACK")
             driver.execute("BEGIN IMMEDIATE")
+            take_changes(connection)
+            changes = []
             for call in group:
-                self._perform_alone(connection, driver, call)
+                changes += self._perform_alone(connection, driver, call)
         driver.execute("COMMIT")
         self.writes += len(group)
         self.commits += 1
+        return changes
 
     def _begin(self, driver: Any, waited: float) -> None:
         """Takes the lock; a group that waited behind one which met it has less patience left."""
@@ -161,7 +176,7 @@ class GroupWriter:
         finally:
             driver.execute(f"PRAGMA busy_timeout={self._busy_seconds * 1000:.0f}")
 
-    def _perform_alone(self, connection: sa.Connection, driver: Any, call: _Call) -> None:
+    def _perform_alone(self, connection: sa.Connection, driver: Any, call: _Call) -> list[Change]:
         driver.execute("SAVEPOINT work")
         try:
             call.result = call.work(connection)
@@ -171,6 +186,8 @@ class GroupWriter:
             call.error = error
             driver.execute("ROLLBACK TO work")
         driver.execute("RELEASE work")
+        changes = take_changes(connection)
+        return changes if call.error is None else []
 
     def _fail(self, calls: Iterable[_Call], error: BaseException) -> None:
         outage = self._translate(error)

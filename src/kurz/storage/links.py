@@ -30,7 +30,7 @@ from kurz.storage.link_rows import INSERTED, canonical_hash, changed_columns, to
 from kurz.storage.listing import list_links
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import links
-from kurz.storage.tags import add_tags, replace_tags
+from kurz.storage.tags import add_tags, follow_tags
 from kurz.storage.usage import spend
 
 # PostgreSQL's insert: SQLite's dialect compiles it to the same ON CONFLICT DO NOTHING.
@@ -50,7 +50,7 @@ def insert_link(
     created_at = to_micros(link.created_at)
     record_change(connection, link_id, link.workspace_id, link.short_code, link.version, created_at)
     if link.tags:
-        add_tags(connection, link_id, space_of(link.workspace_id, link.owner_id), link.tags)
+        add_tags(connection, link, link_id)
     if allowances:
         spend(connection, allowances, to_micros(link.updated_at))
     keep_receipt(connection, receipt, link_id)
@@ -147,8 +147,7 @@ def update_link(
         )
     edited = to_link(row)
     record_deed(connection, link, edited, act)
-    if edited.tags != link.tags:
-        replace_tags(connection, link.id, row["space"], edited.tags)
+    follow_tags(connection, link, edited)
     keep_receipt(connection, receipt, edited)
     return edited
 

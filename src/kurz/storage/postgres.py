@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Concatenate
+from typing import Any, Concatenate
 
 import asyncpg
 import sqlalchemy as sa
@@ -13,7 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from kurz.errors import SettingRefused, StoreUnavailable
-from kurz.storage.database import P, T, ping
+from kurz.links.model import Change
+from kurz.storage.changes import take_changes
+from kurz.storage.database import P, T, ping, tell_nobody
 
 POOL_SIZE = 10
 CONNECT_SECONDS = 2.0
@@ -60,6 +62,7 @@ class PostgresDatabase:
             except ValueError:  # its words may show a part of the address
                 raise SettingRefused("KURZ_DATABASE_URL is no PostgreSQL address.") from None
 
+        self.on_commit: Callable[[Sequence[Change]], None] = tell_nobody
         self._query_seconds = query_seconds
         self._engine = create_async_engine(
             "postgresql+asyncpg://",
@@ -95,7 +98,10 @@ class PostgresDatabase:
         self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         async with self.transaction() as connection:
-            return await connection.run_sync(query, *args, **kwargs)
+            result, changes = await connection.run_sync(_run, query, args, kwargs)
+        if changes:
+            self.on_commit(changes)
+        return result
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
@@ -117,6 +123,16 @@ class PostgresDatabase:
 
     async def close(self) -> None:
         await self._engine.dispose()
+
+
+def _run(
+    connection: sa.Connection,
+    query: Callable[..., T],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[T, list[Change]]:
+    take_changes(connection)  # of a transaction that failed on this connection
+    return query(connection, *args, **kwargs), take_changes(connection)
 
 
 def _note_use(_: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:

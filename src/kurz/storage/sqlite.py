@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from kurz.errors import StoreUnavailable
-from kurz.storage.database import P, T, ping
+from kurz.links.model import Change
+from kurz.storage.database import P, T, ping, tell_nobody
 from kurz.storage.group_writer import GroupWriter
 
 try:
@@ -26,6 +27,7 @@ READERS = 2  # threads: more would only queue for the interpreter
 CACHE_KIB = (
     32 * 1024
 )  # a connection's pages: with SQLite's own 2 MiB, indexes are read again and again
+DIRECT_CACHE_KIB = 4 * 1024  # enough for the upper pages of an index; links have a memory above it
 BUSY_TIMEOUT_SECONDS = 2.0  # how long a write may wait for another process before it is a 503
 
 _LOCKED = "Another program keeps the database for itself. Try again."
@@ -52,7 +54,11 @@ def can_use_wal(version: tuple[int, ...]) -> bool:
     return version >= (3, 53, 0) or (3, 51, 3) <= version < (3, 52, 0)
 
 
-def create_engine(path: Path, driver: ModuleType = default_driver) -> sa.Engine:
+def create_engine(
+    path: Path,
+    driver: ModuleType = default_driver,
+    busy_seconds: float = BUSY_TIMEOUT_SECONDS,
+) -> sa.Engine:
     """An engine whose connections leave transactions to us: BEGIN and COMMIT go as text."""
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=str(path)),
@@ -60,7 +66,7 @@ def create_engine(path: Path, driver: ModuleType = default_driver) -> sa.Engine:
         poolclass=NullPool,
         isolation_level="AUTOCOMMIT",
         hide_parameters=True,  # in errors, which are logged
-        connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
+        connect_args={"timeout": busy_seconds, "check_same_thread": False},
     )
     journal_mode = "WAL" if can_use_wal(driver.sqlite_version_info) else "DELETE"
 
@@ -86,8 +92,16 @@ class SqliteDatabase:
     def __init__(self, path: Path, driver: ModuleType = default_driver) -> None:
         self._engine = create_engine(path, driver)
         self._path = path
+        self._driver = driver
         self._file = _identity(path)
-        self._writer = GroupWriter(self._engine, translate, self._check_file, BUSY_TIMEOUT_SECONDS)
+        self.on_commit: Callable[[Sequence[Change]], None] = tell_nobody
+        self._writer = GroupWriter(
+            self._engine,
+            translate,
+            self._check_file,
+            self._tell,
+            BUSY_TIMEOUT_SECONDS,
+        )
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="kurz-read")
         self._local = threading.local()
         self._open_readers: list[sa.Connection] = []
@@ -127,6 +141,13 @@ class SqliteDatabase:
     ) -> T:
         return await self._writer.run(query, *args, **kwargs)
 
+    def _tell(self, changes: Sequence[Change]) -> None:
+        self.on_commit(changes)  # whoever it is by now
+
+    def direct_reader(self) -> "DirectReader":
+        # Of its own engine: to open a connection can mean to wait for a lock, too.
+        return DirectReader(create_engine(self._path, self._driver, busy_seconds=0.0))
+
     async def close(self) -> None:
         loop = asyncio.get_running_loop()
         await self._writer.close()
@@ -157,6 +178,42 @@ class SqliteDatabase:
             self._open_readers.remove(connection)
             connection.invalidate()
             connection.close()
+
+
+class DirectReader:
+    """Reads on the thread that asks, and waits for nobody, if the engine's connections do not."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        self._connection: sa.Connection | None = None
+        self._execute: Callable[..., Any] | None = None
+
+    def rows(self, text: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]] | None:
+        """None: not now. The next call tries again, on a new connection."""
+        try:
+            execute = self._execute or self._connect()
+            # fetchall ends the statement: a read that stays open keeps the log from being emptied.
+            found: list[tuple[Any, ...]] = execute(text, values).fetchall()
+        except Exception as error:
+            self.close()
+            if translate(error) is None:
+                raise
+            return None
+        return found
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.invalidate()
+            self._connection.close()
+        self._connection = self._execute = None
+
+    def _connect(self) -> Callable[..., Any]:
+        self._connection = self._engine.connect()
+        driver: Any = self._connection.connection.driver_connection
+        driver.execute("PRAGMA query_only=ON")
+        driver.execute(f"PRAGMA cache_size=-{DIRECT_CACHE_KIB}")
+        self._execute = driver.execute
+        return self._execute
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -12,6 +12,7 @@ from kurz.people.access import Role
 from kurz.people.receipts import Receipt
 from kurz.people.workspaces import Member, Site, Workspace
 from kurz.storage import members as membership
+from kurz.storage.changes import record_move
 from kurz.storage.database import Database
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import domains, members, workspace_slugs, workspaces
@@ -33,6 +34,7 @@ def insert_workspace(
     if owner_id is not None:
         row = {"workspace_id": made.id, "account_id": owner_id, "role": Role.OWNER}
         connection.execute(sa.insert(members).values(**row, created_at=created_at))
+    record_move(connection, made.id)
     keep_receipt(connection, receipt, made)
     return made
 
@@ -52,7 +54,10 @@ def update_workspace(
         .returning(*workspaces.c)
     )
     row = connection.execute(statement).mappings().first()
-    return None if row is None else to_workspace(row)
+    if row is None:
+        return None
+    record_move(connection, workspace_id)
+    return to_workspace(row)
 
 
 def find_workspace(connection: sa.Connection, workspace_id: int) -> Workspace | None:

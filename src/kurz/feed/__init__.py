@@ -1,0 +1,1 @@
+"""Changes, on their way between workers and instances."""

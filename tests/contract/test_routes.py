@@ -1,0 +1,171 @@
+"""The read path's view of links is that of the store itself, on both engines."""
+
+import itertools
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from kurz.clock import to_micros, to_micros_or_none
+from kurz.links import lifecycle
+from kurz.links.model import Link, LinkType, Route, Status, Strategy
+from kurz.links.ports import NotNow
+from kurz.redirect.entry import Entry, key_of
+from kurz.storage.routes import SqliteRouteStore, SqlRouteStore
+from kurz.storage.sqlite import SqliteDatabase
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def link(code: str, **fields) -> Link:
+    url = f"https://example.com/{code}"
+    return Link(
+        **{
+            "id": 0,
+            "workspace_id": 0,
+            "short_code": code,
+            "version": 1,
+            "strategy": Strategy.CUSTOM,
+            "original_url": url,
+            "canonical_url": url,
+            "location": url,
+            "owner_id": None,
+            "link_type": LinkType.PERMANENT,
+            "status": Status.ACTIVE,
+            "created_at": NOW,
+            "updated_at": NOW,
+            **fields,
+        }
+    )
+
+
+@pytest.fixture
+def routes(kurz):
+    """As the read path takes it for the engine."""
+    is_sqlite = isinstance(kurz.database, SqliteDatabase)
+    store = SqliteRouteStore(kurz.database) if is_sqlite else SqlRouteStore(kurz.database)
+    yield store
+    store.close()
+
+
+async def look_up(routes: SqlRouteStore, workspace_id: int, code: str) -> Route | None:
+    """By `find`, and by `peek` where the engine has it: they must agree."""
+    found = await routes.find(workspace_id, code)
+    if isinstance(routes, SqliteRouteStore):
+        assert routes.peek(workspace_id, code) == found
+    else:
+        with pytest.raises(NotNow):
+            routes.peek(workspace_id, code)
+    return found
+
+
+def expected(stored: Link) -> Route:
+    return Route(
+        link_id=stored.id,
+        version=stored.version,
+        status=stored.status,
+        location=stored.location,
+        redirect_status=stored.redirect_status,
+        forward_query=stored.forward_query,
+        max_clicks=stored.max_clicks,
+        clicks_used=stored.clicks_used,
+        created_at=to_micros(stored.created_at),
+        starts_at=to_micros_or_none(stored.starts_at),
+        expires_at=to_micros_or_none(stored.expires_at),
+    )
+
+
+def all_kinds() -> list[Link]:
+    """Every status with every combination of what decides about a redirect."""
+    instants = (None, NOW - HOUR, NOW + HOUR)
+    limits = ((None, 0), (3, 0), (3, 3))
+    numbers = itertools.count()
+    return [
+        link(
+            f"c{next(numbers)}",
+            status=status,
+            starts_at=starts_at,
+            expires_at=expires_at,
+            max_clicks=max_clicks,
+            clicks_used=clicks_used,
+            redirect_status=(301, 302, 307, 308)[index % 4],
+            forward_query=index % 2 == 0,
+        )
+        for index, (status, starts_at, expires_at, (max_clicks, clicks_used)) in enumerate(
+            itertools.product(Status, instants, instants, limits)
+        )
+    ]
+
+
+async def test_links_of_all_kinds_are_as_the_store_has_them(kurz, routes):
+    for new in all_kinds():
+        assert await kurz.store.insert(new) is not None
+    for new in all_kinds():
+        stored = await kurz.store.find_by_code(0, new.short_code)
+        found = await look_up(routes, 0, new.short_code)
+        assert found == expected(stored)
+        entry = Entry(key_of(0, new.short_code), 0, found, to_micros(NOW))
+        assert entry.outcome(to_micros(NOW)) is lifecycle.outcome(stored, NOW)
+
+
+LOCATIONS = {
+    "same": {},
+    "fragment": {"location": "https://example.com/x#top"},
+    "encoded": {"original_url": "https://example.com/ü", "location": "https://example.com/%C3%BC"},
+    "long": {"location": "https://example.com/" + "x" * 4000},
+}
+
+
+@pytest.mark.parametrize("kind", LOCATIONS)
+async def test_the_location_is_the_stored_one_or_the_original_url(kurz, routes, kind):
+    new = link("abc", **LOCATIONS[kind])
+    assert await kurz.store.insert(new) is not None
+    found = await look_up(routes, 0, "abc")
+    assert found is not None
+    assert found.location == new.location
+    stored = await kurz.store.find_by_code(0, "abc")
+    edited = await kurz.store.update(
+        stored, {"original_url": "https://b.example/", "location": "https://b.example/"}, NOW
+    )
+    assert edited is not None
+    found = await look_up(routes, 0, "abc")
+    assert found is not None
+    assert (found.location, found.version) == ("https://b.example/", 2)
+
+
+async def test_codes_are_told_apart_by_letter_case_and_workspace(kurz, routes):
+    for new in (link("abc"), link("ABC"), link("abc", workspace_id=7)):
+        assert await kurz.store.insert(new) is not None
+    for workspace_id, code in [(0, "abc"), (0, "ABC"), (7, "abc")]:
+        stored = await kurz.store.find_by_code(workspace_id, code)
+        assert await look_up(routes, workspace_id, code) == expected(stored)
+    for workspace_id, code in [(7, "ABC"), (1, "abc"), (0, "ab"), (0, "abc "), (0, "' OR 1=1 --")]:
+        assert await look_up(routes, workspace_id, code) is None
+
+
+async def test_every_write_is_seen_by_the_next_look_up(kurz, routes):
+    assert await look_up(routes, 0, "abc") is None
+    assert await kurz.store.insert(link("abc", max_clicks=2)) is not None
+    stored = await kurz.store.find_by_code(0, "abc")
+    assert await look_up(routes, 0, "abc") == expected(stored)
+    assert await kurz.store.spend_click(stored.id)
+    assert await look_up(routes, 0, "abc") == expected(replace(stored, clicks_used=1))
+    trashed = await kurz.store.update(stored, {"status": Status.DELETED, "deleted_at": NOW}, NOW)
+    assert await look_up(routes, 0, "abc") == expected(trashed)
+    moved = await kurz.store.update(trashed, {"short_code": "other"}, NOW)
+    assert await look_up(routes, 0, "abc") is None
+    assert await look_up(routes, 0, "other") == expected(moved)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+async def test_a_direct_look_up_keeps_no_read_open(kurz, routes, settings):
+    """One that stayed open would keep the write-ahead log from being emptied."""
+    assert isinstance(kurz.database, SqliteDatabase)
+    for number in range(20):
+        assert await kurz.store.insert(link(f"code{number}")) is not None
+        assert await look_up(routes, 0, f"code{number}") is not None
+
+    with kurz.database._engine.connect() as connection:
+        (is_busy, *_) = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
+    assert not is_busy
