@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from kurz.clock import Clock, SystemClock
 from kurz.errors import SettingRefused
+from kurz.feed.local import LocalFeed
 from kurz.links.codes import random
 from kurz.links.codes.counter import CounterCodes, Scramble
 from kurz.links.codes.permutation import Permutation
 from kurz.links.drafting import Drafting
 from kurz.links.minting import Mint
-from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
+from kurz.links.model import Strategy
 from kurz.links.service import LinkService
 from kurz.links.tagging import Tagging
 from kurz.links.transfers import LinkExporter, LinkImporter
@@ -30,6 +31,7 @@ from kurz.people.teams import Teams
 from kurz.settings import Settings
 from kurz.storage.accounts import SqlAccountStore
 from kurz.storage.bulk import SqlBulkStore
+from kurz.storage.changes import SqlChangeLog
 from kurz.storage.database import Database
 from kurz.storage.installation import LeasedCounter, keep_key
 from kurz.storage.keys import SqlKeyStore
@@ -43,12 +45,6 @@ from kurz.transfer.codes import RowCodes
 from kurz.transfer.exporting import Exporter
 from kurz.transfer.importing import Importer
 
-if TYPE_CHECKING:
-    from kurz.api.dependencies import Context
-    from kurz.people.limits import Limits
-    from kurz.server.app import App
-
-DATABASE_PATIENCE_SECONDS = 0.5  # for a limit that is kept in the database
 PUBLIC_IDS = 2**53  # what a JavaScript number holds exactly
 
 
@@ -59,6 +55,7 @@ class Kurz:
     settings: Settings
     clock: Clock
     database: Database
+    feed: LocalFeed
     store: SqlLinkStore
     workspaces: SqlWorkspaceStore
     domains: Domains
@@ -82,6 +79,8 @@ async def open_kurz(
     clock = clock or SystemClock()
     passwords = passwords or Passwords()
     database = open_database(settings)
+    feed = LocalFeed(SqlChangeLog(database), settings.feed_dir)
+    database.on_commit = feed.announce
     try:
         await database.read(Migrations().check)
         code_key = await keep_key(database, "code-key")
@@ -106,6 +105,7 @@ async def open_kurz(
             settings,
             clock,
             database,
+            feed,
             store,
             workspaces,
             domains,
@@ -131,6 +131,7 @@ async def open_kurz(
         )
     finally:
         passwords.close()
+        await feed.stop()
         await database.close()
 
 
@@ -170,36 +171,6 @@ def open_database(settings: Settings) -> Database:
     return SqliteDatabase(settings.database_path)
 
 
-@asynccontextmanager
-async def open_app(kurz: Kurz) -> AsyncIterator["App"]:
-    """The application over these parts, with what only a server needs."""
-    from kurz.api.app import create_api
-    from kurz.api.callers import is_member
-    from kurz.redirect.app import RedirectApp
-    from kurz.server.app import App
-    from kurz.server.hosts import Hosts
-    from kurz.server.proxies import TrustedProxies
-
-    settings = kurz.settings
-    root_workspace_id = await _root_workspace_id(kurz)
-    async with _limits(kurz) as limits, _search(kurz):
-        context = _context(kurz, limits, root_workspace_id)
-        yield App(
-            api=create_api(context),
-            redirect=RedirectApp(
-                kurz.store,
-                kurz.workspaces,
-                kurz.clock,
-                limits,
-                base_url=settings.base_url,
-                is_public=settings.access == "public",
-                is_member=partial(is_member, identity=context.identity),
-            ),
-            hosts=Hosts(settings.base_url, kurz.domains, root_workspace_id or ROOT_WORKSPACE_ID),
-            proxies=TrustedProxies(settings.trusted_proxies),
-        )
-
-
 async def make_first_admin(kurz: Kurz) -> str | None:
     """The administrator whom the settings name, if there is none yet. Where there is none after
     that, and registering makes none, the token of a set-up link."""
@@ -222,124 +193,6 @@ async def make_first_admin(kurz: Kurz) -> str | None:
         return None
     token, _ = await kurz.passes.make_setup()
     return token
-
-
-def _context(kurz: Kurz, limits: "Limits", root_workspace_id: int | None) -> "Context":
-    from kurz.api.dependencies import Context
-    from kurz.api.idempotency import Receipts
-    from kurz.links.totals import RecentTotals
-    from kurz.outbound.dns import DnsTxtLookup
-    from kurz.people.custom_domains import CustomDomains
-    from kurz.people.identity import Identity
-    from kurz.people.keyring import Keyring
-    from kurz.people.tokens import Tokens
-    from kurz.secret import keep_secret
-    from kurz.storage.domains import SqlDomainStore
-    from kurz.storage.receipts import SqlReceiptStore
-    from kurz.storage.totals import SqlTotalsStore
-
-    settings, database, clock = kurz.settings, kurz.database, kurz.clock
-    keyring = Keyring(keep_secret(settings))
-    tokens = Tokens(keyring.key("tokens"), clock)
-    return Context(
-        links=kurz.links,
-        tagging=kurz.tagging,
-        totals=RecentTotals(SqlTotalsStore(database, clock)),
-        exporter=kurz.exporter,
-        importer=kurz.importer,
-        accounts=kurz.accounts,
-        tokens=tokens,
-        identity=Identity(tokens, kurz.account_store, kurz.keys, clock),
-        keys=kurz.keys,
-        passes=kurz.passes,
-        teams=kurz.teams,
-        workspaces=kurz.workspaces,
-        custom_domains=CustomDomains(
-            SqlDomainStore(database),
-            DnsTxtLookup(settings.dns_servers),
-            kurz.domains,
-            clock,
-            key=kurz.domain_key,
-            base_url=settings.base_url,
-        ),
-        domains=kurz.domains,
-        limits=limits,
-        receipts=Receipts(SqlReceiptStore(database), keyring.key("receipts"), clock),
-        clock=clock,
-        check_store=database.check,
-        base_url=settings.base_url,
-        is_private=settings.access == "private",
-        links_per_month=settings.links_per_month,
-        root_strategy=Strategy(settings.code_strategy),
-        redirect_status=settings.redirect_status,
-        root_workspace_id=root_workspace_id,
-    )
-
-
-async def _root_workspace_id(kurz: Kurz) -> int | None:
-    slug = kurz.settings.root_workspace
-    if slug is None:
-        return None
-    workspace = await kurz.workspaces.find_by_slug(slug)
-    if workspace is None:
-        raise SettingRefused(
-            f"KURZ_ROOT_WORKSPACE names no workspace: {slug}. Make it first:"
-            f" kurz admin workspace create {slug} --owner …"
-        )
-    return workspace.id
-
-
-@asynccontextmanager
-async def _search(kurz: Kurz) -> AsyncIterator[None]:
-    """On SQLite the text of links is indexed behind their writes."""
-    if not kurz.settings.is_embedded:
-        yield
-        return
-    from kurz.storage.indexer import SearchIndexer
-
-    indexer = SearchIndexer(kurz.database)
-    indexer.start()
-    try:
-        yield
-    finally:
-        await indexer.stop()
-
-
-@asynccontextmanager
-async def _limits(kurz: Kurz) -> AsyncIterator["Limits"]:
-    """In Redis, if there is one. On PostgreSQL several instances may serve, so without Redis they
-    share the limits of sign-ins and creates there; others are not worth a write. Else in memory."""
-    from kurz.people.limits import (
-        WORTH_A_WRITE,
-        ChosenLimits,
-        FallbackLimits,
-        Limits,
-        MemoryLimits,
-        NullLimits,
-    )
-
-    settings = kurz.settings
-    if settings.rate_limits == "off":
-        yield NullLimits()
-        return
-    local = MemoryLimits()
-    if settings.redis_url is not None:
-        from kurz.cache.limits import RedisLimits
-
-        redis = RedisLimits(settings.redis_url)
-        try:
-            yield Limits(FallbackLimits(redis, local))
-        finally:
-            await redis.close()
-        return
-    if not settings.is_embedded:
-        from kurz.storage.limits import SqlLimits
-
-        shared_store = SqlLimits(kurz.database, kurz.clock)
-        shared = FallbackLimits(shared_store, local, patience_seconds=DATABASE_PATIENCE_SECONDS)
-        yield Limits(ChosenLimits(shared, local, WORTH_A_WRITE))
-        return
-    yield Limits(local)
 
 
 def _mint(settings: Settings, database: Database, key: bytes) -> Mint:

@@ -150,6 +150,7 @@ class Settings:
     )
     host: str = _setting("127.0.0.1", _text, "Address to listen on.")
     port: int = _setting(8080, _integer(0, 65535), "Port to listen on; 0 takes a free one.")
+    workers: int = _setting(1, _integer(1, 64), "Processes that answer requests.")
     data_dir: Path = _setting(
         Path("kurz-data"), Path, "Folder of the embedded database and its backups."
     )
@@ -214,6 +215,28 @@ class Settings:
     rate_limits: str = _setting(
         "on", _choice("on", "off"), "`off`: nobody is slowed down, whatever they do."
     )
+    metrics: str = _setting(
+        "private",
+        _choice("private", "public"),
+        "`private`: /metrics needs an administrator, or KURZ_METRICS_TOKEN. `public`: nobody asks.",
+    )
+    metrics_token: str | None = _setting(
+        None, check_secret, "What a program that reads /metrics has to know.", is_secret=True
+    )
+    fast_lane: str = _setting(
+        "on",
+        _choice("on", "off"),
+        "`off`: redirects take the long way through the application, with the same answers.",
+    )
+    hot_links: int = _setting(
+        1_000_000, _integer(1, 10**9), "Links that each worker keeps in memory at most."
+    )
+    hot_megabytes: int = _setting(
+        512, _integer(1, 10**6), "Memory that each worker keeps links in at most."
+    )
+    keep_alive_seconds: int = _setting(
+        5, _integer(1, 3600), "Seconds that an idle connection is kept open."
+    )
     dns_servers: tuple[str, ...] = _setting(
         (), _name_servers, "Name servers to prove custom domains with; none: the system's."
     )
@@ -241,6 +264,14 @@ class Settings:
     @property
     def database_path(self) -> Path:
         return self.data_dir / "kurz.db"
+
+    @property
+    def feed_dir(self) -> Path:
+        return self.data_dir / "feed"
+
+    @property
+    def journal_dir(self) -> Path:
+        return self.data_dir / "journal"
 
     @property
     def backup_dir(self) -> Path:

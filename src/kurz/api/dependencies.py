@@ -52,6 +52,9 @@ class Context:
     receipts: "Receipts"
     clock: Clock
     check_store: Callable[[], Awaitable[None]]
+    metrics: Callable[[], bytes]
+    metrics_token: str | None
+    are_metrics_public: bool
     base_url: str | None
     is_private: bool
     links_per_month: int

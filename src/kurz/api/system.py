@@ -1,10 +1,15 @@
 """Probes: is the process alive, can it work."""
 
-from fastapi import APIRouter, Request
+import hmac
+
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
+from kurz.api.callers import get_admin
 from kurz.api.dependencies import context
 from kurz.api.schemas.problems import problems
+from kurz.api.security import needs
+from kurz.people.access import Permission
 
 router = APIRouter(tags=["system"])
 
@@ -29,3 +34,25 @@ async def readiness(request: Request) -> Health:
     """Answers 503 while the database cannot be reached."""
     await context(request).check_store()
     return Health(status="ready")
+
+
+@router.get(
+    "/metrics",
+    summary="Numbers for Prometheus",
+    operation_id="metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}}, **problems(401, 403)},
+    openapi_extra=needs(Permission.ADMIN),
+)
+async def metrics(request: Request) -> Response:
+    """Of all workers of this instance. For administrators, or with `KURZ_METRICS_TOKEN` as the
+    bearer's token; for everybody with `KURZ_METRICS=public`."""
+    kurz = context(request)
+    if not kurz.are_metrics_public and not _has_token(request, kurz.metrics_token):
+        await get_admin(request)
+    return Response(kurz.metrics(), media_type="text/plain; version=1.0.0; charset=utf-8")
+
+
+def _has_token(request: Request, token: str | None) -> bool:
+    given = request.headers.get("authorization", "").encode()
+    return token is not None and hmac.compare_digest(given, f"Bearer {token}".encode())

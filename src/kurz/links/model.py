@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 ROOT_WORKSPACE_ID = 0  # anonymous and personal links, at the root of the base URL
 
@@ -69,6 +69,32 @@ class Link:
     avg_redirect_ms: float | None = None
     destination_status: int | None = None
     last_checked_at: datetime | None = None
+
+
+class Route(NamedTuple):
+    """What a redirect needs to know of a link; instants in microseconds, as they are stored."""
+
+    link_id: int
+    version: int
+    status: str
+    location: str
+    redirect_status: int
+    forward_query: bool
+    max_clicks: int | None
+    clicks_used: int
+    created_at: int
+    starts_at: int | None
+    expires_at: int | None
+
+
+class Change(NamedTuple):
+    """A row of the change log: this link is or was under this code, in this version by now. Link 0:
+    not a link was changed, but which slugs or domains the workspace has."""
+
+    link_id: int
+    workspace_id: int
+    short_code: str
+    version: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

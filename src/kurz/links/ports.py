@@ -1,10 +1,20 @@
 """What the links service needs from a store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from kurz.links.model import OPERATORS_EDIT, Act, Deed, Filter, Link, PageEnd, Scope
+from kurz.links.model import (
+    OPERATORS_EDIT,
+    Act,
+    Change,
+    Deed,
+    Filter,
+    Link,
+    PageEnd,
+    Route,
+    Scope,
+)
 from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
 
@@ -79,6 +89,34 @@ class LinkStore(Protocol):
     async def spend_click(self, link_id: int) -> bool:
         """Uses up one of a link's `max_clicks`; False when none is left. Exact however many
         workers ask at once."""
+
+
+class NotNow(Exception):
+    """The answer is not to be had without waiting."""
+
+
+class RouteStore(Protocol):
+    """The read path's view of links. None: there is no such link. An outage raises
+    `StoreUnavailable`."""
+
+    def peek(self, workspace_id: int, short_code: str) -> Route | None:
+        """Without waiting for anything, or `NotNow`."""
+
+    async def find(self, workspace_id: int, short_code: str) -> Route | None: ...
+
+
+class ChangeLog(Protocol):
+    """Every committed write of a link, in numbered rows. Rows may become visible in another order
+    than that of their numbers. An outage raises `StoreUnavailable`."""
+
+    async def last(self) -> int:
+        """The highest number so far, 0 if there is none."""
+
+    async def read(self, after: int, limit: int) -> Sequence[tuple[int, Change]]:
+        """The next rows behind a number."""
+
+    async def read_some(self, numbers: Collection[int]) -> Sequence[tuple[int, Change]]:
+        """Those of the rows that exist."""
 
 
 class Counter(Protocol):

@@ -9,6 +9,12 @@ class HostUnknown(KurzError):
     title = "This server does not answer for that host"
 
 
+class HostUnclear(KurzError):
+    kind = Kind.INVALID
+    code = "host-unclear"
+    title = "The request does not say which host it is for"
+
+
 class WorkspaceNotFound(KurzError):
     kind = Kind.NOT_FOUND
     code = "workspace-not-found"

@@ -64,7 +64,8 @@ class Passwords:
         return await self._run(lambda: self._verify(password, hashed))
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Returns when no thread is left: whoever closes it may be about to fork."""
+        self._pool.shutdown(cancel_futures=True)
 
     def check_room(self) -> None:
         """Raises `SignInBusy` when the line is full: before anything else is done for nothing."""

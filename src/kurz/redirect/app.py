@@ -1,6 +1,7 @@
 """Answers everything that is not the API: short links, their previews, and the few fixed files."""
 
 import re
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,19 @@ import structlog
 
 from kurz.clock import Clock
 from kurz.errors import KurzError, MethodNotAllowed, StoreUnavailable
-from kurz.links import lifecycle
 from kurz.links.codes.custom import CODE_PATTERN
 from kurz.links.codes.words import is_reserved
 from kurz.links.lifecycle import Outcome
-from kurz.links.model import Link
 from kurz.links.ports import LinkStore
-from kurz.people.limits import LimitClass, Limits, TooManyRequests, subject_of_address
-from kurz.people.workspaces import Site, WorkspaceStore
+from kurz.people.limits import TooManyRequests, subject_of_address
+from kurz.people.workspaces import Site
 from kurz.redirect import pages, wire
+from kurz.redirect.clicks import ClickWriter
+from kurz.redirect.entry import Entry
+from kurz.redirect.misses import Misses
+from kurz.redirect.resolve import Resolver
+from kurz.redirect.slugs import Slugs
+from kurz.redirect.tally import Tally
 from kurz.redirect.wire import Answer
 
 ROBOTS = b"User-agent: *\nDisallow: /api/\nDisallow: /app/\n"
@@ -43,19 +48,25 @@ class RedirectApp:
 
     def __init__(
         self,
+        resolver: Resolver,
+        slugs: Slugs,
         links: LinkStore,
-        workspaces: WorkspaceStore,
+        clicks: ClickWriter,
+        misses: Misses,
         clock: Clock,
-        limits: Limits,
+        tally: Tally,
         *,
         base_url: str | None,
         is_public: bool,
         is_member: Callable[[Scope], Awaitable[bool]],
     ) -> None:
+        self._resolver = resolver
+        self._slugs = slugs
         self._links = links
-        self._workspaces = workspaces
+        self._clicks = clicks
+        self._misses = misses
         self._clock = clock
-        self._limits = limits
+        self._tally = tally
         self._base_url = base_url
         self._is_public = is_public
         self._is_member = is_member
@@ -73,6 +84,7 @@ class RedirectApp:
             cause = str(outage.__cause__)
             log.warning("unavailable", code=outage.code, detail=outage.detail, cause=cause)
             answer = wire.failure(outage, as_page=visit.wants_page)
+            self._tally.unavailable += 1
         await send(
             {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
         )
@@ -113,55 +125,70 @@ class RedirectApp:
         return wire.redirect_to(visit.site.root_url)
 
     async def _follow(self, visit: "_Visit") -> Answer:
-        link, is_preview = await self._find(visit)
-        now = self._clock.now()
-        outcome = Outcome.MISSING if link is None else lifecycle.outcome(link, now)
-        if outcome is Outcome.MISSING:
+        match = _PATH.fullmatch(visit.path)
+        workspace_id = None if match is None else await self._workspace_of(visit, match)
+        if match is None or workspace_id is None or is_reserved(match["code"]):
             return await self._miss(visit)
-        if link is None or outcome is not Outcome.REDIRECT:
-            return wire.dead(outcome, as_page=visit.wants_page)
-        is_limited = link.max_clicks is not None
-        if is_preview or (is_limited and visit.is_only_looking):
+        entry = self._resolver.peek(workspace_id, match["code"])
+        if entry is not None:
+            return await self._answer_with(entry, visit, is_preview=bool(match["plus"]))
+        async with self._misses.turn(visit.subject):
+            entry = await self._resolver.get(workspace_id, match["code"])
+        if entry.outcome(self._clock.micros()) is Outcome.MISSING:
+            return await self._miss(visit)
+        return await self._answer_with(entry, visit, is_preview=bool(match["plus"]))
+
+    async def _workspace_of(self, visit: "_Visit", match: re.Match[str]) -> int | None:
+        slug = match["slug"]
+        if slug is None:
+            return visit.site.workspace_id
+        return None if visit.site.is_custom_domain else await self._slugs.find(slug)
+
+    async def _answer_with(self, entry: Entry, visit: "_Visit", *, is_preview: bool) -> Answer:
+        now = self._clock.micros()
+        outcome = entry.outcome(now)
+        if outcome is not Outcome.REDIRECT:
+            return self._dead(outcome, visit)
+        if not entry.is_plain:
+            entry.settle(now)  # it may have begun since
+        if is_preview or (entry.is_limited and visit.is_only_looking):
             if is_preview and not (self._is_public or await self._is_member(visit.scope)):
                 return await self._miss(visit)
             return wire.preview(
-                link,
+                entry,
                 self._origin(visit) + visit.path.removesuffix("+"),
                 now,
-                shows_destination=not is_limited,
+                shows_destination=not entry.is_limited,
                 as_page=visit.wants_page,
             )
-        if is_limited and not await self._links.spend_click(link.id):
-            return wire.dead(Outcome.EXHAUSTED, as_page=visit.wants_page)
-        return wire.redirect(link, visit.query, now)
+        if entry.is_limited and not await self._links.spend_click(entry.link_id):
+            entry.settled = Outcome.EXHAUSTED
+            entry.settle(now)
+            return self._dead(Outcome.EXHAUSTED, visit)
+        if visit.method == "GET":
+            described = self._clicks.describe(visit.scope["kurz.client"], visit.header)
+            latency_ns = self._clicks.record(entry.mark, described, visit.began_ns)
+            self._tally.time(latency_ns)
+            self._tally.outcomes[Outcome.REDIRECT] += 1
+        return wire.redirect(entry, visit.query, now)
 
     async def _miss(self, visit: "_Visit") -> Answer:
         """404, or 429 for whoever tries many codes. What exists but is hidden counts like what does
         not exist, or the count would tell them apart. Links that work are never limited."""
         try:
-            await self._limits.check(LimitClass.MISS, subject_of_address(visit.client))
+            await self._misses.charge(visit.subject)
         except TooManyRequests as refusal:
+            self._tally.limited += 1
             return wire.failure(refusal, as_page=visit.wants_page)
-        return wire.dead(Outcome.MISSING, as_page=visit.wants_page)
+        return self._dead(Outcome.MISSING, visit)
+
+    def _dead(self, outcome: Outcome, visit: "_Visit") -> Answer:
+        self._tally.outcomes[outcome] += 1
+        return wire.dead(outcome, as_page=visit.wants_page)
 
     def _origin(self, visit: "_Visit") -> str:
         """What the short URLs of the visited site start with."""
         return visit.origin if visit.site.is_custom_domain else self._base_url or visit.origin
-
-    async def _find(self, visit: "_Visit") -> tuple[Link | None, bool]:
-        """The link a path means, and whether the path asks for its preview."""
-        match = _PATH.fullmatch(visit.path)
-        if match is None or is_reserved(match["code"]):
-            return None, False
-        workspace_id = visit.site.workspace_id
-        if match["slug"] is not None:
-            if visit.site.is_custom_domain:
-                return None, False
-            workspace = await self._workspaces.find_by_slug(match["slug"].lower())
-            if workspace is None:
-                return None, False
-            workspace_id = workspace.id
-        return await self._links.find_by_code(workspace_id, match["code"]), bool(match["plus"])
 
 
 class _Visit:
@@ -169,6 +196,7 @@ class _Visit:
 
     def __init__(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
+        self.header = headers.get
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.query: str = scope["query_string"].decode("latin-1")
@@ -176,6 +204,7 @@ class _Visit:
         self.wants_page = b"text/html" in headers.get(b"accept", b"").lower()
         purpose = headers.get(b"sec-purpose", b"") + headers.get(b"purpose", b"")
         self.is_only_looking = self.method == "HEAD" or b"prefetch" in purpose
+        self.began_ns: int = scope.get("kurz.began_ns") or time.perf_counter_ns()
         self.origin = f"{scope['scheme']}://{scope['kurz.host']}"
         self.scope = scope
 
@@ -185,7 +214,6 @@ class _Visit:
         return site
 
     @property
-    def client(self) -> str:
-        """The visitor's address."""
-        address: str = self.scope["kurz.client"]
-        return address
+    def subject(self) -> str:
+        """Who is counted, if it comes to nothing."""
+        return subject_of_address(self.scope["kurz.client"])

@@ -4,18 +4,18 @@ import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from http import HTTPStatus
 
+from kurz.clock import from_micros, from_micros_or_none
 from kurz.errors import Kind, KurzError, MethodNotAllowed, StoreUnavailable, Unavailable, problem
+from kurz.headers import POLICY, SECURITY_HEADERS, STRICTEST_POLICY
 from kurz.links.errors import LinkBanned, LinkExhausted, LinkExpired, LinkNotFound
 from kurz.links.lifecycle import Outcome
-from kurz.links.model import Link
 from kurz.links.urls import merge_query
-from kurz.people.errors import HostUnknown
+from kurz.people.errors import HostUnclear, HostUnknown
 from kurz.people.limits import TooManyRequests
 from kurz.redirect import pages
-
-PERMANENT_MAX_AGE_SECONDS = 60  # browsers may keep a 301 or 308 this long: an edit must get through
+from kurz.redirect.entry import END, KEEP_MICROS, LOCATION, PERMANENT, SECOND, Entry
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -25,6 +25,7 @@ _STATUSES = {
     LinkExpired: 410,
     LinkExhausted: 410,
     LinkBanned: 410,
+    HostUnclear: 400,
     HostUnknown: 421,
     TooManyRequests: 429,
     StoreUnavailable: 503,
@@ -54,21 +55,51 @@ class Answer:
     body: bytes = b""
 
 
-def redirect(link: Link, query: str, now: datetime) -> Answer:
+def redirect(entry: Entry, query: str, now: int) -> Answer:
     """The redirect of a live link; `query` is the visitor's, for links that forward it."""
-    location = merge_query(link.location, query) if link.forward_query and query else link.location
-    keep_seconds = 0
-    if link.redirect_status in (301, 308) and link.max_clicks is None:
-        keep_seconds = PERMANENT_MAX_AGE_SECONDS
-        if link.expires_at is not None:  # no browser may follow it after its end
-            keep_seconds = min(keep_seconds, int((link.expires_at - now).total_seconds()))
-    return redirect_to(location, link.redirect_status, keep_seconds)
+    location = entry.location
+    if entry.forward_query and query:
+        location = merge_query(location, query)
+    keep = 0
+    if entry.redirect_status in PERMANENT and not entry.is_limited:
+        keep = KEEP_MICROS
+        if entry.expires_at is not None:  # no browser may follow it after its end
+            keep = min(keep, entry.expires_at - now)
+    return redirect_to(location, entry.redirect_status, keep // SECOND)
 
 
 def redirect_to(location: str, status: int = 302, keep_seconds: int = 0) -> Answer:
+    return Answer(status, [*_redirect_headers(keep_seconds), (b"location", location.encode())])
+
+
+def _redirect_headers(keep_seconds: int) -> Headers:
     caching = f"private, max-age={keep_seconds}" if keep_seconds > 0 else "no-store"
-    headers = [(b"location", location.encode()), (b"cache-control", caching.encode())]
-    return Answer(status, [*headers, (b"content-length", b"0")])
+    headers = [(b"content-length", b"0"), (b"cache-control", caching.encode())]
+    return [*headers, *SECURITY_HEADERS, (POLICY, STRICTEST_POLICY)]
+
+
+def plain_heads(date: bytes) -> dict[int, bytes]:
+    """By status, what the bytes of a plain redirect begin with; an entry's `tail` ends them."""
+    heads = {}
+    for status in (301, 302, 307, 308):
+        keep_seconds = KEEP_MICROS // SECOND if status in PERMANENT else 0
+        heads[status] = _head(status, date, _redirect_headers(keep_seconds))
+    return heads
+
+
+def merged_tail(entry: Entry, query: str) -> bytes:
+    """An entry's `tail` with the visitor's query."""
+    return LOCATION + merge_query(entry.location, query).encode() + END
+
+
+def to_bytes(answer: Answer, date: bytes) -> bytes:
+    """A whole answer as it goes over the wire."""
+    return _head(answer.status, date, answer.headers) + b"\r\n" + answer.body
+
+
+def _head(status: int, date: bytes, headers: Headers) -> bytes:
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode(), b"date: " + date]
+    return b"".join(line + b"\r\n" for line in [*lines, *(b": ".join(pair) for pair in headers)])
 
 
 @functools.cache
@@ -93,28 +124,30 @@ def failure(error: KurzError, *, as_page: bool, allowed_methods: bytes = b"") ->
 
 
 def page(content: pages.Page, status: int = 200, extra: Headers | None = None) -> Answer:
-    policy = (b"content-security-policy", content.csp.encode())
+    policy = (POLICY, content.csp.encode())
     return _whole(status, b"text/html; charset=utf-8", content.body, [policy, *(extra or [])])
 
 
 def preview(
-    link: Link, short_url: str, now: datetime, *, shows_destination: bool, as_page: bool
+    entry: Entry, short_url: str, now: int, *, shows_destination: bool, as_page: bool
 ) -> Answer:
-    destination = link.location if shows_destination else None
+    destination = entry.location if shows_destination else None
+    created_at = from_micros(entry.created_at)
+    expires_at = from_micros_or_none(entry.expires_at)
     if as_page:
         content = pages.preview(
             short_url=short_url,
             destination=destination,
-            created_at=link.created_at,
-            expires_at=link.expires_at,
-            now=now,
+            created_at=created_at,
+            expires_at=expires_at,
+            now=from_micros(now),
         )
         return page(content)
     document = {
         "short_url": short_url,
         "original_url": destination,
-        "created_at": link.created_at.isoformat(),
-        "expires_at": link.expires_at.isoformat() if link.expires_at else None,
+        "created_at": created_at.isoformat(),
+        "expires_at": expires_at.isoformat() if expires_at else None,
     }
     return _whole(200, b"application/json", json.dumps(document).encode(), [])
 
@@ -125,6 +158,8 @@ def file(content_type: bytes, body: bytes) -> Answer:
         (b"content-type", content_type),
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"public, max-age=86400"),
+        *SECURITY_HEADERS,
+        (POLICY, STRICTEST_POLICY),
     ]
     return Answer(200, headers, body)
 
@@ -135,6 +170,9 @@ def _whole(status: int, content_type: bytes, body: bytes, extra: Headers) -> Ans
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
         (b"vary", b"accept"),
+        *SECURITY_HEADERS,
         *extra,
     ]
+    if POLICY not in [name for name, _ in headers]:
+        headers.append((POLICY, STRICTEST_POLICY))
     return Answer(status, headers, body)

@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from kurz.errors import KurzError
+from kurz.headers import POLICY, SECURITY_HEADERS, STRICTEST_POLICY
 from kurz.logs import request_id
 from kurz.people.workspaces import Site
 from kurz.server.hosts import Hosts
@@ -23,18 +24,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# A page that needs more (its style, a script of ours) brings a policy of its own.
-POLICY = b"content-security-policy"
-STRICTEST_POLICY = (
-    b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-SECURITY_HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"strict-origin-when-cross-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-)
 # Balancers and proxies ask for these by address, under whatever Host they like.
-PROBES = frozenset({"/healthz", "/readyz", "/api/v1/domains/allowed"})
+PROBES = frozenset({"/healthz", "/readyz", "/metrics", "/api/v1/domains/allowed"})
 # Said once: a stranger can send such headers as often as they like.
 UNTRUSTED_PROXY = (
     "a request came with X-Forwarded-For or X-Forwarded-Proto from an address that is not trusted;"
@@ -57,6 +48,7 @@ class App:
     ) -> None:
         self._proxies = proxies
         self._has_warned = False
+        self.api_statuses = [0] * 6  # by their first digit
         self._api = api
         self._redirect = redirect
         self._hosts = hosts
@@ -70,8 +62,9 @@ class App:
             if await self._is_for_api(scope):
                 worth_telling = 400
                 await self._api(scope, receive, reply.send)
-            else:
-                await self._redirect(scope, receive, reply.send)
+                self.api_statuses[(reply.status or 500) // 100] += 1
+            else:  # its answers are whole; the lane gives the same
+                await self._redirect(scope, receive, reply.send_whole)
         except Exception:
             log.exception("request failed", method=scope["method"], path=scope["path"])
             if reply.status is None:
@@ -90,7 +83,7 @@ class App:
         if path in PROBES:
             return True
         try:
-            site: Site = await self._hosts.get(scope["kurz.host"])
+            site: Site = await self._hosts.get(scope["kurz.raw_host"])
         except KurzError as problem:
             scope["kurz.problem"] = problem
             return False
@@ -114,7 +107,9 @@ class App:
                 forwarded_for.append(value)
             elif name == b"x-forwarded-proto":
                 protocol = value
-        scope["kurz.host"] = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
+        # The parser leaves tabs at the end of a value, which are no part of it.
+        scope["kurz.raw_host"] = raw_host = hosts[0].strip(b" \t") if len(hosts) == 1 else None
+        scope["kurz.host"] = raw_host.decode("latin-1").lower() if raw_host else ""
         scope["kurz.client"] = peer = scope["client"][0] if scope["client"] else ""
         if forwarded_for or protocol is not None:
             self._read_forwarded(scope, peer, forwarded_for, protocol)
@@ -140,6 +135,17 @@ class _Reply:
         self._send = send
         self.request_id = f"{_PROCESS}-{next(_numbers):x}"
         self.status: int | None = None
+
+    def send_whole(self, message: Message) -> Awaitable[None]:
+        """An answer that lacks nothing, but for what was logged."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            if message["status"] >= 500:
+                message["headers"] = [
+                    *message["headers"],
+                    (b"x-request-id", self.request_id.encode()),
+                ]
+        return self._send(message)
 
     def send(self, message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from kurz.links.model import ROOT_WORKSPACE_ID
 from kurz.people.domains import Domains
-from kurz.people.errors import HostUnknown
+from kurz.people.errors import HostUnclear, HostUnknown
 from kurz.people.workspaces import Site
 
 _HOST = re.compile(
@@ -13,6 +13,7 @@ _HOST = re.compile(
 )
 MAX_LENGTH = 253 + len(".:65535")
 MAX_PORT = 65535
+MAX_KNOWN = 1000  # spellings of Host headers at hand; strangers can make up more
 
 
 class Hosts:
@@ -29,9 +30,36 @@ class Hosts:
         host = urlsplit(base_url).hostname if base_url else None
         self._base_host = host.removesuffix(".") if host else None
         self._domains = domains
+        # Sites by Host headers to the letter, for who cannot wait.
+        self.known: dict[bytes, Site] = {}
 
-    async def get(self, host: str) -> Site:
-        """The site of a Host header, lower case; `HostUnknown` if kurz does not answer for it."""
+    async def get(self, raw: bytes | None) -> Site:
+        """The site of a Host header. `HostUnclear`: there is none, or more than one (None);
+        `HostUnknown`: kurz does not answer for it."""
+        if raw is None:
+            raise HostUnclear("Send exactly one Host header.")
+        site = self.known.get(raw)
+        if site is None:
+            known = self.known
+            site = await self._look_up(raw.decode("latin-1").lower())
+            if self._is_certain(site):
+                if len(known) >= MAX_KNOWN:
+                    known.clear()
+                known[raw] = site
+        return site
+
+    def forget(self) -> None:
+        """A workspace has other domains than before."""
+        self._domains.forget()
+        self.known = {}  # not cleared: a look-up under way keeps what it finds in the old one
+
+    def _is_certain(self, site: Site) -> bool:
+        """False where the domains are those of before a change, because the store is out: kept,
+        that would be believed until the next change."""
+        is_base = self._base_host is not None and site is self._root
+        return is_base or self._domains.is_current
+
+    async def _look_up(self, host: str) -> Site:
         match = _HOST.fullmatch(host)
         is_host = match is not None and len(host) <= MAX_LENGTH and int(match[2] or 1) <= MAX_PORT
         name = match[1].strip("[]").removesuffix(".") if match and is_host else ""

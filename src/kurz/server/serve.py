@@ -1,22 +1,31 @@
-"""Runs the application: one process, one event loop, uvicorn."""
+"""Runs the application in a worker: one event loop, uvicorn."""
 
 import asyncio
 import gc
-import signal
+import math
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import uvicorn
 
 from kurz.errors import SettingRefused
+from kurz.server.connection import Connection
+from kurz.server.lifeline import ending
+
+KEEP_ALIVE_SECONDS = 5.0
+ANSWER_SECONDS = 10  # for requests under way when the server stops
+TICK_SECONDS = 1.0
 
 
 def bind(host: str, port: int) -> socket.socket:
     """The listening socket, or `SettingRefused` with what to do."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Named as TCP: asyncio, where there is no uvloop, sends small packets at once on such only, and
+    # an answer in two pieces would wait 40 ms for the client's system.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
@@ -30,23 +39,35 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which also tells when it listens."""
+    """uvicorn's server, which also tells when it listens, and watches its connections."""
 
-    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        on_start: Callable[[], None],
+        tick: Callable[[], Awaitable[None]],
+        lifeline: int | None,
+    ) -> None:
         super().__init__(config)
         self._on_start = on_start
+        self._tick = tick
+        self._lifeline = lifeline
+        self._is_hurried = False
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        watching = asyncio.create_task(self._watch())
+        try:
+            await super().serve(sockets)
+        finally:
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Uvicorn's own raises the signal again at the end: nobody could close the database."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self.handle_exit, number, None)
-        try:
+        with ending(self._lifeline, self._stop, self._hurry):
             yield
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -55,22 +76,55 @@ class _Server(uvicorn.Server):
         gc.freeze()
         self._on_start()
 
+    def _stop(self) -> None:
+        self.should_exit = True
+
+    def _hurry(self) -> None:
+        """Somebody is waiting at a terminal: idle connections get no more time."""
+        self._is_hurried = True
+        self._stop()
+
+    async def _watch(self) -> None:
+        """Ends the connections whose time is over, also while the server is stopping."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            now = loop.time()  # a tick that takes long must not count as idleness
+            await self._tick()
+            self._end_connections(now)
+
+    def _end_connections(self, now: float) -> None:
+        for connection in list(self.server_state.connections):
+            if not isinstance(connection, Connection):
+                continue
+            if connection.deadline < now:
+                connection.expire()
+            elif self._is_hurried:
+                connection.close_if_idle()
+
 
 async def serve(
     app: Any,
     listener: socket.socket,
     on_start: Callable[[], None],
+    lifeline: int | None = None,
+    *,
+    tick: Callable[[], Awaitable[None]],
+    connect: Callable[..., Connection] = Connection,
+    keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
 ) -> None:
-    """Serves until SIGTERM or SIGINT, and finishes what is under way."""
+    """Serves until SIGTERM or until nobody holds the other end of `lifeline`, and finishes what is
+    under way. `connect` makes the connections; `tick` is called every second."""
     config = uvicorn.Config(
         app,
-        http="httptools",
+        http=partial(connect, keep_alive_seconds=keep_alive_seconds),  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,  # ours are read in `app`, for a tenth of the cost
-        timeout_graceful_shutdown=10,
+        # An idle connection ends by itself; a request that is answered later than this is cut off.
+        timeout_graceful_shutdown=math.ceil(keep_alive_seconds) + ANSWER_SECONDS,
     )
-    await _Server(config, on_start).serve(sockets=[listener])
+    await _Server(config, on_start, tick, lifeline).serve(sockets=[listener])

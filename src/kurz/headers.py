@@ -1,0 +1,12 @@
+"""The headers that every answer carries, whoever made it."""
+
+# A page that needs more (its style, a script of ours) brings a policy of its own.
+POLICY = b"content-security-policy"
+STRICTEST_POLICY = (
+    b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+SECURITY_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"strict-origin-when-cross-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)

@@ -1,0 +1,45 @@
+"""Records what is about to be answered."""
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from kurz.clicks.record import COUNT_ONLY, PREFETCH, encode
+from kurz.clicks.visitors import Visitors
+from kurz.clock import Clock
+
+
+class Writer(Protocol):
+    def write(self, records: list[bytes]) -> None:
+        """Stores them, so that they outlive this process. Never fails: what cannot be stored is
+        counted."""
+
+
+class ClickWriter:
+    def __init__(self, journal: Writer, visitors: Visitors, clock: Clock) -> None:
+        self._journal = journal
+        self._visitors = visitors
+        self._clock = clock
+
+    def describe(self, client: str, header: Callable[[bytes], bytes | None]) -> bytes:
+        """The visitor's part of a record, by their address and by the request's header fields,
+        which `header` tells by name."""
+        purpose = (header(b"sec-purpose") or b"") + (header(b"purpose") or b"")
+        flags = PREFETCH if b"prefetch" in purpose or b"preview" in purpose else 0
+        if header(b"sec-gpc") == b"1" or header(b"dnt") == b"1":
+            flags |= COUNT_ONLY
+        return self._visitors.visit(
+            client,
+            header(b"user-agent") or b"",
+            header(b"referer") or b"",
+            header(b"accept-language") or b"",
+            flags,
+        )
+
+    def record(self, mark: bytes, visit: bytes, began_ns: int) -> int:
+        """A redirect, just before its answer is handed over. `began_ns` is when its first byte
+        came, by `time.perf_counter_ns`; gives how long that was ago."""
+        latency_ns = time.perf_counter_ns() - began_ns
+        record = encode(self._clock.micros(), latency_ns, mark, visit)
+        self._journal.write([record])
+        return latency_ns

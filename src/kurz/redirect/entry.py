@@ -1,0 +1,130 @@
+"""What is known about a code: enough to answer without asking the store."""
+
+from struct import Struct
+
+from kurz.clicks.record import mark_of
+from kurz.links.lifecycle import Outcome
+from kurz.links.model import Route, Status
+
+SECOND = 1_000_000  # microseconds
+TOMBSTONE_MICROS = 3600 * SECOND  # how long the end of a link is remembered
+ABSENCE_MICROS = 30 * SECOND  # and that there is no such link
+PERMANENT = (301, 308)
+# Browsers may keep a permanent redirect this long: an edit must get through.
+KEEP_MICROS = 60 * SECOND
+
+LOCATION = b"location: "
+END = b"\r\n\r\n"
+OWN_BYTES = 330  # what an entry takes in memory beside its key and its location, with its places
+
+_LINK_ID = Struct("<Q")  # what a mark begins with
+_SETTLED = {
+    Status.ACTIVE: Outcome.REDIRECT,
+    Status.EXPIRED: Outcome.REDIRECT,  # the clock decides, not the row
+    Status.EXHAUSTED: Outcome.REDIRECT,  # the count does
+    Status.DELETED: Outcome.MISSING,
+    Status.PAUSED: Outcome.MISSING,
+    Status.BANNED: Outcome.BANNED,
+}
+
+
+def prefix_of(workspace_id: int) -> bytes:
+    """What the keys of a workspace's links begin with; at the root, a path is its own key."""
+    return b"%d" % workspace_id if workspace_id else b""
+
+
+def key_of(workspace_id: int, short_code: str) -> bytes:
+    return prefix_of(workspace_id) + b"/" + short_code.encode()
+
+
+class Entry:
+    """Instants are in microseconds. `settled` is the outcome between `starts_at` and `expires_at`.
+    `tail` ends the answer of a redirect. Where `is_plain`, the lane may send it, until
+    `plain_until` (None: for ever); the rest of the fields are for everybody else. A link's end is
+    believed until `stale_at`. Slots and bytes, because there may be a million of them."""
+
+    __slots__ = (
+        "created_at",
+        "expires_at",
+        "forward_query",
+        "is_limited",
+        "is_plain",
+        "key",
+        "mark",
+        "plain_until",
+        "redirect_status",
+        "settled",
+        "stale_at",
+        "starts_at",
+        "tail",
+        "version",
+        "was_used",
+    )
+
+    def __init__(self, key: bytes, workspace_id: int, route: Route, now: int) -> None:
+        status = Status(route.status)
+        is_final = status in (Status.DELETED, Status.BANNED)  # whatever the clock says
+        self.key = key
+        self.version = route.version
+        self.mark = mark_of(route.link_id, workspace_id)
+        self.settled = _SETTLED[status]
+        self.starts_at = None if is_final else route.starts_at
+        self.expires_at = None if is_final else route.expires_at
+        self.created_at = route.created_at
+        self.redirect_status = route.redirect_status
+        self.forward_query = bool(route.forward_query)
+        self.is_limited = route.max_clicks is not None
+        self.tail = LOCATION + route.location.encode() + END
+        self.was_used = False
+        if self.is_limited and route.clicks_used >= (route.max_clicks or 0) and not is_final:
+            self.settled = Outcome.EXHAUSTED if self.settled is Outcome.REDIRECT else self.settled
+        self.settle(now)
+
+    def settle(self, now: int) -> None:
+        """Works out what follows from the rest: after loading, and after the link has begun or was
+        used up."""
+        if self.starts_at is not None and self.starts_at <= now:
+            self.starts_at = None
+        self.stale_at: int | None = None
+        if self.settled is not Outcome.REDIRECT:
+            self.stale_at = now + TOMBSTONE_MICROS
+        elif self.expires_at is not None:
+            self.stale_at = max(now, self.expires_at) + TOMBSTONE_MICROS
+        lives = self.settled is Outcome.REDIRECT and self.starts_at is None
+        self.is_plain = lives and not self.is_limited
+        self.plain_until = self.expires_at
+        if self.expires_at is not None and self.redirect_status in PERMANENT:
+            self.plain_until = self.expires_at - KEEP_MICROS
+
+    @property
+    def link_id(self) -> int:
+        link_id: int = _LINK_ID.unpack_from(self.mark)[0]
+        return link_id
+
+    @property
+    def location(self) -> str:
+        return self.tail[len(LOCATION) : -len(END)].decode()
+
+    @property
+    def size(self) -> int:
+        return OWN_BYTES + len(self.key) + len(self.tail)
+
+    def outcome(self, now: int) -> Outcome:
+        if self.starts_at is not None and now < self.starts_at:
+            return Outcome.MISSING
+        if self.expires_at is not None and now >= self.expires_at:
+            return Outcome.EXPIRED
+        return self.settled
+
+    def is_stale(self, now: int) -> bool:
+        return self.stale_at is not None and now >= self.stale_at
+
+
+_NOWHERE = Route(0, 0, Status.DELETED, "", 302, False, None, 0, 0, None, None)  # noqa: FBT003
+
+
+def absence(key: bytes, now: int) -> Entry:
+    """There is no such link."""
+    entry = Entry(key, 0, _NOWHERE, now)
+    entry.stale_at = now + ABSENCE_MICROS
+    return entry

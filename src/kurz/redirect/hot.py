@@ -1,0 +1,132 @@
+"""The worker's own memory of links, bounded, and never older than what it was told to forget."""
+
+from collections import deque
+
+from kurz.redirect.entry import Entry
+
+MAX_ABSENCES = 10_000  # whoever tries many codes shall not push links out
+_NEVER = 2**63  # more than any version: two links had the code since the look-up began
+_SLACK = 1000  # dead places in a queue, beyond as many as there are entries
+
+
+class Load:
+    """A look-up under way. What it finds counts only if it is not older than `floor`, the version
+    that was written since it began, and of the link that was written."""
+
+    __slots__ = ("floor", "key", "link_id")
+
+    def __init__(self, key: bytes) -> None:
+        self.key = key
+        self.floor = 0
+        self.link_id = 0  # any
+
+
+class _Shelf:
+    """Entries in the order they came. The first that was not used since it was last looked at makes
+    room; one that was used gets another round: FIFO with a second chance, for which a hit only has
+    to leave a mark."""
+
+    def __init__(self, max_entries: int, max_bytes: int) -> None:
+        self.entries: dict[bytes, Entry] = {}
+        self.bytes = 0
+        self._max_entries = max_entries
+        self._max_bytes = max_bytes
+        self._queue: deque[Entry] = deque()
+
+    def put(self, entry: Entry) -> None:
+        self.drop(entry.key)
+        self.entries[entry.key] = entry
+        self.bytes += entry.size
+        self._queue.append(entry)
+        while len(self.entries) > self._max_entries or self.bytes > self._max_bytes:
+            self._make_room()
+        if len(self._queue) > 2 * len(self.entries) + _SLACK:
+            self._queue = deque(self.entries.values())
+
+    def drop(self, key: bytes) -> None:
+        """Its place in the queue stays until it is met there."""
+        entry = self.entries.pop(key, None)
+        if entry is not None:
+            self.bytes -= entry.size
+
+    def _make_room(self) -> None:
+        entry = self._queue.popleft()
+        if self.entries.get(entry.key) is not entry:
+            return
+        if entry.was_used and self._queue:
+            entry.was_used = False
+            self._queue.append(entry)
+        else:
+            self.drop(entry.key)
+
+
+class HotSet:
+    """`entries` and `absences` may be read by whoever is in a hurry, and marks `was_used`."""
+
+    def __init__(self, max_entries: int, max_bytes: int) -> None:
+        self._links = _Shelf(max_entries, max_bytes)
+        self._absent = _Shelf(MAX_ABSENCES, max_bytes)
+        self._loads: dict[bytes, set[Load]] = {}
+        self.entries = self._links.entries
+        self.absences = self._absent.entries
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self._links.bytes + self._absent.bytes
+
+    def peek(self, key: bytes, now: int) -> Entry | None:
+        entry = self.entries.get(key) or self.absences.get(key)
+        if entry is None:
+            return None
+        if entry.is_stale(now):
+            self._links.drop(key)
+            self._absent.drop(key)
+            return None
+        entry.was_used = True
+        return entry
+
+    def begin(self, load: Load) -> None:
+        """Before the store is asked, if there is any waiting; `finish` or `give_up` ends it."""
+        self._loads.setdefault(load.key, set()).add(load)
+
+    def finish(self, load: Load, entry: Entry) -> None:
+        """Keeps what was found, unless something newer was written or is known."""
+        self.give_up(load)
+        known = self.entries.get(load.key)
+        if entry.version < load.floor or (load.link_id and entry.link_id != load.link_id):
+            return
+        if known is not None and known.version > entry.version:
+            return
+        if entry.version:
+            self._absent.drop(load.key)
+            self._links.put(entry)
+        else:
+            self._links.drop(load.key)
+            self._absent.put(entry)
+
+    def give_up(self, load: Load) -> None:
+        loads = self._loads.get(load.key)
+        if loads is not None:
+            loads.discard(load)
+            if not loads:
+                del self._loads[load.key]
+
+    def forget(self, key: bytes, version: int, link_id: int = 0) -> None:
+        """Something was written under this key: whatever is older goes, also what is on its way.
+        An entry of another link goes whatever its version; 0 is any link."""
+        self._absent.drop(key)
+        known = self.entries.get(key)
+        if known is not None and (
+            known.version < version or (link_id and known.link_id != link_id)
+        ):
+            self._links.drop(key)
+        for load in self._loads.get(key, ()):
+            is_of_another = link_id and load.link_id not in (0, link_id)
+            load.floor = _NEVER if is_of_another else max(load.floor, version, 1)
+            load.link_id = link_id or load.link_id
+
+    def clear(self) -> None:
+        for key in [*self.entries, *self.absences]:
+            self._links.drop(key)
+            self._absent.drop(key)

@@ -1,0 +1,56 @@
+"""Answers to what never becomes a request: bytes that are no HTTP, heads without end."""
+
+import json
+from http import HTTPStatus
+from typing import NamedTuple
+
+from kurz.errors import Kind, KurzError, problem
+from kurz.headers import POLICY, SECURITY_HEADERS, STRICTEST_POLICY
+
+MAX_HEAD_BYTES = 16 * 1024
+
+
+class RequestUnreadable(KurzError):
+    kind = Kind.INVALID
+    code = "request-unreadable"
+    title = "This is not a valid HTTP request"
+
+
+class RequestTooSlow(KurzError):
+    kind = Kind.INVALID
+    code = "request-too-slow"
+    title = "The request took too long to arrive"
+
+
+class HeadTooLong(KurzError):
+    kind = Kind.INVALID
+    code = "head-too-long"
+    title = "The request's headers are too long"
+
+
+class Refusal(NamedTuple):
+    status: int
+    error: KurzError
+
+    def to_bytes(self, default_headers: list[tuple[bytes, bytes]]) -> bytes:
+        """The whole answer, after which the connection is closed."""
+        body = json.dumps(problem(self.error, self.status)).encode()
+        headers = [
+            *default_headers,
+            (b"content-type", b"application/problem+json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+            *SECURITY_HEADERS,
+            (POLICY, STRICTEST_POLICY),
+            (b"connection", b"close"),
+        ]
+        lines = [f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}".encode()]
+        lines += [b": ".join(pair) for pair in headers]
+        return b"\r\n".join([*lines, b"", body])
+
+
+UNREADABLE = Refusal(400, RequestUnreadable("The request does not follow the rules of HTTP/1.1."))
+TOO_SLOW = Refusal(408, RequestTooSlow("The request's headers did not arrive in time."))
+HEAD_TOO_LONG = Refusal(
+    431, HeadTooLong(f"All headers together may have {MAX_HEAD_BYTES} bytes. Send fewer cookies.")
+)
