@@ -9,10 +9,11 @@ import httpx2
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz, open_app, open_kurz
+from kurz.bootstrap import Kurz, open_kurz
 from kurz.clock import to_micros
 from kurz.links.model import Draft, Link, Status
 from kurz.people.passwords import Passwords
+from kurz.serving import open_app
 from kurz.storage.schema import domains, workspace_slugs, workspaces
 from support.clock import FrozenClock
 

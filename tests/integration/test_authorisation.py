@@ -17,7 +17,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from kurz.api.app import create_api
-from kurz.bootstrap import Kurz, open_app
+from kurz.bootstrap import Kurz
 from kurz.links.model import Draft, Link
 from kurz.people.access import Permission, Role
 from kurz.people.accounts import Account
@@ -25,6 +25,7 @@ from kurz.people.keyring import Keyring
 from kurz.people.tokens import Tokens
 from kurz.people.workspaces import Workspace
 from kurz.secret import keep_secret
+from kurz.serving import open_app
 from kurz.settings import Settings
 from kurz.storage import schema
 from servers.dns import DnsServer

@@ -779,14 +779,115 @@ async def test_renames_and_edits_at_once_agree_in_the_end(desk):
         *(desk.edit(link, tags=["a", f"{n}"]) for n, link in enumerate(made)),
         *(desk.edit(link, notes="n") for link in made),
     )
-    rows = sa.select(links.c.id, links.c.tags)
-    by_link = sa.select(link_tags.c.link_id, link_tags.c.tag)
-    stored = await desk.kurz.database.read(
-        lambda it: {(row.id, tag) for row in it.execute(rows) for tag in json.loads(row.tags)}
+    assert len({link_id for *_, link_id in await listed_tags(desk.kurz)}) == 12
+
+
+async def test_renames_and_the_trash_at_once_agree_in_the_end(desk):
+    made = [await desk.make(tags=["a", "b"]) for _ in range(12)]
+    for link in made[::2]:
+        await desk.delete(link)
+    await asyncio.gather(
+        desk.ask("PATCH", f"{desk.tags}/a", json={"tag": "c"}),
+        desk.ask("PATCH", f"{desk.tags}/b", json={"tag": "c"}),
+        *(desk.restore(link) for link in made[::4]),
+        *(desk.delete(link) for link in made[1::4]),
     )
-    listed = await desk.kurz.database.read(lambda it: {tuple(row) for row in it.execute(by_link)})
+    rows = await listed_tags(desk.kurz)
+    assert {(tag, in_trash) for _, tag, in_trash, _ in rows} == {("c", False), ("c", True)}
+    assert await desk.tag_counts() == {"c": 12}
+
+
+async def listed_tags(kurz: Kurz) -> set[tuple[int, str, bool, int]]:
+    """The table that lists are filtered by, which has to say the same as the links themselves."""
+    query = sa.select(links.c.space, links.c.tags, links.c.status, links.c.id)
+
+    def read(connection: sa.Connection) -> tuple[set[Any], set[Any]]:
+        stored = {
+            (row.space, tag, row.status == Status.DELETED, row.id)
+            for row in connection.execute(query)
+            for tag in json.loads(row.tags or "[]")
+        }
+        return stored, {tuple(row) for row in connection.execute(sa.select(link_tags))}
+
+    stored, listed = await kurz.database.read(read)
     assert listed == stored
-    assert len({link_id for link_id, _ in stored}) == 12
+    return listed
+
+
+async def tagged(place: Desk, tag: str, **query: Any) -> list[int]:
+    """The ids of the links that a list shows for a tag."""
+    body = (await place.ask("GET", place.links, params={"tag": tag} | query)).json()
+    assert body["total"] == len(body["links"])
+    return [link["id"] for link in body["links"]]
+
+
+async def test_a_link_in_the_trash_is_found_by_its_tag_only_there(place):
+    kept, gone = [await place.make(f"{URL}/{n}", tags=["a", "b"]) for n in range(2)]
+    await place.delete(gone)
+    assert await tagged(place, "a") == [kept["id"]]
+    assert await tagged(place, "a", status="ACTIVE") == [kept["id"]]
+    assert await tagged(place, "a", status="DELETED") == [gone["id"]]
+    assert await place.tag_counts() == {"a": 2, "b": 2}
+    await listed_tags(place.kurz)
+    await place.restore(gone)
+    assert await tagged(place, "a") == [gone["id"], kept["id"]]
+    assert await tagged(place, "a", status="DELETED") == []
+    await listed_tags(place.kurz)
+
+
+async def test_tags_follow_a_list_of_acts_into_the_trash_and_back(place):
+    edited, deleted, back = [await place.make(f"{URL}/{n}", tags=["a"]) for n in range(3)]
+    await place.delete(back)
+    await place.bulk(
+        {"act": "edit", "id": edited["id"], "changes": {"tags": ["b"]}},
+        {"act": "delete", "id": deleted["id"]},
+        {"act": "restore", "id": back["id"]},
+    )
+    assert await tagged(place, "a") == [back["id"]]
+    assert await tagged(place, "b") == [edited["id"]]
+    assert await tagged(place, "a", status="DELETED") == [deleted["id"]]
+    await listed_tags(place.kurz)
+
+
+async def test_a_tag_that_was_renamed_in_the_trash_is_found_after_the_restore(place):
+    link = await place.make(tags=["old", "both", "kept"])
+    other = await place.make(f"{URL}/2", tags=["both"])
+    await place.delete(link)
+    for old in "old", "both":
+        answer = await place.ask("PATCH", f"{place.tags}/{old}", json={"tag": "new"})
+        assert answer.status_code == 200
+    assert await tagged(place, "new") == [other["id"]]
+    assert await tagged(place, "new", status="DELETED") == [link["id"]]
+    assert (await place.ask("DELETE", f"{place.tags}/kept")).json() == {"links": 1}
+    await listed_tags(place.kurz)
+    assert (await place.restore(link)).json()["tags"] == ["new"]
+    assert await tagged(place, "new") == [other["id"], link["id"]]
+    assert await place.tag_counts() == {"new": 2}
+    await listed_tags(place.kurz)
+
+
+async def test_a_link_that_is_made_again_leaves_the_trash_with_its_new_tags(team):
+    link = await team.make(strategy="deterministic", tags=["before", "same"])
+    await team.delete(link)
+    again = await team.make(strategy="deterministic", tags=["same", "after"])
+    assert again["id"] == link["id"]
+    assert await tagged(team, "same") == await tagged(team, "after") == [link["id"]]
+    assert await team.tag_counts() == {"same": 1, "after": 1}
+    await listed_tags(team.kurz)
+
+
+async def test_the_tags_of_an_account_that_is_gone_are_in_the_trash(desk, people):
+    other = Desk(desk.kurz, desk.client, await people.add(), None)
+    for who in desk, other:
+        await who.make(tags=["a"])
+    await other.delete(await other.make(f"{URL}/2", tags=["a"]))
+    assert await desk.kurz.accounts.delete(desk.person.id)
+    rows = await listed_tags(desk.kurz)
+    assert sorted((space == -other.person.id, in_trash) for space, _, in_trash, _ in rows) == [
+        (False, True),
+        (True, False),
+        (True, True),
+    ]
 
 
 # Many in one request

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz, open_app, open_kurz
+from kurz.bootstrap import Kurz, open_kurz
 from kurz.errors import SettingRefused
 from kurz.links.codes.permutation import Permutation
 from kurz.links.drafting import Drafting
@@ -22,6 +22,7 @@ from kurz.links.minting import Mint
 from kurz.links.model import Draft, Status, Strategy
 from kurz.links.service import LinkService
 from kurz.people.own_hosts import OwnHosts
+from kurz.serving import open_app
 from kurz.settings import Settings, load
 from kurz.storage.installation import LeasedCounter
 from kurz.storage.postgres import POOL_SIZE

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from kurz.clock import to_micros
+
 
 class FrozenClock:
     def __init__(self, instant: datetime = datetime(2026, 3, 1, 12, tzinfo=UTC)) -> None:
@@ -9,6 +11,9 @@ class FrozenClock:
 
     def now(self) -> datetime:
         return self._instant
+
+    def micros(self) -> int:
+        return to_micros(self._instant)
 
     def advance(self, **distance: float) -> None:
         """Moves on, by `timedelta`'s arguments: `clock.advance(hours=8)`."""

@@ -10,7 +10,7 @@ from typing import Any
 
 KURZ = Path(sys.executable).with_name("kurz")
 # Makes the standard input the terminal that passwords are asked on.
-_WITH_TERMINAL = (
+WITH_TERMINAL = (
     "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
     "os.execv(sys.argv[1], sys.argv[1:])"
 )
@@ -46,7 +46,7 @@ class Terminal:
         """Types an answer whenever a question ends with a colon; all that the screen showed."""
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
-            [sys.executable, "-c", _WITH_TERMINAL, str(KURZ), *arguments],
+            [sys.executable, "-c", WITH_TERMINAL, str(KURZ), *arguments],
             env=self.environment,
             stdin=theirs,
             stdout=theirs,

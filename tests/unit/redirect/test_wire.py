@@ -4,33 +4,31 @@ from datetime import timedelta
 
 import pytest
 
-from kurz.links.model import Link, LinkType, Status, Strategy
+from kurz.clock import MICROSECOND
+from kurz.links.model import Route, Status
 from kurz.redirect import wire
+from kurz.redirect.entry import Entry
 from support.clock import FrozenClock
 
-NOW = FrozenClock().now()
+NOW = FrozenClock().micros()
 
 
 def caching(status: int, lives: timedelta | None = None, max_clicks: int | None = None) -> str:
-    link = Link(
-        id=1,
-        workspace_id=0,
-        short_code="abc",
+    route = Route(
+        link_id=1,
         version=1,
-        strategy=Strategy.RANDOM,
-        original_url="https://example.com/",
-        canonical_url="https://example.com/",
-        location="https://example.com/",
-        owner_id=None,
-        link_type=LinkType.PERMANENT,
         status=Status.ACTIVE,
-        created_at=NOW,
-        updated_at=NOW,
-        expires_at=None if lives is None else NOW + lives,
+        location="https://example.com/",
         redirect_status=status,
+        forward_query=False,
         max_clicks=max_clicks,
+        clicks_used=0,
+        created_at=NOW,
+        starts_at=None,
+        expires_at=None if lives is None else NOW + lives // MICROSECOND,
     )
-    return dict(wire.redirect(link, "", NOW).headers)[b"cache-control"].decode()
+    entry = Entry(b"/abc", 0, route, NOW)
+    return dict(wire.redirect(entry, "", NOW).headers)[b"cache-control"].decode()
 
 
 @pytest.mark.parametrize("status", [301, 308])

@@ -1,0 +1,68 @@
+"""HTTP over a plain socket, for tests that care which bytes go over which connection, and when."""
+
+import re
+import socket
+from collections.abc import Iterable
+from contextlib import closing
+from typing import NamedTuple, Self
+
+_HEADER = re.compile(rb"^([^:\r\n]+): *([^\r\n]*)\r\n", re.MULTILINE)
+_END = b"\r\n\r\n"
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[bytes, bytes]
+    body: bytes
+
+    @property
+    def location(self) -> str | None:
+        value = self.headers.get(b"location")
+        return None if value is None else value.decode()
+
+    @property
+    def ends_connection(self) -> bool:
+        return self.headers.get(b"connection", b"").lower() == b"close"
+
+
+class Wire(closing[socket.socket]):
+    """One connection. What ends before an answer is whole is a `ConnectionError`."""
+
+    def __init__(self, port: int, timeout: float = 30) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._received = b""
+        super().__init__(self._socket)
+
+    def __enter__(self) -> Self:  # type: ignore[override]
+        return self
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def get(self, path: str, agent: str = "test", host: str = "localhost") -> Answer:
+        self.send([path], agent, host)
+        return self.receive()
+
+    def send(self, paths: Iterable[str], agent: str = "test", host: str = "localhost") -> None:
+        """Requests without waiting for answers, in one piece."""
+        fields = f"Host: {host}\r\nUser-Agent: {agent}\r\nAccept: */*\r\n\r\n"
+        self._socket.sendall("".join(f"GET {path} HTTP/1.1\r\n{fields}" for path in paths).encode())
+
+    def receive(self) -> Answer:
+        """The next answer, when it is whole."""
+        while (end := self._received.find(_END)) < 0:
+            self._read()
+        head = self._received[: end + 2]
+        headers = {name.lower(): value for name, value in _HEADER.findall(head)}
+        length = end + len(_END) + int(headers[b"content-length"])
+        while len(self._received) < length:
+            self._read()
+        body, self._received = self._received[end + len(_END) : length], self._received[length:]
+        return Answer(int(head.split(b" ", 2)[1]), headers, body)
+
+    def _read(self) -> None:
+        data = self._socket.recv(65536)
+        if not data:
+            raise ConnectionResetError("closed before the answer was whole")
+        self._received += data
