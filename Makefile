@@ -7,7 +7,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check format lock test-faults bench bench-create bench-list bench-sign-in bench-start bench-transfer openapi clean need-python
+.PHONY: help run setup test check format lock test-faults bench bench-create bench-list bench-redirect bench-sign-in bench-start bench-transfer openapi clean need-python
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -36,7 +36,7 @@ format: setup ## Format the code and mend what can be mended by machine
 test-faults: setup ## Run the long proofs: kills and outages, many rounds
 	@$(BIN)/pytest -n 1 -m long
 
-bench: bench-create bench-start bench-list bench-sign-in bench-transfer ## Run every benchmark
+bench: bench-redirect bench-create bench-start bench-list bench-sign-in bench-transfer ## Run every benchmark
 
 bench-create: setup ## What an acknowledged create costs beside an empty FastAPI route
 	@$(BIN)/python benchmarks/create.py
@@ -46,6 +46,9 @@ bench-sign-in: setup ## Can sign-ins be told apart by time; do they slow redirec
 
 bench-list: setup ## How long a page takes in a list of a million links
 	@$(BIN)/python benchmarks/list.py
+
+bench-redirect: setup ## What a redirect costs beside nginx's `return 302` (needs nginx and wrk)
+	@$(BIN)/python benchmarks/redirect.py
 
 bench-start: setup ## How fast it starts, and what it takes while idle
 	@$(BIN)/python benchmarks/start.py

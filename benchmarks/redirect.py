@@ -1,0 +1,358 @@
+"""What a redirect costs beside nginx's `return 302`. Every server is pinned to core 0, wrk to core
+1 with 64 keep-alive connections and a browser's headers; rounds alternate between all rows. Rate
+limits are off, the clicks are recorded. `--memory` adds what a cached link takes."""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from redirect_load import (
+    FEW,
+    VISITORS,
+    WRK,
+    Codes,
+    Heads,
+    Measurement,
+    check,
+    drive,
+    fill,
+    make_codes,
+    url_of,
+)
+from redirect_servers import HERE, NGINX, UNRECORDED, Server, kurz, nginx, serves_with_workers
+
+BASE = "nginx return 302"
+HIT = "kurz hit"
+OFF = "kurz hit, recording off"
+COLD = "kurz, cold SQLite"
+WIDTH = 36
+NOTES = """Servers on core 0,
+wrk on core 1; 2 workers share both cores with wrk. Rate limits are off. Recording is off by a
+launcher that replaces the making and writing of records: kurz has no such setting."""
+JSON, HTML = "application/problem+json", "text/html"
+
+Servers = Callable[[], contextlib.AbstractContextManager[Server]]
+
+
+@dataclass
+class Row:
+    """One kind of request to one server, and what its rounds gave."""
+
+    name: str
+    server: Servers
+    codes: Codes
+    heads: Heads
+    sample: str
+    expected: tuple[str, ...]
+    is_recorded: bool = False
+    is_once: bool = False
+    wrk_cores: str = "1"
+    rounds: list[Measurement] = field(default_factory=list)
+
+    def measure(self, seconds: int) -> None:
+        with self.server() as server:
+            check(server, self.sample, self.heads.first, *self.expected)
+            journal = server.journal_bytes()
+            found = drive(
+                server,
+                self.codes,
+                self.heads,
+                is_refused=" 302 " not in self.expected,
+                seconds=0 if self.is_once else seconds,
+                cores=self.wrk_cores,
+            )
+            if (server.journal_bytes() > journal) is not self.is_recorded:
+                sys.exit(f"{self.name}: clicks should {'' if self.is_recorded else 'not '}be kept")
+            self.rounds.append(found)
+
+    def median(self, name: str) -> float:
+        return float(statistics.median(getattr(found, name) for found in self.rounds))
+
+
+@dataclass(frozen=True)
+class Goal:
+    text: str
+    value: float
+    limit: float
+    unit: str
+
+    def __str__(self) -> str:
+        mark = "✓" if self.value <= self.limit else "✗"
+        return f"{mark} {self.text}: {self.value:.2f} {self.unit} (goal: at most {self.limit:g})"
+
+
+class Bench:
+    """Files and servers of a run, in a folder of its own; the servers live as long as `stack`."""
+
+    def __init__(self, folder: Path, stack: contextlib.ExitStack, links: int) -> None:
+        self._folder = folder
+        self._stack = stack
+        self._template = folder / "template"
+        live, missing, expired, spare = self._codes(links)
+        self._live, self._missing, self._expired = live, missing, expired
+        self._spare = spare
+        self._browser = Heads(folder / "browser")
+        self._program = Heads(folder / "program", "*/*")
+        self._proxied = Heads(folder / "proxied", is_forwarded=True)
+        self._visitors = Heads(folder / "visitors", visitors=VISITORS, is_forwarded=True)
+
+    def rows(self) -> list[Row]:
+        plain, logging = self._stack.enter_context(nginx(self._folder / "nginx", url_of("x")))
+        recorded = self._kurz("recorded")
+        unrecorded = self._kurz("unrecorded", program=UNRECORDED)
+        long_way = self._kurz("long_way", fast_lane="off")
+        url = url_of("x")
+        return [
+            Row(BASE, _same(plain), self._live, self._browser, "x", (" 302 ", url)),
+            Row(
+                "nginx, buffered access_log",
+                _same(logging),
+                self._live,
+                self._browser,
+                "x",
+                (" 302 ", url),
+            ),
+            self._hit(HIT, recorded),
+            self._hit("kurz hit, always another visitor", recorded, self._visitors),
+            self._hit("kurz hit, behind a proxy", recorded, self._proxied),
+            self._hit(OFF, unrecorded, is_recorded=False),
+            self._dead("404 JSON", recorded, self._missing, self._program, " 404 ", JSON),
+            self._dead("404 page", recorded, self._missing, self._browser, " 404 ", HTML),
+            self._dead("410 JSON", recorded, self._expired, self._program, " 410 ", JSON),
+            self._dead("410 page", recorded, self._expired, self._browser, " 410 ", HTML),
+            self._cold(),
+            self._hit("kurz hit, KURZ_FAST_LANE=off", long_way),
+            *self._two_workers(),
+        ]
+
+    def _codes(self, links: int) -> tuple[Codes, Codes, Codes, str]:
+        """Live ones in another order than that of their rows, missing ones, expired ones, and a
+        live one that no load asks for."""
+        codes = make_codes(links + 2 * FEW + 1)
+        live, rest = codes[:links], codes[links:]
+        missing, expired, spare = rest[:FEW], rest[FEW : 2 * FEW], rest[-1]
+        asyncio.run(fill(self._template, [*live, spare], expired))
+        random.Random(5).shuffle(live)
+        return (
+            Codes(self._folder / "live", live),
+            Codes(self._folder / "missing", missing),
+            Codes(self._folder / "expired", expired),
+            spare,
+        )
+
+    def _copy(self, name: str) -> Path:
+        return Path(shutil.copytree(self._template, self._folder / name))
+
+    def _kurz(self, name: str, *options: str, **arguments: Any) -> Server:
+        """A server that has every link in memory."""
+        server = self._stack.enter_context(kurz(self._copy(name), *options, **arguments))
+        drive(server, self._live, self._browser)
+        return server
+
+    def _hit(
+        self, name: str, server: Server, heads: Heads | None = None, *, is_recorded: bool = True
+    ) -> Row:
+        expected = (" 302 ", f"location: {url_of(self._spare)}")
+        heads = heads or self._browser
+        return Row(
+            name,
+            _same(server),
+            self._live,
+            heads,
+            self._spare,
+            expected,
+            is_recorded=is_recorded,
+        )
+
+    def _dead(self, name: str, server: Server, codes: Codes, heads: Heads, *expected: str) -> Row:
+        return Row(f"kurz {name}", _same(server), codes, heads, codes.first, expected)
+
+    def _cold(self) -> Row:
+        """A new server each round: no code is asked for twice."""
+        data = self._copy("cold")
+        expected = (" 302 ", f"location: {url_of(self._spare)}")
+        codes, heads = self._live, self._browser
+        return Row(
+            COLD,
+            lambda: kurz(data),
+            codes,
+            heads,
+            self._spare,
+            expected,
+            is_recorded=True,
+            is_once=True,
+        )
+
+    def _two_workers(self) -> list[Row]:
+        if not serves_with_workers():
+            print("Left out: 2 workers, because this `kurz serve` has no --workers.\n")
+            return []
+        row = self._hit(
+            "kurz hit, 2 workers (cores shared)",
+            self._kurz("workers", "--workers", "2", cores="0-1"),
+        )
+        row.wrk_cores = "0-1"
+        return [row]
+
+
+def _same(server: Server) -> Servers:
+    return lambda: contextlib.nullcontext(server)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="0: only what --memory measures")
+    parser.add_argument("--seconds", type=int, default=3, help="of each measurement")
+    parser.add_argument("--links", type=int, default=100_000)
+    parser.add_argument("--memory", action="store_true", help="of 100,000 and 1,000,000 links")
+    parser.add_argument("--quick", action="store_true", help="only to see that it works")
+    parser.add_argument("--json", type=Path, help="write the numbers there")
+    options = parser.parse_args()
+    sizes = (100_000, 1_000_000)
+    if options.quick:
+        options.rounds, options.seconds, options.links = min(options.rounds, 1), 1, 10_000
+        sizes = (10_000, 50_000)
+    if NGINX is None or WRK is None:
+        sys.exit("This needs nginx and wrk: apt-get install nginx-light wrk")
+    if len(os.sched_getaffinity(0)) < 2:
+        sys.exit("This needs two cores: one for the servers, one for the load.")
+    os.sched_setaffinity(0, {1})
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are stopped
+    numbers: dict[str, Any] = {}
+    goals: list[Goal] = []
+    # Beside this file, on a disk: /tmp may be memory.
+    with tempfile.TemporaryDirectory(dir=HERE) as temporary:
+        Path(temporary).chmod(0o755)
+        if options.rounds:
+            numbers["rows"] = compare(Path(temporary), options, goals)
+        if options.memory:
+            numbers["memory"] = weigh(Path(temporary), sizes, options, goals)
+    print()
+    for goal in goals:
+        print(goal)
+    if options.json is not None:
+        numbers["goals"] = [asdict(goal) for goal in goals]
+        options.json.write_text(json.dumps(numbers, indent=2))
+
+
+def compare(folder: Path, options: argparse.Namespace, goals: list[Goal]) -> dict[str, Any]:
+    with contextlib.ExitStack() as stack:
+        rows = Bench(folder, stack, options.links).rows()
+        for number in range(options.rounds):
+            for row in rows:
+                _tell(f"round {number + 1} of {options.rounds}: {row.name}")
+                row.measure(options.seconds)
+        _tell("")
+    _print_head()
+    base = rows[0].median("cpu_us")
+    for row in rows:
+        _print_row(row, base)
+    print(
+        f"\nMedians of {options.rounds} rounds, {options.links:,} links with 100-byte URLs.", NOTES
+    )
+    goals += _goals({row.name: row for row in rows})
+    return {row.name: [asdict(found) for found in row.rounds] for row in rows}
+
+
+def _goals(rows: dict[str, Row]) -> list[Goal]:
+    cpu = {name: row.median("cpu_us") for name, row in rows.items()}
+    p99 = {name: row.median("p99_ms") for name, row in rows.items()}
+    return [
+        Goal("CPU of a hit (aim: 1.4)", cpu[HIT] / cpu[BASE], 1.7, "x nginx"),
+        Goal("p99 of a hit", p99[HIT] / p99[BASE], 3, "x nginx"),
+        Goal("CPU of a record", cpu[HIT] - cpu[OFF], 4, "µs"),
+        Goal("CPU of a hit with its record", cpu[HIT] / cpu[OFF], 1.4, "x recording off"),
+        *(
+            Goal(f"CPU of a repeated {kind}", cpu[f"kurz {kind}"] / cpu[HIT], limit, "x a hit")
+            for kind, limit in (
+                *(("404 JSON", 1.2), ("410 JSON", 1.2)),
+                *(("404 page", 1.5), ("410 page", 1.5)),
+            )
+        ),
+        Goal("CPU of a hit that SQLite answers", cpu[COLD], 60, "µs"),
+    ]
+
+
+def weigh(
+    folder: Path, sizes: tuple[int, int], options: argparse.Namespace, goals: list[Goal]
+) -> dict[str, Any]:
+    """A server for each number of links, both on the same million. The first thousand are asked for
+    before it is weighed, because the first requests make more than entries."""
+    _tell(f"storing {sizes[-1]:,} links")
+    codes = make_codes(1000 + sizes[-1])
+    data, heads = folder / "million", Heads(folder / "heads")
+    asyncio.run(fill(data, codes))
+    first, rest = Codes(folder / "first", codes[:1000]), codes[1000:]
+    random.Random(5).shuffle(rest)
+    rows: list[Row] = []
+    bytes_per_link: dict[int, float] = {}
+    expected = (" 302 ", f"location: {url_of(codes[0])}")
+    with contextlib.ExitStack() as stack:
+        for size in sizes:
+            _tell(f"asking for {size:,} links")
+            asked = Codes(folder / f"asked-{size}", rest[:size])
+            server = stack.enter_context(kurz(data, hot_links="2000000", hot_megabytes="8192"))
+            drive(server, first, heads)
+            before = server.memory_bytes()
+            drive(server, asked, heads)
+            bytes_per_link[size] = (server.memory_bytes() - before) / size
+            name = f"kurz hit, {size:,} links cached"
+            row = Row(name, _same(server), asked, heads, codes[0], expected, is_recorded=True)
+            rows.append(row)
+        for _ in range(max(options.rounds, 1)):
+            for row in rows:
+                _tell(row.name)
+                row.measure(options.seconds)
+        _tell("")
+    print()
+    _print_head()
+    for row in rows:
+        _print_row(row, rows[0].median("cpu_us"), "fewer")
+    ratio = rows[1].median("cpu_us") / rows[0].median("cpu_us")
+    goals += [
+        Goal(f"memory of a cached link, of {size:,}", found, 700, "bytes")
+        for size, found in bytes_per_link.items()
+    ]
+    few, many = sizes
+    further = (bytes_per_link[many] * many - bytes_per_link[few] * few) / (many - few)
+    print(f"\nCPU of a hit among {many:,} links: {ratio:.2f} x of one among {few:,}")
+    print(f"Memory of a link beyond the first {few:,}: {further:.0f} bytes")
+    print("Memory is what the process grew by, without files (RssAnon and RssShmem).")
+    found = {row.name: [asdict(found) for found in row.rounds] for row in rows}
+    return {"bytes_per_link": bytes_per_link, "rows": found}
+
+
+def _tell(text: str) -> None:
+    """What is under way, for a person."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _print_head() -> None:
+    print(f"{'':{WIDTH}}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'CPU µs':>9}{'ratio':>8}")
+
+
+def _print_row(row: Row, base: float, to: str = "nginx") -> None:
+    per_second, p50, p99, cpu = (
+        row.median(name) for name in ("per_second", "p50_ms", "p99_ms", "cpu_us")
+    )
+    print(
+        f"{row.name:{WIDTH}}{per_second:12,.0f}{p50:9.2f}{p99:9.2f}{cpu:9.1f}"
+        f"{cpu / base:8.2f} x {to}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""The servers that `redirect.py` compares, on free ports of this machine."""
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+TICKS = os.sysconf("SC_CLK_TCK")
+KURZ = (sys.executable, "-m", "kurz")
+UNRECORDED = (sys.executable, str(HERE / "unrecorded.py"))
+NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+STOP_SECONDS = 30
+
+# An answer as long as kurz's. Without keepalive_requests nginx would close every connection after
+# 1000 requests, which kurz does not.
+NGINX_CONFIGURATION = """
+daemon off; worker_processes 1; pid nginx.pid; error_log stderr;
+events {{ worker_connections 1024; }}
+http {{
+  keepalive_requests 1000000000; keepalive_timeout 60s; access_log off;
+  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+  uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+  server {{ listen 127.0.0.1:{plain}; location / {{ return 302 {url}; }} }}
+  server {{
+    listen 127.0.0.1:{logging}; access_log access.log combined buffer=64k flush=1s;
+    location / {{ return 302 {url}; }}
+  }}
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    port: int
+    pid: int
+    data: Path | None = None
+
+    def cpu_seconds(self) -> float:
+        """Of all its processes, so far."""
+        return sum(_cpu_seconds(pid) for pid in _tree(self.pid))
+
+    def memory_bytes(self) -> int:
+        """What its memory grew to, without files."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return 1024 * sum(
+            int(kilobytes) for kilobytes in re.findall(r"(?:RssAnon|RssShmem):\s+(\d+)", status)
+        )
+
+    def journal_bytes(self) -> int:
+        if self.data is None:
+            return 0
+        return sum(path.stat().st_size for path in (self.data / "journal").rglob("*"))
+
+
+@contextlib.contextmanager
+def nginx(folder: Path, url: str) -> Iterator[tuple[Server, Server]]:
+    """One that redirects everything to the URL, without and with a log: two ports of one worker."""
+    assert NGINX is not None
+    plain, logging = _free_ports(2)
+    folder.mkdir()
+    folder.chmod(0o755)  # its worker may be somebody else
+    configuration = folder / "nginx.conf"
+    configuration.write_text(NGINX_CONFIGURATION.format(plain=plain, logging=logging, url=url))
+    command = [NGINX, "-p", str(folder), "-e", "stderr", "-c", str(configuration)]
+    with _running(command, {}, "0", folder / "log") as process:
+        for port in (plain, logging):
+            _wait_for(port, process, folder / "log")
+        yield Server(plain, process.pid), Server(logging, process.pid)
+
+
+@contextlib.contextmanager
+def kurz(
+    data: Path,
+    *options: str,
+    program: tuple[str, ...] = KURZ,
+    cores: str = "0",
+    **settings: str,
+) -> Iterator[Server]:
+    """`kurz serve` on a data folder; settings without their KURZ_."""
+    environment = {"KURZ_DATA_DIR": str(data), "KURZ_RATE_LIMITS": "off"}
+    environment |= {f"KURZ_{name.upper()}": value for name, value in settings.items()}
+    command = [*program, "serve", "--port", "0", *options]
+    log = data.with_name(f"{data.name}.log")
+    with _running(command, environment, cores, log) as process:
+        assert process.stdout is not None
+        address = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
+        if address is None:
+            sys.exit(f"kurz did not start:\n{log.read_text()}")
+        yield Server(int(address[1]), process.pid, data)
+
+
+def serves_with_workers() -> bool:
+    found = subprocess.run([*KURZ, "serve", "--help"], capture_output=True, text=True, check=True)
+    return "--workers" in found.stdout
+
+
+def ask(port: int, request: bytes) -> bytes:
+    """The answer to one request, or as much of it as comes at once."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(request)
+        answer = b""
+        while b"\r\n\r\n" not in answer:
+            chunk = client.recv(65536)
+            if not chunk:
+                break
+            answer += chunk
+        return answer
+
+
+@contextlib.contextmanager
+def _running(
+    command: list[str], environment: dict[str, str], cores: str, log: Path
+) -> Iterator[subprocess.Popen[str]]:
+    """On these cores; its log goes to a file, as a service's would."""
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            ["taskset", "-c", cores, *command],
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _wait_for(port: int, process: subprocess.Popen[str], log: Path) -> None:
+    for _ in range(100):
+        with contextlib.suppress(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        if process.poll() is not None:
+            break
+        time.sleep(0.05)
+    sys.exit(f"nginx did not start:\n{log.read_text()}")
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        listeners = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for listener in listeners:
+            listener.bind(("127.0.0.1", 0))
+        return [listener.getsockname()[1] for listener in listeners]
+
+
+def _tree(pid: int) -> list[int]:
+    """The process and all that come from it."""
+    found = [pid]
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in path.read_text().split():
+            found += _tree(int(child))
+    return found
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
