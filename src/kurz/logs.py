@@ -12,6 +12,9 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 # Set once a request and read only when something is logged: binding it in structlog costs more.
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
+# Which process it is, on every line of it, where there are several of a kind.
+_process: dict[str, object] = {}
+
 # Without the values of local variables: headers and bodies with their secrets are among them.
 _TRACEBACKS = structlog.processors.ExceptionRenderer(
     structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
@@ -38,6 +41,7 @@ def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
     as_json = log_format == "json" or (log_format == "auto" and not stream.isatty())
     shared: list[Processor] = [
         _add_request_id,
+        _add_process,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
@@ -65,6 +69,16 @@ def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=max(threshold, logging.WARNING), force=True)
+
+
+def name_process(**fields: object) -> None:
+    """Puts these fields on every line that this process logs from now on."""
+    _process.clear()
+    _process.update(fields)
+
+
+def _add_process(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    return {**event, **_process} if _process else event
 
 
 def _add_request_id(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
