@@ -1,6 +1,7 @@
 """What a process of `kurz serve` is made of, over the parts that `bootstrap` has opened: the read
 path, the API, and what runs in the background."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -164,7 +165,6 @@ class _ReadPath:
 
 @asynccontextmanager
 async def _read_path(kurz: Kurz, hosts: Hosts, proxies: TrustedProxies) -> AsyncIterator[_ReadPath]:
-
     settings, clock = kurz.settings, kurz.clock
     hot = HotSet(settings.hot_links, settings.hot_megabytes * 1024 * 1024)
     database = kurz.database
@@ -184,18 +184,25 @@ async def _read_path(kurz: Kurz, hosts: Hosts, proxies: TrustedProxies) -> Async
             slugs.forget()
             lane.forget_heads()
 
+    refreshing: asyncio.Task[None] | None = None
+
     async def tick() -> None:
-        await visitors.refresh(clock.now())
+        nonlocal refreshing
         lane.renew(settings.keep_alive_seconds)
+        if refreshing is None or refreshing.done():  # an outage must not hold the rest up
+            refreshing = asyncio.create_task(visitors.refresh(clock.now()))
 
     kurz.feed.subscribe(hear)
     try:
         await kurz.feed.start()
+        await visitors.refresh(clock.now())
         await tick()
         journal.start()
         yield _ReadPath(resolver, slugs, clicks, journal, tally, lane, tick)
     finally:
         kurz.feed.unsubscribe(hear)
+        if refreshing is not None:
+            await refreshing
         journal.close()
         store.close()
 

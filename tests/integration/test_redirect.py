@@ -319,6 +319,14 @@ async def test_a_private_kurz_shows_no_previews_to_strangers_but_redirects(conne
     assert redirect(await client.get(f"/{link.short_code}")) == (302, URL, "no-store")
 
 
+async def test_a_slug_that_was_nobodys_is_found_once_somebody_has_it(client, people, add_link):
+    for _ in range(2):
+        assert (await client.get("/@later/launch")).status_code == 404
+    workspace = await people.workspace(await people.add(), "later")
+    await add_link(URL, workspace_id=workspace.id, custom_code="launch")
+    assert redirect(await client.get("/@later/launch"))[1] == URL
+
+
 async def test_a_workspace_answers_under_every_slug_it_ever_had(client, add_link, add_workspace):
     team = await add_workspace("team", "old-name")
     other = await add_workspace("other")

@@ -125,8 +125,3 @@ class HotSet:
             is_of_another = link_id and load.link_id not in (0, link_id)
             load.floor = _NEVER if is_of_another else max(load.floor, version, 1)
             load.link_id = link_id or load.link_id
-
-    def clear(self) -> None:
-        for key in [*self.entries, *self.absences]:
-            self._links.drop(key)
-            self._absent.drop(key)

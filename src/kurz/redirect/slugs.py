@@ -8,21 +8,18 @@ MAX_KNOWN = 10_000
 class Slugs:
     def __init__(self, workspaces: WorkspaceStore) -> None:
         self._workspaces = workspaces
-        self.known: dict[str, int] = {}  # to the letter, for who cannot wait
+        # To the letter, for who cannot wait; None is nobody's.
+        self.known: dict[str, int | None] = {}
 
     async def find(self, slug: str) -> int | None:
         """By the slug or any that the workspace ever had, in any case of letters."""
-        known = self.known.get(slug)
-        if known is not None:
-            return known
-        kept = self.known
-        workspace = await self._workspaces.find_by_slug(slug.lower())
-        if workspace is None:
-            return None
-        if len(kept) >= MAX_KNOWN:
-            kept.clear()
-        kept[slug] = workspace.id
-        return workspace.id
+        known = self.known
+        if slug not in known:
+            workspace = await self._workspaces.find_by_slug(slug.lower())
+            if len(known) >= MAX_KNOWN:
+                known.clear()
+            known[slug] = None if workspace is None else workspace.id
+        return known[slug]
 
     def forget(self) -> None:
         """A workspace has other slugs than before, or is gone."""

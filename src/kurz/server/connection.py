@@ -41,7 +41,7 @@ class Connection(HttpToolsProtocol):
         self,
         *args: Any,
         shortcut: "Callable[[Connection, bytes], bool] | None" = None,
-        keep_alive_seconds: float = 15.0,
+        keep_alive_seconds: float = 5.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
