@@ -48,10 +48,12 @@ class Server:
         return sum(_cpu_seconds(pid) for pid in _tree(self.pid))
 
     def memory_bytes(self) -> int:
-        """What its memory grew to, without files."""
-        status = Path(f"/proc/{self.pid}/status").read_text()
+        """What the memory of all its processes grew to, without files."""
+        texts = [Path(f"/proc/{pid}/status").read_text() for pid in _tree(self.pid)]
         return 1024 * sum(
-            int(kilobytes) for kilobytes in re.findall(r"(?:RssAnon|RssShmem):\s+(\d+)", status)
+            int(kilobytes)
+            for text in texts
+            for kilobytes in re.findall(r"(?:RssAnon|RssShmem):\s+(\d+)", text)
         )
 
     def journal_bytes(self) -> int:
