@@ -22,9 +22,9 @@ HEAD_SECONDS = 10.0  # from its first byte to its last
 STALL_SECONDS = 10.0  # without a byte of a body that was announced
 UNREAD_SECONDS = 30.0  # without a byte of the answer taken
 LINGER_SECONDS = 2.0  # for a client that is still sending what was refused
-# How much is parsed at once. The rest waits as it came while requests of it wait for each other:
-# each of them takes a hundred times its bytes.
-PIECE_BYTES = 16 * 1024
+# How much is parsed at once: no more than a head may have. The rest waits as it came while requests
+# of it wait for each other: each of them takes a hundred times its bytes.
+PIECE_BYTES = MAX_HEAD_BYTES
 
 
 class Connection(HttpToolsProtocol):
@@ -57,7 +57,7 @@ class Connection(HttpToolsProtocol):
         self._is_lingering = False
         self._is_ending = False
         self._unparsed = b""
-        self._head_bytes = 0  # of what is parsed of it
+        self._is_head_split = False  # over several pieces
         self._raw_head_bytes = 0  # of the pieces that brought nothing else
         self._has_ended_one = False  # the piece that is parsed, a message
         self._chunk_ns = self._began_ns = 0
@@ -124,24 +124,17 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
         self.takes_shortcut = False
         self._is_in_head = True
-        self._head_bytes = self._raw_head_bytes = 0
+        self._is_head_split = False
+        self._raw_head_bytes = 0
         self._began_ns = self._chunk_ns
         if self._is_answered():
             self._wait(HEAD_SECONDS)
 
-    def on_url(self, url: bytes) -> None:
-        self._head_bytes += len(url)
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._head_bytes += len(name) + len(value) + 4
-        super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
         self._is_in_head = False
         self._is_in_body = True
-        if self._head_bytes > MAX_HEAD_BYTES:
-            raise _HeadTooLong
+        if self._is_head_split and self._head_bytes() > MAX_HEAD_BYTES:
+            raise _HeadTooLong  # one in a single piece is never longer
         if not self.url.startswith(b"/"):
             self._take_host_from_url()
         self.scope["kurz.began_ns"] = self._began_ns  # type: ignore[typeddict-unknown-key]
@@ -241,10 +234,14 @@ class Connection(HttpToolsProtocol):
     def _check_size(self, data: bytes) -> None:
         """Bounds a head that is still coming in: its last header reaches us when it is whole. In
         a piece that also ended a message nobody knows where it began."""
+        self._is_head_split = self._is_in_head
         if self._is_in_head and not self._has_ended_one:
             self._raw_head_bytes += len(data)
             if self._raw_head_bytes > MAX_HEAD_BYTES:
                 self._refuse(HEAD_TOO_LONG)
+
+    def _head_bytes(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def _refuse(self, refusal: Refusal) -> None:
         """Answers what cannot be read, or is not read on, and closes. Behind requests that are not
