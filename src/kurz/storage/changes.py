@@ -14,6 +14,23 @@ _GATHERED = "kurz.changes"  # in a connection's info: what its transaction has w
 _RECORD = HotStatement(
     sa.insert(changes), ["link_id", "workspace_id", "short_code", "version", "changed_at"]
 )
+_COLUMNS = (
+    changes.c.id,
+    changes.c.link_id,
+    changes.c.workspace_id,
+    changes.c.short_code,
+    changes.c.version,
+)
+_NEXT = (
+    sa.select(*_COLUMNS)
+    .where(changes.c.id > sa.bindparam("after"))
+    .order_by(changes.c.id)
+    .limit(sa.bindparam("rows"))
+)
+_SQLITE_NEXT = (
+    "SELECT id, link_id, workspace_id, short_code, version FROM changes"
+    " WHERE id > ? ORDER BY id LIMIT ?"
+)
 
 
 def record_change(
@@ -65,20 +82,28 @@ def last_change(connection: sa.Connection) -> int:
 
 
 def read_changes(connection: sa.Connection, after: int, limit: int) -> list[tuple[int, Change]]:
-    query = sa.select(changes).where(changes.c.id > after).order_by(changes.c.id).limit(limit)
-    return _rows(connection, query)
+    if connection.dialect.name == "sqlite":
+        # By the driver itself: every worker reads every create, at a sixth of the time this way.
+        driver: Any = connection.connection.driver_connection
+        return [_row(row) for row in driver.execute(_SQLITE_NEXT, (after, limit)).fetchall()]
+    return _rows(connection, _NEXT.params(after=after, rows=limit))
 
 
 def read_some_changes(
     connection: sa.Connection, numbers: Collection[int]
 ) -> list[tuple[int, Change]]:
-    return _rows(connection, sa.select(changes).where(changes.c.id.in_(numbers)))
+    return _rows(connection, sa.select(*_COLUMNS).where(changes.c.id.in_(numbers)))
 
 
 def _rows(
     connection: sa.Connection, query: sa.Select[*tuple[Any, ...]]
 ) -> list[tuple[int, Change]]:
-    return [(row[0], Change(*row[1:5])) for row in connection.execute(query)]
+    return [_row(row) for row in connection.execute(query)]
+
+
+def _row(row: Sequence[Any]) -> tuple[int, Change]:
+    number, *change = row
+    return number, Change._make(change)
 
 
 class SqlChangeLog:
