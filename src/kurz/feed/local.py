@@ -22,7 +22,7 @@ BATCH = 1000  # rows read at a time
 # lives as long as this.
 GAP_SECONDS = 30.0
 LOOK_BACK = 1000  # numbers before the last one at the start that may still appear
-REST_SECONDS = 0.002  # between two wake-ups: many writes share one
+REST_SECONDS = 0.005  # between two wake-ups: many writes share one
 
 Hear = Callable[[Sequence[Change]], None]
 
@@ -172,12 +172,13 @@ class LocalFeed:
     def _wake_others(self) -> None:
         self._waking = None
         try:
-            pipes = list(self._folder.iterdir())
+            with os.scandir(self._folder) as found:
+                names = [pipe.name for pipe in found]
         except OSError:  # nobody listens
             return
-        for pipe in pipes:
-            if pipe.name != self._own_name and pipe.suffix != ".new":
-                self._wake(pipe)
+        for name in names:
+            if name != self._own_name and not name.endswith(".new"):
+                self._wake(self._folder / name)
 
     def _wake(self, path: Path) -> None:
         try:

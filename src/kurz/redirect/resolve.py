@@ -49,10 +49,9 @@ class Resolver:
             return await self._wait(load, workspace_id, short_code)
 
     def forget(self, changes: Sequence[Change]) -> None:
-        for change in changes:
-            if change.link_id:
-                key = key_of(change.workspace_id, change.short_code)
-                self.hot.forget(key, change.version, change.link_id)
+        for link_id, workspace_id, short_code, version in changes:
+            if link_id:
+                self.hot.forget(key_of(workspace_id, short_code), version, link_id)
 
     async def _wait(self, load: Load, workspace_id: int, short_code: str) -> Entry:
         flight = self._flights.get(load.key)
