@@ -152,7 +152,9 @@ class Settings:
     port: int = _setting(8080, _integer(0, 65535), "Port to listen on; 0 takes a free one.")
     workers: int = _setting(1, _integer(1, 64), "Processes that answer requests.")
     data_dir: Path = _setting(
-        Path("kurz-data"), Path, "Folder of the embedded database and its backups."
+        Path("kurz-data"),
+        Path,
+        "Folder of the embedded database, its backups and the journal of clicks.",
     )
     database_url: str | None = _setting(
         None,

@@ -2,21 +2,15 @@
 
 import time
 from collections.abc import Callable
-from typing import Protocol
 
+from kurz.clicks.journal import Journal
 from kurz.clicks.record import COUNT_ONLY, PREFETCH, encode
 from kurz.clicks.visitors import Visitors
 from kurz.clock import Clock
 
 
-class Writer(Protocol):
-    def write(self, records: list[bytes]) -> None:
-        """Stores them, so that they outlive this process. Never fails: what cannot be stored is
-        counted."""
-
-
 class ClickWriter:
-    def __init__(self, journal: Writer, visitors: Visitors, clock: Clock) -> None:
+    def __init__(self, journal: Journal, visitors: Visitors, clock: Clock) -> None:
         self._journal = journal
         self._visitors = visitors
         self._clock = clock

@@ -2,8 +2,9 @@
 answer, without a scope, a task or an await.
 
 It takes a chunk that is exactly one ordinary GET: whole, alone, HTTP/1.1, without a body. Whatever
-else HTTP allows (other methods, pipelines, pieces, a client that wants to close) and whatever is
-not in memory goes the long way, which gives the same answers.
+else HTTP allows (other methods, pipelines, pieces, a client that wants to close), and whatever is
+neither in memory nor to be had from the store without waiting, goes the long way, which gives the
+same answers.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 
 import httptools
 
+from kurz.clicks.journal import Journal
 from kurz.clicks.record import encode
 from kurz.clicks.visitors import Visitors
 from kurz.clock import Clock
@@ -23,7 +25,7 @@ from kurz.links.codes.words import is_reserved
 from kurz.links.lifecycle import Outcome
 from kurz.people.workspaces import Site
 from kurz.redirect import wire
-from kurz.redirect.clicks import ClickWriter, Writer
+from kurz.redirect.clicks import ClickWriter
 from kurz.redirect.entry import Entry, prefix_of
 from kurz.redirect.resolve import Resolver
 from kurz.redirect.slugs import Slugs
@@ -72,7 +74,7 @@ class Lane:
         slugs: Slugs,
         clicks: ClickWriter,
         visitors: Visitors,
-        journal: Writer,
+        journal: Journal,
         proxies: Proxies,
         clock: Clock,
         tally: Tally,
