@@ -50,13 +50,6 @@ def ask_postgres(url: str, *statements: str) -> object:
     return asyncio.run(ask())
 
 
-def ask_valkey(server: ValkeyServer, command: bytes) -> bytes:
-    """Sends one inline command and gives the raw reply."""
-    with socket.create_connection((HOST, server.port), timeout=5) as connection:
-        connection.sendall(command + b"\r\n")
-        return connection.recv(1024)
-
-
 def listens(port: int) -> bool:
     """Whether anything accepts connections on the port."""
     with contextlib.suppress(ConnectionRefusedError):
@@ -82,6 +75,13 @@ def test_databases_are_empty_and_can_be_dropped(postgres: PostgresServer) -> Non
             ask_postgres(url, count)
 
 
+def test_databases_are_made_by_a_server_that_was_restarted(postgres: PostgresServer) -> None:
+    for name in "first", "second":
+        postgres.create_database(name)
+        postgres.restart()
+    assert ask_postgres(postgres.url("second"), "SELECT current_database()") == "second"
+
+
 def test_a_failing_tool_says_why(postgres: PostgresServer) -> None:
     with pytest.raises(ServerError, match='database "missing" does not exist'):
         postgres.drop_database("missing")
@@ -97,6 +97,17 @@ def test_killed_postgres_restarts_with_its_data() -> None:
         assert server.url() == url
         assert ask_postgres(url, "SELECT n FROM t") == 42
     assert not server.folder.exists()
+
+
+def test_restart_keeps_data_and_port(postgres: PostgresServer) -> None:
+    pid, port = postgres.pid, postgres.port
+    postgres.ask("CREATE TABLE kept (n int)")
+    postgres.restart()
+    assert postgres.pid != pid
+    assert postgres.port == port
+    assert postgres.ask("SELECT count(*) FROM kept") == "0"
+    log = (postgres.folder / "server.log").read_text()
+    assert "not properly shut down" not in log
 
 
 def test_kill_ends_busy_backends_at_once() -> None:
@@ -118,14 +129,22 @@ def test_kill_ends_busy_backends_at_once() -> None:
 def test_killed_valkey_restarts_empty() -> None:
     with ValkeyServer() as server:
         url = server.url
-        assert ask_valkey(server, b"PING") == b"+PONG\r\n"
-        assert ask_valkey(server, b"SET key value") == b"+OK\r\n"
+        assert server.ask("PING") == "+PONG\r\n"
+        assert server.ask("SET key value") == "+OK\r\n"
         server.kill()
         assert not listens(server.port)
         server.start()
         assert server.url == url
-        assert ask_valkey(server, b"GET key") == b"$-1\r\n"
+        assert server.ask("GET key") == "$-1\r\n"
     assert not server.folder.exists()
+
+
+def test_options_reach_valkey() -> None:
+    with ValkeyServer(maxmemory="2mb", maxmemory_policy="allkeys-lru") as server:
+        assert server.ask("CONFIG GET maxmemory").split()[-1] == "2097152"
+        assert server.ask("CONFIG GET maxmemory-policy").split()[-1] == "allkeys-lru"
+        with pytest.raises(ServerError, match="wrong number of arguments"):
+            server.ask("GET")
 
 
 @pytest.mark.parametrize("kind", [PostgresServer, ValkeyServer])

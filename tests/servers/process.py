@@ -68,6 +68,11 @@ class Server(ABC):
             raise ServerError("the server is not running")
         return self._process.pid
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and neither stopped nor killed since."""
+        return self._process is not None
+
     def start(self) -> None:
         """Starts the server and returns once it answers."""
         if self._process is not None:
@@ -87,13 +92,14 @@ class Server(ABC):
             self.stop()
             raise
 
+    def restart(self) -> None:
+        """Stops the server in good order and starts it again, with its folder and its port."""
+        self._end()
+        self.start()
+
     def stop(self) -> None:
         """Stops the server in good order and removes its folder."""
-        if self._process is not None:
-            self._process.send_signal(self.stop_signal)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(STOP_SECONDS)
-            self.kill()
+        self._end()
         if self.folder.exists():
             shutil.rmtree(self.folder)
 
@@ -122,6 +128,13 @@ class Server(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(self.stop_signal)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(STOP_SECONDS)
+            self.kill()
 
     def _comes_up(self, deadline: float) -> bool:
         """Launches the server and awaits its first answer; False if its port was taken."""
