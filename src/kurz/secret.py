@@ -5,7 +5,8 @@ import secrets
 from pathlib import Path
 
 from kurz.errors import SettingRefused
-from kurz.settings import Settings, check_secret
+from kurz.setting_values import check_secret
+from kurz.settings import Settings
 
 
 def keep_secret(settings: Settings) -> str:

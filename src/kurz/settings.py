@@ -3,154 +3,37 @@ named by `KURZ_NAME_FILE`, then `kurz.toml`, then its default."""
 
 import dataclasses
 import difflib
-import ipaddress
 import os
-import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from kurz import setting_values as values
 from kurz.errors import SettingRefused
 
 PREFIX = "KURZ_"
 CONFIG_FILE = "kurz.toml"
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-MIN_SECRET_LENGTH = 32
-MIN_DISTINCT_CHARACTERS = 10  # 32 random hexadecimal digits practically never have fewer
-SAMPLE_WORDS = (
-    "change",
-    "secret",
-    "sample",
-    "example",
-    "password",
-    "default",
-    "replace",
-    "0123456789",
-    "abcdefgh",
-    "insert",
-    "your-",
-    "your_",
-    "qwerty",
-    "insecure",
-)
-
-Parse = Callable[[str], Any]
 
 
-def _setting(default: Any, parse: Parse, meaning: str, *, is_secret: bool = False) -> Any:
+def _setting(default: Any, parse: values.Parse, meaning: str, *, is_secret: bool = False) -> Any:
     return field(
         default=default, metadata={"parse": parse, "meaning": meaning, "is_secret": is_secret}
     )
 
 
-def _text(value: str) -> str:
-    return value
-
-
-def _integer(low: int, high: int) -> Parse:
-    def parse(value: str) -> int:
-        is_number = value.isascii() and value.isdigit() and len(value) <= len(str(high))
-        if not is_number or not low <= int(value) <= high:
-            raise ValueError(f"must be a whole number from {low} to {high}")
-        return int(value)
-
-    return parse
-
-
-def _choice(*words: str) -> Parse:
-    def parse(value: str) -> str:
-        if value not in words:
-            raise ValueError(f"must be one of: {', '.join(words)}")
-        return value
-
-    return parse
-
-
-def _base_url(value: str) -> str:
-    from ada_url import normalize_url  # late: few commands meet a base URL
-
-    try:
-        normal = normalize_url(value)
-    except ValueError:
-        normal = ""
-    parts = urlsplit(normal)
-    if parts.scheme not in ("http", "https") or "@" in parts.netloc or not value.isprintable():
-        raise ValueError("must be an address such as https://go.example.com")
-    if parts.path != "/" or parts.query or parts.fragment:
-        raise ValueError("must have no path: short links stand at the root of their host")
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def _database_url(value: str) -> str:
-    if not value.startswith(("postgresql://", "postgres://")):
-        raise ValueError("must be a PostgreSQL address, postgresql://user@host/database")
-    return value
-
-
-def _networks(value: str) -> tuple[str, ...]:
-    if value == "none":
-        return ()
-    items = tuple(item.strip() for item in value.split(",") if item.strip())
-    for item in items:
-        try:
-            ipaddress.ip_network(item, strict=False)
-        except ValueError:
-            raise ValueError(
-                "must be addresses or networks, separated by commas, or none"
-            ) from None
-    return items
-
-
-def check_secret(value: str) -> str:
-    """The secret, if nobody would guess it."""
-    if len(value) < MIN_SECRET_LENGTH:
-        raise ValueError(f"must have at least {MIN_SECRET_LENGTH} characters")
-    if not value.isprintable():  # bytes that are no text, too
-        raise ValueError("must be printable text")
-    plain = value.lower()
-    is_repeated = value in (value + value)[1:-1]
-    is_poor = is_repeated or len(set(value)) < MIN_DISTINCT_CHARACTERS
-    if is_poor or any(word in plain for word in SAMPLE_WORDS):
-        raise ValueError("must be random, such as `openssl rand -hex 32` prints; this is a sample")
-    return value
-
-
-def _redis_url(value: str) -> str:
-    if not value.startswith(("redis://", "rediss://", "unix://")):
-        raise ValueError("must be a Redis address, redis://host:6379/0")
-    return value
-
-
-def _slug(value: str) -> str:
-    if not re.fullmatch(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?", value):
-        raise ValueError("must be the slug of a workspace: a-z, 0-9 and -")
-    return value
-
-
-def _name_servers(value: str) -> tuple[str, ...]:
-    items = tuple(item.strip() for item in value.split(",") if item.strip())
-    for item in items:
-        address, _, port = item.rpartition("@") if "@" in item else (item, "", "53")
-        try:
-            ipaddress.ip_address(address)
-            _integer(1, 65535)(port)
-        except ValueError:
-            raise ValueError("must be addresses such as 9.9.9.9 or 127.0.0.1@5353") from None
-    return items
-
-
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     base_url: str | None = _setting(
-        None, _base_url, "Address people reach kurz under; short URLs start with it."
+        None, values.base_url, "Address people reach kurz under; short URLs start with it."
     )
-    host: str = _setting("127.0.0.1", _text, "Address to listen on.")
-    port: int = _setting(8080, _integer(0, 65535), "Port to listen on; 0 takes a free one.")
-    workers: int = _setting(1, _integer(1, 64), "Processes that answer requests.")
+    host: str = _setting("127.0.0.1", values.text, "Address to listen on.")
+    port: int = _setting(8080, values.integer(0, 65535), "Port to listen on; 0 takes a free one.")
+    workers: int = _setting(1, values.integer(1, 64), "Processes that answer requests.")
     data_dir: Path = _setting(
         Path("kurz-data"),
         Path,
@@ -158,95 +41,117 @@ class Settings:
     )
     database_url: str | None = _setting(
         None,
-        _database_url,
+        values.database_url,
         "PostgreSQL to use instead of the embedded database.",
         is_secret=True,
     )
+    database_replica_urls: tuple[str, ...] = _setting(
+        (),
+        values.database_urls,
+        "Replicas of that PostgreSQL, for look-ups of redirects and for lists.",
+        is_secret=True,
+    )
+    database_look_up_milliseconds: int = _setting(
+        250,
+        values.integer(10, 60_000),
+        "How long a visitor waits for PostgreSQL before 503, for a link that is not in memory.",
+    )
+    database_write_milliseconds: int = _setting(
+        1000, values.integer(10, 60_000), "How long a write to PostgreSQL may take before 503."
+    )
     redis_url: str | None = _setting(
         None,
-        _redis_url,
-        "Redis or Valkey that several instances share their rate limits in.",
+        values.redis_url,
+        "Redis or Valkey that instances share rate limits, links and wake-ups through.",
         is_secret=True,
     )
     secret: str | None = _setting(
         None,
-        check_secret,
+        values.check_secret,
         "What tokens are signed with. None: made once, in the file `secret` of the data folder.",
         is_secret=True,
     )
     admin_email: str | None = _setting(
-        None, _text, "First administrator, made at the start if there is none yet."
+        None, values.text, "First administrator, made at the start if there is none yet."
     )
     admin_password: str | None = _setting(
-        None, _text, "That administrator's password.", is_secret=True
+        None, values.text, "That administrator's password.", is_secret=True
     )
     root_workspace: str | None = _setting(
-        None, _slug, "Workspace whose links stand at the root; then there are no other links there."
+        None,
+        values.slug,
+        "Workspace whose links stand at the root; then there are no other links there.",
     )
     trusted_proxies: tuple[str, ...] = _setting(
         ("127.0.0.1", "::1"),
-        _networks,
+        values.networks,
         "Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
     )
     access: str = _setting(
         "public",
-        _choice("public", "private"),
+        values.choice("public", "private"),
         "`public`: anybody may make temporary links. `private`: nobody without an account may.",
     )
     code_strategy: str = _setting(
-        "random", _choice("random", "counter"), "How codes at the root are made."
+        "random", values.choice("random", "counter"), "How codes at the root are made."
     )
-    code_length: int = _setting(7, _integer(4, 21), "Characters of a random or counted code.")
+    code_length: int = _setting(7, values.integer(4, 21), "Characters of a random or counted code.")
     counter_scramble: str = _setting(
         "permutation",
-        _choice("permutation", "offset"),
+        values.choice("permutation", "offset"),
         "How counted codes hide their order. `offset` hides nothing: its codes can be walked.",
     )
     temporary_link_hours: int = _setting(
-        8, _integer(1, 8760), "Hours that an anonymous link lives."
+        8, values.integer(1, 8760), "Hours that an anonymous link lives."
     )
     default_expiry_days: int = _setting(
-        0, _integer(0, 36500), "Days that other links live by default; 0 is for ever."
+        0, values.integer(0, 36500), "Days that other links live by default; 0 is for ever."
     )
     redirect_status: int = _setting(
-        302, lambda value: int(_choice("301", "302", "307", "308")(value)), "Status of a redirect."
+        302,
+        lambda value: int(values.choice("301", "302", "307", "308")(value)),
+        "Status of a redirect.",
     )
     links_per_month: int = _setting(
-        0, _integer(0, 10**12), "Links that a person may make in a month; 0 is unlimited."
+        0, values.integer(0, 10**12), "Links that a person may make in a month; 0 is unlimited."
     )
     rate_limits: str = _setting(
-        "on", _choice("on", "off"), "`off`: nobody is slowed down, whatever they do."
+        "on", values.choice("on", "off"), "`off`: nobody is slowed down, whatever they do."
     )
     metrics: str = _setting(
         "private",
-        _choice("private", "public"),
+        values.choice("private", "public"),
         "`private`: /metrics needs an administrator, or KURZ_METRICS_TOKEN. `public`: nobody asks.",
     )
     metrics_token: str | None = _setting(
-        None, check_secret, "What a program that reads /metrics has to know.", is_secret=True
+        None, values.check_secret, "What a program that reads /metrics has to know.", is_secret=True
     )
     fast_lane: str = _setting(
         "on",
-        _choice("on", "off"),
+        values.choice("on", "off"),
         "`off`: redirects take the long way through the application, with the same answers.",
     )
     hot_links: int = _setting(
-        1_000_000, _integer(1, 10**9), "Links that each worker keeps in memory at most."
+        1_000_000, values.integer(1, 10**9), "Links that each worker keeps in memory at most."
     )
     hot_megabytes: int = _setting(
-        512, _integer(1, 10**6), "Memory that each worker keeps links in at most."
+        512, values.integer(1, 10**6), "Memory that each worker keeps links in at most."
     )
     keep_alive_seconds: int = _setting(
-        5, _integer(1, 3600), "Seconds that an idle connection is kept open."
+        5, values.integer(1, 3600), "Seconds that an idle connection is kept open."
     )
     dns_servers: tuple[str, ...] = _setting(
-        (), _name_servers, "Name servers to prove custom domains with; none: the system's."
+        (), values.name_servers, "Name servers to prove custom domains with; none: the system's."
     )
     log_level: str = _setting(
-        "info", _choice("debug", "info", "warning", "error"), "Least important log line to print."
+        "info",
+        values.choice("debug", "info", "warning", "error"),
+        "Least important log line to print.",
     )
     log_format: str = _setting(
-        "auto", _choice("auto", "json", "text"), "`auto` is text on a terminal, JSON elsewhere."
+        "auto",
+        values.choice("auto", "json", "text"),
+        "`auto` is text on a terminal, JSON elsewhere.",
     )
 
     @property

@@ -105,11 +105,21 @@ def test_a_bad_value_is_refused_by_name(variable, value):
     assert refused.value.detail.startswith(f"{variable} must ")
 
 
-def test_a_secret_is_never_shown():
+@pytest.mark.parametrize("variable", ["KURZ_DATABASE_URL", "KURZ_DATABASE_REPLICA_URLS"])
+def test_a_secret_is_never_shown(variable):
     with pytest.raises(SettingRefused) as refused:
-        load({}, {"KURZ_DATABASE_URL": "mysql://root:hunter2@db"})
-    assert "KURZ_DATABASE_URL" in refused.value.detail
+        load({}, {variable: "mysql://root:hunter2@db"})
+    assert variable in refused.value.detail
     assert "hunter2" not in refused.value.detail
+
+
+def test_replicas_stand_between_commas_each_perhaps_with_several_hosts():
+    urls = "postgresql://a:1,b:2/kurz, postgres://c/kurz,postgresql://d/kurz"
+    assert load({}, {"KURZ_DATABASE_REPLICA_URLS": urls}).settings.database_replica_urls == (
+        "postgresql://a:1,b:2/kurz",
+        "postgres://c/kurz",
+        "postgresql://d/kurz",
+    )
 
 
 def test_a_value_and_its_file_exclude_each_other(tmp_path):

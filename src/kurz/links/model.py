@@ -97,6 +97,16 @@ class Change(NamedTuple):
     version: int
 
 
+class Cached(NamedTuple):
+    """What the second tier knows of a code, as of when the change log stood at `position`. Without
+    a route: there was no such link; or, if a version is named, only that it was written."""
+
+    link_id: int
+    version: int
+    route: Route | None
+    position: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What a caller asks for when a link is made. `owner_id` None and `is_anonymous` False: the

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from kurz.links.model import (
     OPERATORS_EDIT,
     Act,
+    Cached,
     Change,
     Deed,
     Filter,
@@ -105,6 +106,34 @@ class RouteStore(Protocol):
     async def find(self, workspace_id: int, short_code: str) -> Route | None: ...
 
 
+class RouteCache(Protocol):
+    """The second tier, between a worker's memory and the store. Never raises: an outage reads as a
+    miss and is counted."""
+
+    async def find(self, workspace_id: int, short_code: str) -> Cached | None: ...
+
+    def keep(self, workspace_id: int, short_code: str, found: Route | None, position: int) -> None:
+        """Told in the background what the store said when the change log stood at `position`; what
+        is newer there stays."""
+
+    def forget(self, changes: Sequence[Change]) -> None:
+        """Told in the background what this process has written: nothing older is kept from then
+        on."""
+
+
+class FeedListener(Protocol):
+    def hear(self, changes: Sequence[tuple[int, Change]]) -> None:
+        """Rows of the change log with their numbers, and before that what this process has written
+        itself, with number 0. Neither waits nor raises."""
+
+    def start_over(self, position: int) -> None:
+        """Changes up to this number may have been missed: nothing from before is to be believed.
+        Those behind it are told next."""
+
+    def settle(self, position: int) -> None:
+        """Every row up to this number has been told."""
+
+
 class ChangeLog(Protocol):
     """Every committed write of a link, in numbered rows. Rows may become visible in another order
     than that of their numbers. An outage raises `StoreUnavailable`."""
@@ -117,6 +146,10 @@ class ChangeLog(Protocol):
 
     async def read_some(self, numbers: Collection[int]) -> Sequence[tuple[int, Change]]:
         """Those of the rows that exist."""
+
+    async def writers(self) -> frozenset[str]:
+        """Names of the transactions that may have taken numbers, and have not ended. What others
+        have committed is there to read afterwards."""
 
 
 class Counter(Protocol):

@@ -1,0 +1,57 @@
+"""Leaves a service alone that does not answer, and asks now and then whether it is back."""
+
+import time
+from collections.abc import Callable
+
+import structlog
+
+FAILURES_TO_OPEN = 3  # in a row: one alone may be a pause of our own
+OPEN_SECONDS = 1.0
+
+log = structlog.get_logger()
+
+
+class Breaker:
+    """Whoever wants to use the service asks `may_try`, and says what came of it. After a few
+    failures in a row nobody may for a second; then one may, while the others still may not."""
+
+    def __init__(
+        self,
+        service: str,
+        *,
+        failures_to_open: int = FAILURES_TO_OPEN,
+        open_seconds: float = OPEN_SECONDS,
+        now_seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._service = service
+        self._failures_to_open = failures_to_open
+        self._open_seconds = open_seconds
+        self._now_seconds = now_seconds
+        self._failures_in_a_row = 0
+        self._closed_until_at = 0.0
+        self.failures = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self._failures_in_a_row >= self._failures_to_open
+
+    def may_try(self) -> bool:
+        if not self.is_open:
+            return True
+        now = self._now_seconds()
+        if now < self._closed_until_at:
+            return False
+        self._closed_until_at = now + self._open_seconds  # for all but this one
+        return True
+
+    def note_failure(self, error: BaseException) -> None:
+        self.failures += 1
+        self._failures_in_a_row += 1
+        if self._failures_in_a_row == self._failures_to_open:
+            self._closed_until_at = self._now_seconds() + self._open_seconds
+            log.warning("service is out", service=self._service, cause=repr(error))
+
+    def note_success(self) -> None:
+        if self.is_open:
+            log.info("service is back", service=self._service)
+        self._failures_in_a_row = 0

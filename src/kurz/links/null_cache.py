@@ -1,0 +1,21 @@
+"""Where there is no second tier."""
+
+from collections.abc import Sequence
+
+from kurz.links.model import Cached, Change, Route
+
+
+class NullRouteCache:
+    """The `RouteCache` that knows nothing."""
+
+    async def find(self, workspace_id: int, short_code: str) -> Cached | None:  # noqa: ARG002
+        return None
+
+    def keep(self, workspace_id: int, short_code: str, found: Route | None, position: int) -> None:
+        """Nowhere."""
+
+    def forget(self, changes: Sequence[Change]) -> None:
+        """There is nothing to forget."""
+
+    def counts(self) -> dict[str, int]:
+        return {}

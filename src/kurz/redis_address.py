@@ -1,0 +1,133 @@
+"""Addresses of Redis: of one server, of Sentinels that know which server it is, or of a Cluster."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
+
+Place = tuple[str, int]  # host and port
+
+PORT = 6379
+SENTINEL_PORT = 26379
+EXAMPLES = (
+    "must be a Redis address: redis://host:6379/0, unix:///run/redis.sock,"
+    " redis+sentinel://host:26379,host:26379/service or redis+cluster://host:6379,host:6379"
+)
+DATABASE = "must have the number of a database where it has one"
+
+
+class Kind(StrEnum):
+    SERVER = "server"
+    SENTINEL = "sentinel"
+    CLUSTER = "cluster"
+
+
+SCHEMES = {
+    "redis": Kind.SERVER,
+    "rediss": Kind.SERVER,
+    "unix": Kind.SERVER,
+    "redis+sentinel": Kind.SENTINEL,
+    "rediss+sentinel": Kind.SENTINEL,
+    "redis+cluster": Kind.CLUSTER,
+    "rediss+cluster": Kind.CLUSTER,
+}
+
+SSL_OPTIONS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname")
+SENTINEL_OPTIONS = {"sentinel_username": "username", "sentinel_password": "password"}
+OPTIONS = {
+    Kind.SERVER: ("db", "username", "password", *SSL_OPTIONS),
+    Kind.SENTINEL: (*SENTINEL_OPTIONS, *SSL_OPTIONS),
+    Kind.CLUSTER: SSL_OPTIONS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`url` is the address of one server; the others have `places`, which are asked for servers."""
+
+    kind: Kind
+    url: str
+    places: tuple[Place, ...] = ()
+    service: str = ""
+    database: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+
+    def url_of(self, place: Place) -> str:
+        """Of a server that Sentinels or a Cluster named."""
+        credentials, at, _ = urlsplit(self.url).netloc.rpartition("@")
+        options = [item for item in self.options if item[0] in SSL_OPTIONS]
+        return self._url(credentials + at, place, self.database, options)
+
+    def url_of_sentinel(self, place: Place) -> str:
+        """Sentinels have passwords of their own, or none."""
+        options = [(SENTINEL_OPTIONS.get(name, name), value) for name, value in self.options]
+        return self._url("", place, "", options)
+
+    def _url(
+        self, credentials: str, place: Place, database: str, options: list[tuple[str, str]]
+    ) -> str:
+        scheme = self.url.partition("+")[0]
+        host = f"[{place[0]}]" if ":" in place[0] else place[0]
+        query = f"?{urlencode(options)}" if options else ""
+        return f"{scheme}://{credentials}{host}:{place[1]}/{database}{query}"
+
+
+def parse(url: str) -> Address:
+    """Raises ValueError with what is wrong, but never with the address, which may hold a
+    password."""
+    try:
+        parts = urlsplit(url)
+        kind = SCHEMES[parts.scheme]
+        places = _places(kind, parts)
+    except (KeyError, ValueError):
+        raise ValueError(EXAMPLES) from None
+    if parts.fragment or not url.isprintable() or " " in url:
+        raise ValueError(EXAMPLES)
+    service, database = _path(kind, parts)
+    options = tuple(parse_qsl(parts.query, keep_blank_values=True))
+    _check(kind, database, options)
+    return Address(kind, url, places, service, database, options)
+
+
+def _places(kind: Kind, parts: SplitResult) -> tuple[Place, ...]:
+    """Whom to ask for servers; one server has to be readable, too."""
+    if parts.scheme == "unix":
+        if not parts.path:
+            raise ValueError
+        return ()
+    hosts = parts.netloc.rpartition("@")[2].split(",")
+    default_port = SENTINEL_PORT if kind is Kind.SENTINEL else PORT
+    found = [urlsplit(f"//{host}") for host in hosts]
+    places = tuple((item.hostname or "", item.port or default_port) for item in found)
+    if kind is Kind.SERVER:
+        if len(places) > 1:
+            raise ValueError
+        return ()
+    if not all(host for host, _ in places):
+        raise ValueError
+    return places
+
+
+def _path(kind: Kind, parts: SplitResult) -> tuple[str, str]:
+    """The service and the number of the database."""
+    path = parts.path.removeprefix("/")
+    if kind is Kind.CLUSTER:
+        if path not in ("", "0"):
+            raise ValueError("must name no database: a Redis Cluster has only one")
+        return "", ""
+    if kind is Kind.SENTINEL:
+        service, _, database = path.partition("/")
+        if not service:
+            raise ValueError(
+                "must name the service that the Sentinels watch:"
+                " redis+sentinel://host:26379/service"
+            )
+        return unquote(service), database
+    return "", "" if parts.scheme == "unix" else path
+
+
+def _check(kind: Kind, database: str, options: tuple[tuple[str, str], ...]) -> None:
+    if any(name not in OPTIONS[kind] for name, _ in options):
+        raise ValueError(f"may have no other options than {', '.join(OPTIONS[kind])}")
+    numbers = [database or "0", *(value for name, value in options if name == "db")]
+    if not all(number.isascii() and number.isdigit() for number in numbers):
+        raise ValueError(DATABASE)

@@ -1,0 +1,131 @@
+"""What the values of settings may be. Each function gives what a text means, or raises `ValueError`
+with what it must be instead."""
+
+import ipaddress
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from kurz import redis_address
+
+MIN_SECRET_LENGTH = 32
+MIN_DISTINCT_CHARACTERS = 10  # 32 random hexadecimal digits practically never have fewer
+SAMPLE_WORDS = (
+    "change",
+    "secret",
+    "sample",
+    "example",
+    "password",
+    "default",
+    "replace",
+    "0123456789",
+    "abcdefgh",
+    "insert",
+    "your-",
+    "your_",
+    "qwerty",
+    "insecure",
+)
+
+Parse = Callable[[str], Any]
+
+
+def text(value: str) -> str:
+    return value
+
+
+def integer(low: int, high: int) -> Parse:
+    def parse(value: str) -> int:
+        is_number = value.isascii() and value.isdigit() and len(value) <= len(str(high))
+        if not is_number or not low <= int(value) <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}")
+        return int(value)
+
+    return parse
+
+
+def choice(*words: str) -> Parse:
+    def parse(value: str) -> str:
+        if value not in words:
+            raise ValueError(f"must be one of: {', '.join(words)}")
+        return value
+
+    return parse
+
+
+def base_url(value: str) -> str:
+    from ada_url import normalize_url  # late: few commands meet a base URL
+
+    try:
+        normal = normalize_url(value)
+    except ValueError:
+        normal = ""
+    parts = urlsplit(normal)
+    if parts.scheme not in ("http", "https") or "@" in parts.netloc or not value.isprintable():
+        raise ValueError("must be an address such as https://go.example.com")
+    if parts.path != "/" or parts.query or parts.fragment:
+        raise ValueError("must have no path: short links stand at the root of their host")
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def database_url(value: str) -> str:
+    if not value.startswith(("postgresql://", "postgres://")):
+        raise ValueError("must be a PostgreSQL address, postgresql://user@host/database")
+    return value
+
+
+def database_urls(value: str) -> tuple[str, ...]:
+    # An address may name several hosts, between commas too.
+    return tuple(database_url(item) for item in re.split(r"\s*,\s*(?=postgres)", value))
+
+
+def networks(value: str) -> tuple[str, ...]:
+    if value == "none":
+        return ()
+    items = tuple(item.strip() for item in value.split(",") if item.strip())
+    for item in items:
+        try:
+            ipaddress.ip_network(item, strict=False)
+        except ValueError:
+            raise ValueError(
+                "must be addresses or networks, separated by commas, or none"
+            ) from None
+    return items
+
+
+def check_secret(value: str) -> str:
+    """The secret, if nobody would guess it."""
+    if len(value) < MIN_SECRET_LENGTH:
+        raise ValueError(f"must have at least {MIN_SECRET_LENGTH} characters")
+    if not value.isprintable():  # bytes that are no text, too
+        raise ValueError("must be printable text")
+    plain = value.lower()
+    is_repeated = value in (value + value)[1:-1]
+    is_poor = is_repeated or len(set(value)) < MIN_DISTINCT_CHARACTERS
+    if is_poor or any(word in plain for word in SAMPLE_WORDS):
+        raise ValueError("must be random, such as `openssl rand -hex 32` prints; this is a sample")
+    return value
+
+
+def redis_url(value: str) -> str:
+    redis_address.parse(value)
+    return value
+
+
+def slug(value: str) -> str:
+    if not re.fullmatch(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?", value):
+        raise ValueError("must be the slug of a workspace: a-z, 0-9 and -")
+    return value
+
+
+def name_servers(value: str) -> tuple[str, ...]:
+    items = tuple(item.strip() for item in value.split(",") if item.strip())
+    for item in items:
+        address, _, port = item.rpartition("@") if "@" in item else (item, "", "53")
+        try:
+            ipaddress.ip_address(address)
+            integer(1, 65535)(port)
+        except ValueError:
+            raise ValueError("must be addresses such as 9.9.9.9 or 127.0.0.1@5353") from None
+    return items
