@@ -2,38 +2,98 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 
 from kurz.bootstrap import Kurz, open_kurz
-from kurz.feed.local import LocalFeed
+from kurz.feed.log import LOOK_BACK, MAX_SILENCE_SECONDS, ChangeFeed, Waker
 from kurz.links.model import Change
 from kurz.links.ports import ChangeLog
 from kurz.people.passwords import Passwords
 from kurz.storage.changes import SqlChangeLog
 
+NEVER_SECONDS = 600.0  # a tick that no test lives to see
+SOON_SECONDS = 0.05
 PATIENCE_SECONDS = 20.0  # for a busy machine; nothing here takes a tenth of a second
 
 
 class Listener:
-    """`heard` is what the feed told, in its order."""
+    """`heard` is what the feed told, in its order; `starts` are the numbers it started over at."""
 
-    def __init__(self, feed: LocalFeed) -> None:
+    def __init__(self, feed: ChangeFeed) -> None:
         self.feed = feed
         self.heard: list[Change] = []
-        feed.subscribe(self._hear)
+        self.numbers: list[int] = []
+        self.starts: list[int] = []
+        self.settled = -1
+        feed.subscribe(self)
 
-    def _hear(self, changes: Sequence[Change]) -> None:
-        self.heard += changes
+    def hear(self, changes: Sequence[tuple[int, Change]]) -> None:
+        self.numbers += [number for number, _ in changes]
+        self.heard += [change for _, change in changes]
+
+    def start_over(self, position: int) -> None:
+        self.starts.append(position)
+        self.heard.clear()
+        self.numbers.clear()
+
+    def settle(self, position: int) -> None:
+        self.settled = position
 
     async def wait_for(self, changes: Sequence[Change]) -> None:
         """Until all of them were heard."""
         await until(lambda: set(changes) <= set(self.heard))
 
 
+class DeafWaker:
+    """Hears no wake-ups, and sends none."""
+
+    lost_connections = 0
+
+    async def start(self, on_wake: Callable[[], None]) -> None:
+        """Nothing will come."""
+
+    def wake(self) -> None:
+        """Nobody is told."""
+
+    async def stop(self) -> None:
+        """Nothing waits."""
+
+
+class TroubledLog:
+    """A change log that raises while it has a trouble."""
+
+    def __init__(self, log: ChangeLog) -> None:
+        self._log = log
+        self.trouble: Exception | None = None
+        self.readings = 0
+
+    async def last(self) -> int:
+        return await self._log.last()
+
+    async def read(self, after: int, limit: int) -> Sequence[tuple[int, Change]]:
+        self.readings += 1
+        if self.trouble is not None:
+            raise self.trouble
+        return await self._log.read(after, limit)
+
+    async def read_some(self, numbers: Collection[int]) -> Sequence[tuple[int, Change]]:
+        return await self._log.read_some(numbers)
+
+    async def writers(self) -> frozenset[str]:
+        return await self._log.writers()
+
+
 async def until(is_so: Callable[[], bool]) -> None:
+    async def ask() -> bool:
+        return is_so()
+
+    await until_told(ask)
+
+
+async def until_told(ask: Callable[[], Awaitable[bool]]) -> None:
     ends_at = time.monotonic() + PATIENCE_SECONDS
-    while not is_so():
+    while not await ask():
         assert time.monotonic() < ends_at, "it did not happen"
         await asyncio.sleep(0.005)
 
@@ -43,16 +103,19 @@ async def another_process(
     kurz: Kurz,
     *,
     tick_seconds: float,
-    gap_seconds: float = 30.0,
+    look_back: int = LOOK_BACK,
+    max_silence_seconds: float = MAX_SILENCE_SECONDS,
+    waker: Waker | None = None,
     wrap: Callable[[ChangeLog], ChangeLog] = lambda log: log,
 ) -> AsyncIterator[Listener]:
     """Another kurz on the same database and data folder, which listens."""
     async with open_kurz(kurz.settings, kurz.clock, Passwords(cost=4)) as other:
-        feed = LocalFeed(
+        feed = ChangeFeed(
             wrap(SqlChangeLog(other.database)),
-            kurz.settings.feed_dir,
+            waker or other.shared.feed._waker,
             tick_seconds=tick_seconds,
-            gap_seconds=gap_seconds,
+            look_back=look_back,
+            max_silence_seconds=max_silence_seconds,
         )
         listener = Listener(feed)
         await feed.start()

@@ -8,7 +8,10 @@ import sqlalchemy as sa
 from kurz.clock import SystemClock
 from kurz.links.model import Change
 from kurz.storage.database import Database, HotStatement
-from kurz.storage.schema import changes
+from kurz.storage.patience import LIST_SECONDS, patience
+from kurz.storage.schema import changes, search_position
+
+KEPT_NUMBERS = 20_000  # as many as `links/floors` judges by
 
 _GATHERED = "kurz.changes"  # in a connection's info: what its transaction has written so far
 _RECORD = HotStatement(
@@ -30,6 +33,14 @@ _NEXT = (
 _SQLITE_NEXT = (
     "SELECT id, link_id, workspace_id, short_code, version FROM changes"
     " WHERE id > ? ORDER BY id LIMIT ?"
+)
+# An INSERT takes this lock before it takes numbers, and a commit can be seen before it is given
+# back. The same table has the same oid in databases that were copied.
+_POSTGRES_WRITERS = sa.text(
+    "SELECT virtualtransaction FROM pg_locks"
+    " WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND granted"
+    " AND relation = 'changes'::regclass"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
 
 
@@ -95,6 +106,30 @@ def read_some_changes(
     return _rows(connection, sa.select(*_COLUMNS).where(changes.c.id.in_(numbers)))
 
 
+def find_writers(connection: sa.Connection) -> frozenset[str]:
+    if connection.dialect.name == "sqlite":  # one writes at a time, and takes numbers as it commits
+        return frozenset()
+    return frozenset(connection.execute(_POSTGRES_WRITERS).scalars())
+
+
+def wake_listeners(connection: sa.Connection, channel: str) -> None:
+    """On PostgreSQL."""
+    connection.execute(sa.select(sa.func.pg_notify(channel, "")))
+
+
+def trim_changes(connection: sa.Connection, before: int, limit: int) -> int:
+    """Removes the first rows if they were written before an instant, and tells how many. The last
+    `KEPT_NUMBERS` stay, and what SQLite's index of texts has not taken yet."""
+    ends_at = last_change(connection) - KEPT_NUMBERS
+    if connection.dialect.name == "sqlite":
+        indexed = connection.execute(sa.select(search_position.c.change_id)).scalar_one()
+        ends_at = min(ends_at, indexed)
+    # By number first: else it would look through all that is younger for something older.
+    first = sa.select(changes.c.id).where(changes.c.id <= ends_at).order_by(changes.c.id)
+    old = changes.c.id.in_(first.limit(limit)) & (changes.c.changed_at < before)
+    return connection.execute(sa.delete(changes).where(old)).rowcount
+
+
 def _rows(
     connection: sa.Connection, query: sa.Select[*tuple[Any, ...]]
 ) -> list[tuple[int, Change]]:
@@ -113,10 +148,17 @@ class SqlChangeLog:
         self._database = database
 
     async def last(self) -> int:
-        return await self._database.read(last_change)
+        with patience(LIST_SECONDS):
+            return await self._database.read(last_change)
 
     async def read(self, after: int, limit: int) -> Sequence[tuple[int, Change]]:
-        return await self._database.read(read_changes, after, limit)
+        with patience(LIST_SECONDS):
+            return await self._database.read(read_changes, after, limit)
 
     async def read_some(self, numbers: Collection[int]) -> Sequence[tuple[int, Change]]:
-        return await self._database.read(read_some_changes, numbers)
+        with patience(LIST_SECONDS):
+            return await self._database.read(read_some_changes, numbers)
+
+    async def writers(self) -> frozenset[str]:
+        with patience(LIST_SECONDS):
+            return await self._database.read(find_writers)

@@ -1,0 +1,210 @@
+"""What other processes have written: read from the change log once a second, and at once when one
+of them says that there is something.
+
+Numbers are given before a commit: a row below one that was seen may still appear. It is waited for
+as long as a transaction lives that was writing to the log when the row was missed. Who writes is
+seen by locks that are taken before a number and given back after the commit: nothing is missed,
+however long a transaction takes, and nothing is waited for in vain.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import structlog
+
+from kurz.errors import StoreUnavailable
+from kurz.links.model import Change
+from kurz.links.ports import ChangeLog, FeedListener
+
+TICK_SECONDS = 1.0
+BATCH = 1000  # rows read at a time
+LOOK_BACK = 1000  # rows before the last one that are told at the start
+MAX_LEAP = 100_000  # numbers that one reading may miss; more were skipped by the engine, or trimmed
+# Who was away for longer knows too little to catch up; rows are trimmed after a day.
+MAX_SILENCE_SECONDS = 3600.0
+
+log = structlog.get_logger()
+
+
+class Waker(Protocol):
+    """Carries wake-ups between processes: there is something to read. Some may get lost."""
+
+    lost_connections: int
+
+    async def start(self, on_wake: Callable[[], None]) -> None:
+        """Listens, as soon as it can. Never fails, and a second time is harmless."""
+
+    def wake(self) -> None:
+        """Tells the others in a moment; many calls share one wake-up."""
+
+    async def stop(self) -> None:
+        """A wake-up that was asked for is on its way before this returns."""
+
+
+class ChangeFeed:
+    """A process that only writes need not start it."""
+
+    def __init__(
+        self,
+        change_log: ChangeLog,
+        waker: Waker,
+        *,
+        tick_seconds: float = TICK_SECONDS,
+        look_back: int = LOOK_BACK,
+        max_silence_seconds: float = MAX_SILENCE_SECONDS,
+    ) -> None:
+        self._log = change_log
+        self._waker = waker
+        self._tick_seconds = tick_seconds
+        self._look_back = look_back
+        self._max_silence_seconds = max_silence_seconds
+        self._listeners: list[FeedListener] = []
+        self._is_lost = True  # does not know where it stands
+        self._begins_at = 0
+        self._position = 0
+        self._anchor: Change | None = None  # the row at `_position`, which has to stay what it is
+        # Number → which of those who wrote when it was missed still do; None: not asked yet.
+        self._gaps: dict[int, frozenset[str] | None] = {}
+        # Who wrote at the start, and may have taken numbers from before the look-back.
+        self._strangers: frozenset[str] = frozenset()
+        self._told = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._is_down = False
+        self.heard_at = time.monotonic()  # when the last complete reading of the log began
+        self.wake_ups = 0
+
+    @property
+    def lost_connections(self) -> int:
+        """Of those by which others wake this process."""
+        return self._waker.lost_connections
+
+    def subscribe(self, listener: FeedListener) -> None:
+        self._listeners.append(listener)
+
+    def unsubscribe(self, listener: FeedListener) -> None:
+        self._listeners.remove(listener)
+
+    def announce(self, changes: Sequence[Change]) -> None:
+        """What this process has written: heard here at once, and by others in a moment."""
+        self._tell([(0, change) for change in changes])
+        self._waker.wake()
+
+    async def start(self) -> None:
+        """From here on no change is missed. A second time is harmless."""
+        if self._task is not None:
+            return
+        self._is_lost = True
+        await self._waker.start(self._woken)
+        await self._catch_up()
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+        await self._waker.stop()
+
+    def _woken(self) -> None:
+        self.wake_ups += 1
+        self._told.set()
+
+    async def _run(self) -> None:
+        while True:
+            # No `wait_for`: in Python 3.11 it loses a `stop` that comes together with a wake-up.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._tick_seconds):
+                    await self._told.wait()
+            self._told.clear()
+            try:
+                await self._catch_up()
+            except StoreUnavailable as outage:
+                if not self._is_down:
+                    log.warning("feed waits", detail=outage.detail)
+                self._is_down = True
+            except Exception:
+                log.exception("feed failed")
+            else:
+                self._is_down = False
+
+    async def _catch_up(self) -> None:
+        began_at = time.monotonic()
+        if self._is_lost or began_at - self.heard_at > self._max_silence_seconds:
+            await self._start_over()
+        if self._strangers:
+            await self._await_strangers()
+        while await self._read_on():
+            pass
+        if self._gaps:
+            await self._close_gaps()
+        self._settle()
+        self.heard_at = began_at
+
+    async def _start_over(self) -> None:
+        begins_at = max(await self._log.last() - self._look_back, 0)
+        self._strangers = await self._log.writers() if begins_at else frozenset()
+        self._begins_at = begins_at
+        self._go_back()
+        self._is_lost = False
+
+    def _go_back(self) -> None:
+        self._position, self._anchor = self._begins_at, None
+        self._gaps.clear()
+        for listener in self._listeners:
+            listener.start_over(self._begins_at)
+
+    async def _await_strangers(self) -> None:
+        """When the last has ended, what was learnt before is dropped once more. Whoever began
+        later has numbers behind where this feed begins."""
+        self._strangers &= await self._log.writers()
+        if not self._strangers:
+            self._go_back()
+
+    async def _read_on(self) -> bool:
+        """False: those were the last rows."""
+        anchors = [] if self._anchor is None else [(self._position, self._anchor)]
+        rows = await self._log.read(self._position - len(anchors), BATCH)
+        new = rows[len(anchors) :]
+        was_set_back = [*rows[: len(anchors)]] != anchors
+        if was_set_back or (new and new[-1][0] - self._position > MAX_LEAP):
+            log.warning("change log is another one: started over", position=self._position)
+            await self._start_over()
+            return True
+        for number, change in new:
+            self._gaps.update(dict.fromkeys(range(self._position + 1, number)))
+            self._position, self._anchor = number, change
+        self._tell(new)
+        return len(rows) == BATCH
+
+    async def _close_gaps(self) -> None:
+        """Those who have ended by now have left their rows, or never will."""
+        writers = await self._log.writers()
+        missing = [*self._gaps]
+        for start in range(0, len(missing), BATCH):  # no engine takes any number of values
+            late = await self._log.read_some(missing[start : start + BATCH])
+            for number, _ in late:
+                del self._gaps[number]
+            self._tell(late)
+        for number, waited_for in [*self._gaps.items()]:
+            waiting_for = writers if waited_for is None else waited_for & writers
+            if waiting_for:
+                self._gaps[number] = waiting_for
+            else:
+                del self._gaps[number]
+
+    def _settle(self) -> None:
+        position = min(self._gaps, default=self._position + 1) - 1
+        for listener in self._listeners:
+            listener.settle(0 if self._strangers else position)
+
+    def _tell(self, changes: Sequence[tuple[int, Change]]) -> None:
+        if changes:
+            for listener in self._listeners:
+                try:
+                    listener.hear(changes)
+                except Exception:  # the write stands, and whoever waits for it must hear so
+                    log.exception("a listener of the feed failed")

@@ -1,0 +1,116 @@
+"""The change log is kept short, and long enough for all who follow it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from kurz.bootstrap import Kurz
+from kurz.errors import StoreUnavailable
+from kurz.serving import open_jobs
+from kurz.storage.changes import KEPT_NUMBERS
+from kurz.storage.schema import changes, search_position
+from kurz.storage.trimmer import BATCH, ChangeTrimmer
+from support.feed import SOON_SECONDS, another_process, until, until_told
+
+pytestmark = pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True)
+OLD = 2 * BATCH + 500  # rows that may go
+
+
+async def fill(kurz: Kurz, count: int, *, indexed: int) -> None:
+    """With rows of this moment, so many of which are in the index of texts."""
+    row = {"link_id": 1, "workspace_id": 0, "short_code": "x", "version": 2}
+    rows = [{**row, "changed_at": kurz.clock.micros()}] * count
+
+    def write(connection: sa.Connection) -> None:
+        connection.execute(sa.insert(changes), rows)
+        if connection.dialect.name == "sqlite":
+            connection.execute(sa.update(search_position).values(change_id=indexed))
+
+    await kurz.database.write(write)
+
+
+async def first(kurz: Kurz) -> int:
+    query = sa.select(sa.func.min(changes.c.id))
+    return await kurz.database.read(lambda connection: connection.execute(query).scalar_one())
+
+
+async def until_first(kurz: Kurz, number: int) -> None:
+    async def is_so() -> bool:
+        return await first(kurz) == number
+
+    await until_told(is_so)
+
+
+async def trim(kurz: Kurz, *, times: int = 1) -> None:
+    """By so many at once, until each has done what there is to do."""
+    trimmers = [ChangeTrimmer(kurz.database, kurz.clock) for _ in range(times)]
+    await asyncio.gather(*(trimmer._trim() for trimmer in trimmers))
+
+
+@pytest.mark.parametrize("times", [1, 4])
+async def test_rows_that_are_old_and_far_behind_are_removed(kurz, clock, times):
+    await fill(kurz, KEPT_NUMBERS + OLD, indexed=KEPT_NUMBERS + OLD)
+    await trim(kurz, times=times)
+    assert await first(kurz) == 1
+    clock.advance(days=1)
+    await trim(kurz, times=times)
+    assert await first(kurz) == 1  # a day old, and not older
+    clock.advance(microseconds=1)
+    await trim(kurz, times=times)
+    assert await first(kurz) == OLD + 1
+    await trim(kurz, times=times)
+    assert await first(kurz) == OLD + 1
+
+
+async def test_the_last_rows_stay_however_old(kurz, clock):
+    await fill(kurz, KEPT_NUMBERS, indexed=KEPT_NUMBERS)
+    clock.advance(days=10)
+    await trim(kurz)
+    assert await first(kurz) == 1
+
+
+async def test_young_rows_stay_however_many(kurz, clock):
+    await fill(kurz, 700, indexed=700)
+    clock.advance(days=2)
+    await fill(kurz, KEPT_NUMBERS + OLD, indexed=700 + KEPT_NUMBERS + OLD)
+    await trim(kurz)
+    assert await first(kurz) == 701
+
+
+async def test_what_the_index_of_texts_has_not_taken_stays(kurz, clock, engine):
+    await fill(kurz, KEPT_NUMBERS + OLD, indexed=1200)
+    clock.advance(days=2)
+    await trim(kurz)
+    assert await first(kurz) == (1201 if engine == "sqlite" else OLD + 1)
+
+
+async def test_the_jobs_process_trims_and_feeds_go_on(kurz, clock):
+    await fill(kurz, KEPT_NUMBERS + OLD, indexed=KEPT_NUMBERS + OLD)
+    clock.advance(days=2)
+    async with another_process(kurz, tick_seconds=SOON_SECONDS) as other:
+        async with open_jobs(kurz):
+            await until_first(kurz, OLD + 1)
+        await fill(kurz, 1, indexed=KEPT_NUMBERS + OLD)
+        await until(lambda: other.settled == KEPT_NUMBERS + OLD + 1)
+        assert len(other.starts) == 1
+
+
+async def test_an_outage_is_waited_out(kurz, clock):
+    class Failing:
+        tries = 0
+
+        async def write(self, query, *args):
+            self.tries += 1
+            if self.tries < 3:
+                raise StoreUnavailable("out")
+            return await kurz.database.write(query, *args)
+
+    failing: Any = Failing()
+    await fill(kurz, KEPT_NUMBERS + 10, indexed=KEPT_NUMBERS + 10)
+    clock.advance(days=2)
+    trimmer = ChangeTrimmer(failing, kurz.clock, wake_seconds=0.01)
+    trimmer.start()
+    await until_first(kurz, 11)
+    await trimmer.stop()
