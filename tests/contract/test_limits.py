@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +18,7 @@ import sqlalchemy as sa
 from redis.asyncio import Redis
 
 from kurz.bootstrap import open_database, prepare
+from kurz.cache.connect import TIMEOUT_SECONDS, open_redis
 from kurz.cache.limits import PREFIX, RedisLimits
 from kurz.clock import SystemClock, to_micros
 from kurz.people.limits import (
@@ -34,6 +36,7 @@ from kurz.storage.limits import TRIM_EVERY, SqlLimits
 from kurz.storage.postgres import PostgresDatabase
 from servers.process import free_port
 from servers.valkey import ValkeyServer
+from support.answers import answering
 from support.clock import FrozenClock
 
 STORES = ("memory", "redis", "sqlite", "postgres")
@@ -76,6 +79,21 @@ def database_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Callabl
     return settings
 
 
+@asynccontextmanager
+async def redis_limits(url: str, timeout_seconds: float = PATIENT) -> AsyncIterator[RedisLimits]:
+    client = open_redis(url, timeout_seconds=timeout_seconds)
+    try:
+        yield RedisLimits(client)
+    finally:
+        await client.close()
+
+
+@pytest.fixture
+async def store(valkey: ValkeyServer, redis: Redis) -> AsyncIterator[RedisLimits]:
+    async with redis_limits(valkey.url) as store:
+        yield store
+
+
 @pytest.fixture(params=STORES)
 async def subject(
     request: pytest.FixtureRequest,
@@ -96,9 +114,8 @@ async def subject(
         memory = MemoryLimits(lambda: to_micros(clock.now()))
         yield Subject(memory, frozen_now, advance)
     elif request.param == "redis":
-        store = RedisLimits(valkey.url, timeout_seconds=PATIENT)
-        yield Subject(store, time.monotonic, asyncio.sleep)
-        await store.close()
+        async with redis_limits(valkey.url) as store:
+            yield Subject(store, time.monotonic, asyncio.sleep)
     else:
         settings = database_settings(request.param)
         await prepare(settings, upgrades_postgres=False)
@@ -172,6 +189,7 @@ HAMMER = """
 import asyncio, sys, time
 from pathlib import Path
 from kurz.bootstrap import open_database
+from kurz.cache.connect import open_redis
 from kurz.cache.limits import RedisLimits
 from kurz.clock import SystemClock
 from kurz.people.limits import LimitsUnavailable, Rate
@@ -180,7 +198,7 @@ from kurz.storage.limits import SqlLimits
 
 async def main(kind, place, count, period):
     if kind == "redis":
-        store = RedisLimits(place, timeout_seconds=30)
+        store = RedisLimits(open_redis(place, timeout_seconds=30))
     else:
         url = place if kind == "postgres" else None
         database = open_database(Settings(database_url=url, data_dir=Path(place)))
@@ -237,12 +255,10 @@ async def test_four_processes_together_get_what_one_would(
     assert rate.count <= count <= rate.count + seconds * rate.count / rate.period_seconds
 
 
-async def test_every_redis_key_ends_and_shows_nobody(redis, valkey):
-    store = RedisLimits(valkey.url, timeout_seconds=PATIENT)
+async def test_every_redis_key_ends_and_shows_nobody(redis, store):
     for number in range(100):
         await allowed(store, number % 7 + 1, f"sign-in:ann{number}@example.com", Rate(5, 60))
     await store.hit("short", Rate(1_000_000, 1))
-    await store.close()
     keys = [key async for key in redis.scan_iter()]
     assert len(keys) >= 100
     for key in keys:
@@ -251,31 +267,25 @@ async def test_every_redis_key_ends_and_shows_nobody(redis, valkey):
         assert 0 <= await redis.pttl(key) <= 60_000 or not await redis.exists(key)
 
 
-async def test_redis_keeps_whole_microseconds(redis, valkey):
-    store = RedisLimits(valkey.url, timeout_seconds=PATIENT)
+async def test_redis_keeps_whole_microseconds(redis, store):
     for number in range(20):
         await store.hit(str(number), SLOW)
-    await store.close()
     instants = [int(await redis.get(key)) async for key in redis.scan_iter()]
     assert len(instants) == 20
     assert any(instant % 100 for instant in instants)
 
 
-async def test_a_redis_that_forgot_the_script_is_told_it_again(redis, valkey):
-    store = RedisLimits(valkey.url, timeout_seconds=PATIENT)
+async def test_a_redis_that_forgot_the_script_is_told_it_again(redis, store):
     assert await allowed(store, 3) == 3
     await redis.script_flush()
     assert await allowed(store, 10) == 2
-    await store.close()
 
 
-async def test_a_clock_that_was_set_back_locks_nobody_out_of_redis(redis, valkey):
-    store = RedisLimits(valkey.url, timeout_seconds=PATIENT)
+async def test_a_clock_that_was_set_back_locks_nobody_out_of_redis(redis, store):
     await store.hit("k", SLOW)
     in_a_year = to_micros(SystemClock().now() + timedelta(days=365))
     await redis.set(PREFIX + hashed("k"), in_a_year, px=10**10)
     assert await allowed(store, 10) == 5
-    await store.close()
 
 
 @pytest.mark.parametrize("subject", ["sqlite", "postgres"], indirect=True)
@@ -302,11 +312,24 @@ async def test_a_database_forgets_what_is_past_due(subject):
     assert await subject.database.read(keys) == [hashed("kept")]
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"$3\r\nabc\r\n",
+        b"*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$0\r\n\r\n",
+        b"*2\r\n$4\r\npong\r\n:1\r\n",
+    ],
+)
+async def test_an_answer_to_another_question_is_no_verdict(answer):
+    async with answering(answer) as place, redis_limits(f"redis://{place}") as store:
+        with pytest.raises(LimitsUnavailable):
+            await store.hit("k", SLOW)
+
+
 async def test_an_outage_of_the_shared_store_is_told(clock):
-    redis = RedisLimits(f"redis://127.0.0.1:{free_port()}/0")
-    with pytest.raises(LimitsUnavailable):
-        await redis.hit("k", SLOW)
-    await redis.close()
+    async with redis_limits(f"redis://127.0.0.1:{free_port()}/0", TIMEOUT_SECONDS) as store:
+        with pytest.raises(LimitsUnavailable):
+            await store.hit("k", SLOW)
     database = PostgresDatabase(f"postgresql://nobody@127.0.0.1:{free_port()}/none")
     with pytest.raises(LimitsUnavailable):
         await SqlLimits(database, clock).hit("k", SLOW)
@@ -322,9 +345,8 @@ def own_valkey() -> Iterator[ValkeyServer]:
 
 @pytest.fixture
 async def fallback(own_valkey: ValkeyServer) -> AsyncIterator[FallbackLimits]:
-    shared = RedisLimits(own_valkey.url)
-    yield FallbackLimits(shared, MemoryLimits())
-    await shared.close()
+    async with redis_limits(own_valkey.url, TIMEOUT_SECONDS) as shared:
+        yield FallbackLimits(shared, MemoryLimits())
 
 
 async def is_counted_by(server: ValkeyServer, limits: FallbackLimits) -> bool:

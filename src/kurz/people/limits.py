@@ -16,8 +16,7 @@ from hashlib import blake2b
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple, Protocol
 
-import structlog
-
+from kurz.breaker import Breaker
 from kurz.errors import Kind, KurzError
 
 SECOND = 1_000_000  # microseconds
@@ -26,16 +25,12 @@ DAY_SECONDS = 24 * 60 * 60
 
 MAX_SUBJECTS = 100_000  # in memory, some 20 MB; beyond it the oldest are forgotten
 PATIENCE_SECONDS = 0.02  # for a shared store; an answer of kurz takes less
-FAILURES_TO_OPEN = 3  # in a row: one alone may be a pause of our own
-OPEN_SECONDS = 1.0
 
 # A due instant this much further ahead than its rate can put it was written by a clock that has
 # been set back since: without this rule its subject would wait until then.
 SKEW_MICROS = 60 * SECOND
 
 UNKNOWN = "unknown"
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +263,8 @@ class MemoryLimits:
 
 class FallbackLimits:
     """The shared store while it answers in time; else the local one, so that limits go on, bounded:
-    neither open nor closed. After a few failures in a row the shared store is left alone for a
-    second, then one request tries it while the others stay local.
+    neither open nor closed. A shared store that is out is left alone for a while, as `Breaker` does
+    it.
 
     `processes` share a limit while each counts for itself."""
 
@@ -286,42 +281,20 @@ class FallbackLimits:
         self._local = local
         self._patience_seconds = patience_seconds
         self._processes = processes
-        self._now_seconds = now_seconds
-        self._failures = 0
-        self._closed_until_at = 0.0
+        self._breaker = Breaker("shared rate limits", now_seconds=now_seconds)
 
     async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
-        if self._may_try():
+        if self._breaker.may_try():
             try:
                 async with asyncio.timeout(self._patience_seconds):
                     found = await self._shared.hit(key, rate, cost)
             except (LimitsUnavailable, TimeoutError) as error:
-                self._note_failure(error)
+                self._breaker.note_failure(error)
             else:
-                self._note_success()
+                self._breaker.note_success()
                 return found
         share = max(rate.count // self._processes, 1)
         return await self._local.hit(key, Rate(share, rate.period_seconds), cost)
-
-    def _may_try(self) -> bool:
-        if self._failures < FAILURES_TO_OPEN:
-            return True
-        now = self._now_seconds()
-        if now < self._closed_until_at:
-            return False
-        self._closed_until_at = now + OPEN_SECONDS  # for all but this one
-        return True
-
-    def _note_failure(self, error: Exception) -> None:
-        self._failures += 1
-        if self._failures == FAILURES_TO_OPEN:
-            self._closed_until_at = self._now_seconds() + OPEN_SECONDS
-            log.warning("shared limits are out, each process counts alone", cause=repr(error))
-
-    def _note_success(self) -> None:
-        if self._failures >= FAILURES_TO_OPEN:
-            log.info("shared limits are back")
-        self._failures = 0
 
 
 class ChosenLimits:

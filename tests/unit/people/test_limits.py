@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kurz.breaker import FAILURES_TO_OPEN, OPEN_SECONDS
 from kurz.errors import Kind
 from kurz.people.limits import (
-    FAILURES_TO_OPEN,
     LIMITS,
-    OPEN_SECONDS,
     SECOND,
     UNKNOWN,
     FallbackLimits,

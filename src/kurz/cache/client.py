@@ -1,0 +1,177 @@
+"""What kurz says to Redis, whichever kind it is."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha1
+from typing import Any, cast
+
+from redis.asyncio import Redis
+from redis.exceptions import AskError, MovedError, NoScriptError, RedisError, ResponseError
+
+from kurz.cache.pool import Pool
+from kurz.cache.topology import FAILURES, LOST, Argument, Topology, tell
+from kurz.redis_address import Kind
+
+Call = tuple[bytes, tuple[Argument, ...]]  # the key, and what else the script is told
+
+
+class LeftAlone(RedisError):
+    """One server of several does not answer, and was not asked."""
+
+
+class RedisUnavailable(Exception):
+    """No answer, not in time, or an error instead."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(cause)
+        # An error is an answer too, and whoever was not asked cannot give one.
+        self.is_outage = not isinstance(cause, ResponseError | LeftAlone)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    text: str
+    digest: str
+
+    @classmethod
+    def of(cls, text: str) -> "Script":
+        return cls(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+class RedisClient:
+    """Every act takes at most `timeout_seconds`, or raises `RedisUnavailable`. A connection whose
+    answer was not waited for is closed, so that nobody else gets that answer."""
+
+    def __init__(self, kind: Kind, topology: Topology, timeout_seconds: float) -> None:
+        self.kind = kind
+        self._topology = topology
+        self._timeout_seconds = timeout_seconds
+
+    async def get(self, key: bytes) -> bytes | None:
+        found: bytes | None = await self._send(key, "GET", key)
+        return found
+
+    async def answers(self) -> bool:
+        """Whether it does at the moment."""
+        try:
+            await self.get(b"kurz:ready")
+        except RedisUnavailable:
+            return False
+        return True
+
+    async def run(self, script: Script, key: bytes, *arguments: Argument) -> Any:
+        """By the script's digest; a server that is new or was restarted has to be told it."""
+        try:
+            return await self._send(key, "EVALSHA", script.digest, 1, key, *arguments)
+        except NoScriptError:
+            return await self._send(key, "EVAL", script.text, 1, key, *arguments)
+
+    async def run_all(self, script: Script, calls: Sequence[Call]) -> list[RedisUnavailable]:
+        """Many at once, the same key's in their order. Returns the failures, and never raises."""
+        by_server: dict[Redis, list[Call]] = {}
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                for call in calls:
+                    server = self._topology.peek(call[0]) or await self._topology.get(call[0])
+                    by_server.setdefault(server, []).append(call)
+        except FAILURES as error:
+            return [self._failure(None, error)] * len(calls)
+        found = await asyncio.gather(
+            *(self._run_there(server, script, own) for server, own in by_server.items())
+        )
+        return [failure for failures in found for failure in failures]
+
+    async def publish(self, channel: str) -> None:
+        """Wakes whoever has subscribed. Any server of a Cluster passes it on to all; one that is
+        gone is passed over."""
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                await self._topology.get(channel.encode())
+                servers = list(self._topology.servers)
+                random.shuffle(servers)
+                for server in servers[1:]:
+                    with suppress(*LOST):
+                        await tell(server, "PUBLISH", channel, b"")
+                        return
+                await tell(servers[0], "PUBLISH", channel, b"")
+        except FAILURES as error:
+            raise self._failure(None, error) from error
+
+    async def disconnect(self) -> None:
+        """Closes every connection, at the latest after its next answer; the next act opens
+        another."""
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                for server in tuple(self._topology.servers):
+                    await cast("Pool", server.connection_pool).renew()
+        except FAILURES as error:
+            raise RedisUnavailable(error) from error
+
+    async def close(self) -> None:
+        await self._topology.close()
+
+    def _check(self, server: Redis) -> None:
+        if not self._topology.may_try(server):
+            raise LeftAlone
+
+    def _failure(self, server: Redis | None, error: Exception) -> RedisUnavailable:
+        if not isinstance(error, LeftAlone):
+            self._topology.doubt(server, error)
+        return RedisUnavailable(error)
+
+    async def _send(self, key: bytes, *command: Argument) -> Any:
+        server = None
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                server = self._topology.peek(key) or await self._topology.get(key)
+                self._check(server)
+                try:
+                    answer = await tell(server, *command)
+                except AskError as error:
+                    answer = await self._follow(error, *command)
+        except NoScriptError:
+            raise
+        except FAILURES as error:
+            raise self._failure(server, error) from error
+        self._topology.trust(server)
+        return answer
+
+    async def _follow(self, error: AskError, *command: Argument) -> Any:
+        """Where the slot has moved to, or is on its way to."""
+        server = self._topology.follow(error)
+        if server is None:
+            raise error
+        if isinstance(error, MovedError):
+            return await tell(server, *command)
+        pipeline = server.pipeline(transaction=False)
+        pipeline.execute_command("ASKING")
+        pipeline.execute_command(*command)
+        return (await pipeline.execute())[1]
+
+    async def _run_there(
+        self, server: Redis, script: Script, calls: Sequence[Call]
+    ) -> list[RedisUnavailable]:
+        """In one round trip; what that server cannot do, each for itself."""
+        pipeline = server.pipeline(transaction=False)
+        for key, arguments in calls:
+            pipeline.execute_command("EVALSHA", script.digest, 1, key, *arguments)
+        try:
+            self._check(server)
+            async with asyncio.timeout(self._timeout_seconds):
+                found = await pipeline.execute(raise_on_error=False)
+        except FAILURES as error:
+            return [self._failure(server, error)] * len(calls)
+        self._topology.trust(server)
+        failures = []
+        for (key, arguments), result in zip(calls, found, strict=True):
+            if isinstance(result, NoScriptError | AskError):
+                try:
+                    await self.run(script, key, *arguments)
+                except RedisUnavailable as failure:
+                    failures.append(failure)
+            elif isinstance(result, Exception):
+                failures.append(self._failure(server, result))
+        return failures

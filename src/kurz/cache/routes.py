@@ -1,0 +1,225 @@
+"""The second tier: what instances tell each other about codes, in Redis or Valkey."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Sequence
+
+from kurz.breaker import Breaker
+from kurz.cache.client import Call, RedisClient, RedisUnavailable, Script
+from kurz.cache.codec import (
+    FORMAT,
+    WrongKey,
+    decode,
+    encode_absence,
+    encode_change,
+    encode_route,
+    is_sound,
+    reason_of,
+)
+from kurz.clock import Clock
+from kurz.links.model import Cached, Change, Route
+
+ROUTE_MILLIS = 3_600_000  # a live link's, and a tombstone's
+ABSENCE_MILLIS = 30_000
+WRITTEN_MILLIS = 3_600_000  # for a worker that is cut off from the database, and hears of nothing
+
+MAX_PENDING = 10_000  # writes, some 5 MB; what comes on top is not kept
+MAX_BATCH = 100  # in one round trip, which takes the server 3 ms
+RENEW_SECONDS = 1.0  # between two times that connections are renewed
+FLUSH_SECONDS = 0.2  # that a stopping process spends on what is pending
+
+# What is there stays if it is newer. Of one link versions are compared, else where the change log
+# stood. A link that was written lets in only what is not older, and nothing of another link.
+SCRIPT = Script.of("""
+local link_id, version = tonumber(ARGV[3]), tonumber(ARGV[4])
+local position, is_mark = tonumber(ARGV[5]), ARGV[6] == '1'
+local there = redis.call('GET', KEYS[1])
+local is_json, old = pcall(cjson.decode, there or '')
+if is_json and type(old) == 'table' and old.key == KEYS[1] and old.format == tonumber(ARGV[7])
+    and type(old.link_id) == 'number' and type(old.version) == 'number'
+    and type(old.position) == 'number' then
+  local is_same = old.link_id == link_id and link_id > 0
+  if is_mark then
+    if is_same and old.version >= version then return 0 end
+  elseif old.reason == 'written' then
+    if not is_same or version < old.version then return 0 end
+  elseif is_same and old.version ~= version then
+    if version < old.version then return 0 end
+  elseif position < old.position then
+    return 0
+  end
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+""")
+
+Pending = tuple[int, str, Route | None, int] | Change
+
+
+class RedisRouteCache:
+    """The `RouteCache` in Redis. The namespace tells installations apart that share a Redis."""
+
+    def __init__(
+        self,
+        client: RedisClient,
+        namespace: str,
+        clock: Clock,
+        *,
+        breaker: Breaker | None = None,
+        max_pending: int = MAX_PENDING,
+    ) -> None:
+        self._client = client
+        self._prefix = f"kurz:{namespace}:route:"
+        self._clock = clock
+        self._breaker = breaker or Breaker("Redis")
+        self._max_pending = max_pending
+        self._pending: deque[Pending] = deque()
+        self._writer: asyncio.Task[None] | None = None
+        self._renewed_at = float("-inf")
+        self.hits = 0
+        self.misses = 0
+        self.errors = 0  # no answer, or not the one that was wanted; of writes too
+        self.refused = 0  # values that cannot be believed
+        self.writes = 0
+        self.dropped = 0  # writes that were not even tried
+
+    async def find(self, workspace_id: int, short_code: str) -> Cached | None:
+        if not self._breaker.may_try():
+            self.misses += 1
+            return None
+        key = self._key(workspace_id, short_code)
+        try:
+            text = await self._client.get(_encoded(key))
+        except RedisUnavailable as error:
+            self.errors += 1
+            if error.is_outage:
+                self._breaker.note_failure(error)
+            return None
+        self._breaker.note_success()
+        if text is None:
+            self.misses += 1
+            return None
+        try:
+            found = decode(text, key)
+        except (WrongKey, TypeError):  # or no text at all, but the answer to a script
+            self.refused += 1
+            await self._start_afresh()
+            return None
+        except (ValueError, RecursionError):
+            self.refused += 1
+            return None
+        self.hits += 1
+        return found
+
+    def keep(self, workspace_id: int, short_code: str, found: Route | None, position: int) -> None:
+        self._put((workspace_id, short_code, found, position))
+
+    def forget(self, changes: Sequence[Change]) -> None:
+        """A link's first version follows nothing but an absence, which readers judge by what they
+        have heard."""
+        for change in changes:
+            if change.link_id and change.version > 1:
+                self._put(change)
+
+    def counts(self) -> dict[str, int]:
+        return {
+            "cache_hits": self.hits,
+            "cache_misses": self.misses,
+            "cache_errors": self.errors,
+            "cache_refused": self.refused,
+            "cache_writes": self.writes,
+            "cache_dropped": self.dropped,
+            "cache_out": int(self._breaker.is_open),
+        }
+
+    async def close(self) -> None:
+        """Writes what is pending, if that is done soon. The client is closed by whoever opened
+        it."""
+        if self._writer is not None:
+            await asyncio.wait((self._writer,), timeout=FLUSH_SECONDS)
+            self._writer.cancel()
+            await asyncio.wait((self._writer,))
+
+    def _put(self, pending: Pending) -> None:
+        if len(self._pending) >= self._max_pending:
+            self.dropped += 1
+            return
+        self._pending.append(pending)
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._write())
+
+    async def _write(self) -> None:
+        while self._pending:
+            if not self._breaker.may_try():
+                self.dropped += len(self._pending)
+                self._pending.clear()
+                return
+            size = min(len(self._pending), MAX_BATCH)
+            batch = [self._call(self._pending.popleft()) for _ in range(size)]
+            calls = [call for call in batch if call is not None]
+            self.refused += size - len(calls)
+            if calls:
+                self._note(len(calls), await self._client.run_all(SCRIPT, calls))
+
+    def _note(self, tried: int, failures: Sequence[RedisUnavailable]) -> None:
+        self.errors += len(failures)
+        self.writes += tried - len(failures)
+        outage = next((failure for failure in failures if failure.is_outage), None)
+        if outage is None:
+            self._breaker.note_success()
+        else:
+            self._breaker.note_failure(outage)
+
+    def _call(self, pending: Pending) -> Call | None:
+        """What the script is told; None: no value that a reader would believe."""
+        if isinstance(pending, Change):
+            key = self._key(pending.workspace_id, pending.short_code)
+            text = encode_change(key, pending)
+            return _call(key, text, WRITTEN_MILLIS, pending.link_id, pending.version, is_mark=True)
+        workspace_id, short_code, route, position = pending
+        key = self._key(workspace_id, short_code)
+        if route is None:
+            return _call(key, encode_absence(key, position), ABSENCE_MILLIS, position=position)
+        if not is_sound(route.location):
+            return None
+        now = self._clock.micros()
+        reason = reason_of(route, now)
+        millis = ROUTE_MILLIS
+        if reason is None and route.expires_at is not None:
+            millis = min(millis, max((route.expires_at - now) // 1000, 1))
+        text = encode_route(key, route, position, reason)
+        return _call(key, text, millis, route.link_id, route.version, position)
+
+    def _key(self, workspace_id: int, short_code: str) -> str:
+        return f"{self._prefix}{workspace_id}/{short_code}"
+
+    async def _start_afresh(self) -> None:
+        """After an answer to somebody else's question: those behind it may be shifted too. Or the
+        value lies under a wrong key, perhaps many do: new connections are no remedy then."""
+        now = time.monotonic()
+        if now - self._renewed_at < RENEW_SECONDS:
+            return
+        self._renewed_at = now
+        try:
+            await self._client.disconnect()
+        except RedisUnavailable as error:
+            self.errors += 1
+            self._breaker.note_failure(error)
+
+
+def _call(
+    key: str,
+    text: str,
+    millis: int,
+    link_id: int = 0,
+    version: int = 0,
+    position: int = 0,
+    *,
+    is_mark: bool = False,
+) -> Call:
+    return _encoded(key), (text, millis, link_id, version, position, int(is_mark), FORMAT)
+
+
+def _encoded(key: str) -> bytes:
+    return key.encode(errors="surrogatepass")  # a code may be anything that was asked for

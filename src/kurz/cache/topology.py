@@ -1,0 +1,248 @@
+"""Which server has a key. Where several servers have to be asked for that, it is done in the
+background, by one task at a time: requests wait for it at most as long as for an answer."""
+
+import asyncio
+import random
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
+from redis.exceptions import AskError, MovedError, RedisError, ResponseError
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from kurz.breaker import Breaker
+from kurz.redis_address import Place
+
+LEARN_SECONDS = 0.5  # for the answer of one server
+LEARN_EVERY_SECONDS = 1.0  # at most so often
+
+LOST = (RedisConnectionError, RuntimeError)  # the last is uvloop's, for a write on what has ended
+FAILURES = (RedisError, OSError, ValueError, *LOST)  # ValueError: what redis-py cannot read
+MISUNDERSTANDINGS = (TypeError, LookupError, AttributeError)  # an answer of another shape
+
+Open = Callable[[Place], Redis]
+Argument = bytes | str | int
+
+
+async def tell(server: Redis, *command: Argument) -> Any:
+    return await server.execute_command(*command)  # type: ignore[no-untyped-call]
+
+
+class Topology(ABC):
+    @property
+    @abstractmethod
+    def servers(self) -> Collection[Redis]:
+        """Those that are in use; each passes on what is published."""
+
+    @abstractmethod
+    def peek(self, key: bytes) -> Redis | None:
+        """The server that has the key, as far as is known."""
+
+    async def get(self, key: bytes) -> Redis:
+        """The same, or an error after having tried to find out."""
+        found = self.peek(key)
+        if found is None:
+            raise RedisConnectionError("nobody could say which server to ask")
+        return found
+
+    def may_try(self, server: Redis) -> bool:  # noqa: ARG002
+        """False: it has failed lately, while others may be well."""
+        return True
+
+    def trust(self, server: Redis) -> None:  # noqa: ARG002
+        """It has answered."""
+        return
+
+    def doubt(self, server: Redis | None, error: Exception) -> None:  # noqa: ARG002
+        """Something went wrong, at that server if one was asked: perhaps they have changed."""
+        return
+
+    def follow(self, error: AskError) -> Redis | None:  # noqa: ARG002
+        """The server that an answer points to."""
+        return None
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+
+class OneServer(Topology):
+    def __init__(self, server: Redis) -> None:
+        self._server = server
+
+    @property
+    def servers(self) -> Collection[Redis]:
+        return (self._server,)
+
+    def peek(self, key: bytes) -> Redis:  # noqa: ARG002
+        return self._server
+
+    async def close(self) -> None:
+        await self._server.aclose()
+
+
+class _Learnt(Topology):
+    """Servers that others name. Each place is opened once, as long as it is in use."""
+
+    def __init__(self, open_server: Open) -> None:
+        self._open_server = open_server
+        self._servers: dict[Place, Redis] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._began_at = float("-inf")
+
+    @property
+    def servers(self) -> Collection[Redis]:
+        return self._servers.values()
+
+    async def get(self, key: bytes) -> Redis:
+        found = self.peek(key)
+        task = self._begin() if found is None else None
+        if task is not None:
+            await asyncio.wait((task,))  # which a request that gives up leaves running
+        return found or await super().get(key)
+
+    def doubt(self, server: Redis | None, error: Exception) -> None:  # noqa: ARG002
+        self._begin()
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+        await self._drop_all_but(())
+
+    @abstractmethod
+    async def _learn(self) -> None:
+        """Asks one after the other until somebody knows. Never raises."""
+
+    def _begin(self) -> asyncio.Task[None] | None:
+        """The task that finds out; None: it has only just ended."""
+        if self._task is not None and not self._task.done():
+            return self._task
+        now = time.monotonic()
+        if now - self._began_at < LEARN_EVERY_SECONDS:
+            return None
+        self._began_at = now
+        self._task = asyncio.create_task(self._learn())
+        return self._task
+
+    def _server_at(self, place: Place) -> Redis:
+        server = self._servers.get(place)
+        if server is None:
+            server = self._servers[place] = self._open_server(place)
+        return server
+
+    async def _drop_all_but(self, places: Collection[Place]) -> None:
+        for place in self._servers.keys() - set(places):
+            with suppress(*FAILURES):
+                await self._servers[place].aclose()
+            self._servers.pop(place, None)  # not before: whoever is cancelled leaves it to `close`
+
+
+class Sentinels(_Learnt):
+    """The master, as the first Sentinel says whose word that server confirms."""
+
+    def __init__(self, sentinels: list[Redis], service: str, open_server: Open) -> None:
+        super().__init__(open_server)
+        self._sentinels = sentinels
+        self._service = service
+        self._master: Redis | None = None
+
+    @property
+    def servers(self) -> Collection[Redis]:
+        """Not one that a Sentinel took for the master: a replica passes nothing on."""
+        return () if self._master is None else (self._master,)
+
+    def peek(self, key: bytes) -> Redis | None:  # noqa: ARG002
+        return self._master
+
+    async def close(self) -> None:
+        await super().close()
+        for sentinel in self._sentinels:
+            await sentinel.aclose()
+
+    async def _learn(self) -> None:
+        for sentinel in tuple(self._sentinels):
+            with suppress(*FAILURES, *MISUNDERSTANDINGS):
+                async with asyncio.timeout(LEARN_SECONDS):
+                    found = await tell(
+                        sentinel, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._service
+                    )
+                if found is None:
+                    continue
+                place = found[0].decode(), int(found[1])
+                if await self._is_master(place):
+                    self._master = self._server_at(place)
+                    self._sentinels.remove(sentinel)
+                    self._sentinels.insert(0, sentinel)
+                    await self._drop_all_but({place})
+                    return
+
+    async def _is_master(self, place: Place) -> bool:
+        async with asyncio.timeout(LEARN_SECONDS):
+            role = await tell(self._server_at(place), "ROLE")
+        return bool(role[0] == b"master")
+
+
+class Cluster(_Learnt):
+    """One server for each of the slots. redis-py's own client learns them within a request, closes
+    every connection on the way, and waits a quarter of a second while a slot has no server."""
+
+    def __init__(self, seeds: tuple[Place, ...], open_server: Open) -> None:
+        super().__init__(open_server)
+        self._seeds = seeds
+        self._slots: list[Redis | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
+        self._breakers: dict[Redis, Breaker] = {}
+
+    def peek(self, key: bytes) -> Redis | None:
+        return self._slots[key_slot(key)]
+
+    def may_try(self, server: Redis) -> bool:
+        breaker = self._breakers.get(server)
+        return breaker is None or breaker.may_try()
+
+    def trust(self, server: Redis) -> None:
+        if self._breakers:
+            breaker = self._breakers.pop(server, None)
+            if breaker is not None:
+                breaker.note_success()
+
+    def doubt(self, server: Redis | None, error: Exception) -> None:
+        super().doubt(server, error)
+        if server is not None and not isinstance(error, ResponseError):
+            breaker = self._breakers.setdefault(server, Breaker("server of a Redis Cluster"))
+            breaker.note_failure(error)
+
+    def follow(self, error: AskError) -> Redis | None:
+        if isinstance(error, MovedError):
+            self.doubt(None, error)
+        return self._server_at((error.host, error.port))
+
+    async def _learn(self) -> None:
+        # In any order: one that was cut off from the others must not be believed every time.
+        places = list({*self._servers, *self._seeds})
+        random.shuffle(places)
+        for place in places:
+            with suppress(*FAILURES, *MISUNDERSTANDINGS):
+                async with asyncio.timeout(LEARN_SECONDS):
+                    ranges = await tell(self._server_at(place), "CLUSTER", "SLOTS")
+                await self._use(ranges, place[0])
+                return
+
+    async def _use(self, ranges: list[tuple[int, int, list[bytes]]], asked_host: str) -> None:
+        """A server that does not know its own host is where it was asked."""
+        slots: list[Redis | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
+        used = set()
+        for first, last, (host, port, *_), *_ in ranges:
+            place = host.decode() if host else asked_host, int(port)
+            used.add(place)
+            slots[first : last + 1] = [self._server_at(place)] * (last + 1 - first)
+        if used:
+            self._slots = slots
+            await self._drop_all_but(used)
+            in_use = set(self.servers)
+            self._breakers = {
+                server: breaker for server, breaker in self._breakers.items() if server in in_use
+            }
