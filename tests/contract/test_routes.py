@@ -1,21 +1,29 @@
 """The read path's view of links is that of the store itself, on both engines."""
 
+import asyncio
 import itertools
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from kurz.clock import to_micros, to_micros_or_none
+from kurz.errors import StoreUnavailable
 from kurz.links import lifecycle
 from kurz.links.model import Link, LinkType, Route, Status, Strategy
 from kurz.links.ports import NotNow
+from kurz.reading import open_routes
 from kurz.redirect.entry import Entry, key_of
-from kurz.storage.routes import SqliteRouteStore, SqlRouteStore
+from kurz.storage.look_ups import LookUps
+from kurz.storage.postgres_routes import PostgresRouteStore
+from kurz.storage.routes import SqliteRouteStore
 from kurz.storage.sqlite import SqliteDatabase
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+
+on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 
 
 def link(code: str, **fields) -> Link:
@@ -43,13 +51,14 @@ def link(code: str, **fields) -> Link:
 @pytest.fixture
 def routes(kurz):
     """As the read path takes it for the engine."""
-    is_sqlite = isinstance(kurz.database, SqliteDatabase)
-    store = SqliteRouteStore(kurz.database) if is_sqlite else SqlRouteStore(kurz.database)
+    store = open_routes(kurz)
     yield store
     store.close()
 
 
-async def look_up(routes: SqlRouteStore, workspace_id: int, code: str) -> Route | None:
+async def look_up(
+    routes: SqliteRouteStore | PostgresRouteStore, workspace_id: int, code: str
+) -> Route | None:
     """By `find`, and by `peek` where the engine has it: they must agree."""
     found = await routes.find(workspace_id, code)
     if isinstance(routes, SqliteRouteStore):
@@ -169,3 +178,57 @@ async def test_a_direct_look_up_keeps_no_read_open(kurz, routes, settings):
     with kurz.database._engine.connect() as connection:
         (is_busy, *_) = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
     assert not is_busy
+
+
+@on_postgres
+async def test_codes_asked_for_together_are_looked_up_together(kurz):
+    for number in range(120):
+        assert await kurz.store.insert(link(f"code{number}", workspace_id=number % 3)) is not None
+    look_ups = LookUps(kurz.database.hosts)
+    codes = [(number % 4, f"code{number}") for number in range(150)]
+    answers = await asyncio.gather(*(look_ups.find(*code) for code in (*codes, *codes)))
+    for (workspace_id, code), (route, _) in zip((*codes, *codes), answers, strict=True):
+        stored = await kurz.store.find_by_code(workspace_id, code)
+        assert route == (None if stored is None else expected(stored))
+    assert (look_ups.look_ups, look_ups.queries) == (300, 3)
+    assert look_ups.connections == 2
+    look_ups.close()
+
+
+# What PostgreSQL or its driver cannot even read.
+MISTAKES = [(0, "nul\0"), (2**63, "abc"), (0, "\ud800")]
+
+
+@on_postgres
+@pytest.mark.parametrize("mistake", MISTAKES, ids=["nul", "too large", "surrogate"])
+async def test_a_code_that_cannot_be_asked_for_fails_alone(kurz, routes, mistake):
+    assert await kurz.store.insert(link("abc")) is not None
+    asked = [routes.find(0, "abc"), routes.find(*mistake), routes.find(0, "x")]
+    good, bad, unknown = await asyncio.gather(*asked, return_exceptions=True)
+    assert isinstance(good, Route)
+    assert isinstance(bad, Exception)
+    assert not isinstance(bad, StoreUnavailable)
+    assert unknown is None
+
+
+@on_postgres
+async def test_the_index_is_used_however_small_the_table_was_at_first(kurz):
+    assert await kurz.store.insert(link("abc")) is not None
+    await kurz.database.write(lambda connection: connection.execute(sa.text("ANALYZE links")))
+    look_ups = LookUps(kurz.database.hosts)
+    await look_ups.find(0, "x")
+    statement = look_ups._lines[0]._statement
+    plan = str(await statement.explain([0] * 100, [f"code{number}" for number in range(100)]))
+    assert "uq_links_workspace_id_short_code" in plan
+    assert "Seq Scan" not in plan
+    look_ups.close()
+
+
+@on_postgres
+async def test_a_migration_beside_it_is_noticed_by_no_look_up(kurz, routes):
+    assert await kurz.store.insert(link("abc")) is not None
+    before = await look_up(routes, 0, "abc")
+    other_type = "ALTER TABLE links ALTER COLUMN redirect_status TYPE integer"
+    await kurz.database.write(lambda connection: connection.execute(sa.text(other_type)))
+    for _ in range(3):
+        assert await look_up(routes, 0, "abc") == before

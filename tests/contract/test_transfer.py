@@ -15,7 +15,6 @@ from kurz.links.codes import deterministic
 from kurz.links.model import Draft, Edit, Filter, Link, LinkType, Scope, Status, Strategy
 from kurz.links.transfers import Format, OneTarget, Outcome, Summary, Target
 from kurz.people.own_hosts import OwnHosts
-from kurz.settings import Settings
 from kurz.storage import schema
 from kurz.storage.bulk import SqlBulkStore
 from kurz.transfer.codes import RowCodes
@@ -86,19 +85,13 @@ async def fill(kurz: Kurz, workspace_id: int) -> None:
 
 
 @pytest.fixture
-async def other(engine, tmp_path, clock, postgres) -> AsyncIterator[Kurz]:
+async def other(settings, make_database, tmp_path, clock) -> AsyncIterator[Kurz]:
     """A second, empty kurz on the same engine."""
-    name = f"other_{tmp_path.name}_{id(clock)}"[-60:].replace("-", "_")
-    url = None
-    if engine == "postgres":
-        postgres.create_database(name)
-        url = postgres.url(name)
-    settings = Settings(data_dir=tmp_path / "other", database_url=url)
-    await prepare(settings, upgrades_postgres=False)
-    async with open_kurz(settings, clock) as parts:
+    url = None if settings.is_embedded else make_database()
+    elsewhere = replace(settings, data_dir=tmp_path / "other", database_url=url)
+    await prepare(elsewhere, upgrades_postgres=False)
+    async with open_kurz(elsewhere, clock) as parts:
         yield parts
-    if url:
-        postgres.drop_database(name)
 
 
 @KINDS

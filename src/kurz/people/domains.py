@@ -19,6 +19,7 @@ class Domains:
         self._workspaces = workspaces
         self._sites: Mapping[str, Site] | None = None
         self._asked_at = 0.0  # for the answer at hand
+        self._failures = 0
         self._asking = asyncio.Lock()
         self._forgotten = 0  # times
         self.is_current = False  # what is at hand was asked for after it was last forgotten
@@ -27,21 +28,24 @@ class Domains:
         """The site of every verified domain, lower case."""
         if self._sites is not None and self._is_fresh():
             return self._sites
+        failures = self._failures
         async with self._asking:
             if self._sites is not None and self._is_fresh():
                 return self._sites
+            if failures != self._failures:
+                return self._last()  # else those who have waited would wait again, one by one
             forgotten = self._forgotten
             asked_at = time.monotonic()
             try:
                 self._sites = await self._workspaces.verified_sites()
                 self.is_current = forgotten == self._forgotten
             except StoreUnavailable:
-                if self._sites is None:
-                    raise
+                self._failures += 1
+                asked_at = time.monotonic()  # an outage may have taken longer than a second to tell
             # Not before: until now the answer at hand was an older one.
             if forgotten == self._forgotten:
                 self._asked_at = asked_at
-            return self._sites
+            return self._last()
 
     def forget(self) -> None:
         """Asks again at the next chance: a domain was added or removed."""
@@ -56,6 +60,11 @@ class Domains:
             return None
         hosts = [host for host, site in sites.items() if site.workspace_id == workspace_id]
         return min(hosts, default=None)
+
+    def _last(self) -> Mapping[str, Site]:
+        if self._sites is None:
+            raise StoreUnavailable("The database cannot be reached at the moment.")
+        return self._sites
 
     def _is_fresh(self) -> bool:
         return time.monotonic() - self._asked_at < FRESH_SECONDS

@@ -76,6 +76,9 @@ class WorkspaceStore(SiteStore, Protocol):
     async def find_by_slug(self, slug: str) -> Workspace | None:
         """By its slug or any slug it ever had; not a deleted one."""
 
+    async def find_id(self, slug: str) -> int | None:
+        """The same, for a visitor who waits: an outage is told sooner."""
+
     async def list_all(self) -> list[Workspace]: ...
 
     async def list_of(self, account_id: int) -> list[tuple[Workspace, Role]]:

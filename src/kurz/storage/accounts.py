@@ -13,6 +13,7 @@ from kurz.people.errors import PassRefused, RegistrationClosed
 from kurz.storage.changes import record_changes, record_move
 from kurz.storage.database import Database
 from kurz.storage.passes import take_pass
+from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
 from kurz.storage.schema import (
     accounts,
     ended_tokens,
@@ -303,7 +304,8 @@ class SqlAccountStore:
         return await self._database.read(find_account_by_email, email)
 
     async def list(self) -> list[Account]:
-        return await self._database.read(list_accounts)
+        with patience(LIST_SECONDS):
+            return await self._database.read(list_accounts)
 
     async def has_admin(self) -> bool:
         return await self._database.read(has_admin)
@@ -330,4 +332,5 @@ class SqlAccountStore:
         return await self._database.read(find_with_token, account_id, token_id)
 
     async def delete(self, account_id: int, deleted_at: datetime) -> bool:
-        return await self._database.write(delete_account, account_id, deleted_at)
+        with patience(LONG_SECONDS):
+            return await self._database.write(delete_account, account_id, deleted_at)

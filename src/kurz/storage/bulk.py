@@ -20,6 +20,7 @@ from kurz.people.quotas import Allowance, exceeded
 from kurz.storage.changes import note_changes
 from kurz.storage.database import Database
 from kurz.storage.link_rows import INSERTED, to_link, to_row
+from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
 from kurz.storage.schema import links, usage
 from kurz.storage.usage import spend
 
@@ -271,10 +272,13 @@ class SqlBulkStore:
         self, links: Sequence[Link], allowances: tuple[Allowance, ...], now: datetime
     ) -> list[Stored]:
         rows = [to_row(link) for link in links]  # here, not while the database waits
-        return await self._database.write(insert_rows, rows, allowances, to_micros(now))
+        with patience(LONG_SECONDS):
+            return await self._database.write(insert_rows, rows, allowances, to_micros(now))
 
     async def find_holders(self, links: Sequence[Link]) -> list[Holder | None]:
-        return await self._database.read(find_holders, [to_row(link) for link in links])
+        rows = [to_row(link) for link in links]
+        with patience(LIST_SECONDS):
+            return await self._database.read(find_holders, rows)
 
     async def find_left(
         self, allowances: tuple[Allowance, ...], now: datetime
@@ -284,4 +288,5 @@ class SqlBulkStore:
     async def page(
         self, scope: Scope, after: Position | None, limit: int, *, with_trash: bool
     ) -> tuple[list[Link], Position | None]:
-        return await self._database.read(list_page, scope, after, limit, with_trash=with_trash)
+        with patience(LONG_SECONDS):
+            return await self._database.read(list_page, scope, after, limit, with_trash=with_trash)

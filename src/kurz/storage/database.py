@@ -27,6 +27,11 @@ class Database(Protocol):
         self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T: ...
 
+    async def look_up(
+        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As `read`, for what a visitor waits for: it is given up sooner."""
+
     async def check(self) -> None:
         """Returns while the engine answers and can be written to."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -28,10 +28,14 @@ from kurz.storage.database import Database, HotStatement
 from kurz.storage.history import list_deeds, record_deed
 from kurz.storage.link_rows import INSERTED, canonical_hash, changed_columns, to_link, to_row
 from kurz.storage.listing import list_links
+from kurz.storage.patience import LIST_SECONDS, patience
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import links
 from kurz.storage.tags import add_tags, follow_tags
 from kurz.storage.usage import spend
+
+if TYPE_CHECKING:  # its driver is not needed on SQLite
+    from kurz.storage.replicas import Replicas
 
 # PostgreSQL's insert: SQLite's dialect compiles it to the same ON CONFLICT DO NOTHING.
 _INSERT = HotStatement(insert(links).on_conflict_do_nothing().returning(links.c.id), INSERTED)
@@ -162,10 +166,11 @@ def spend_click(connection: sa.Connection, link_id: int) -> bool:
 
 
 class SqlLinkStore:
-    """The `LinkStore` of both engines."""
+    """The `LinkStore` of both engines. Lists are read on replicas, where those are whole."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, replicas: "Replicas | None" = None) -> None:
         self._database = database
+        self._replicas = replicas
 
     async def insert(
         self,
@@ -195,7 +200,14 @@ class SqlLinkStore:
         after: PageEnd | None = None,
         limit: int,
     ) -> tuple[list[Link], int]:
-        return await self._database.read(list_links, scope, wanted, now, after, limit)
+        if self._replicas is not None and scope.workspace_id is not None:
+            found = await self._replicas.read(
+                scope.workspace_id, list_links, scope, wanted, now, after, limit
+            )
+            if found is not None:
+                return found
+        with patience(LIST_SECONDS):
+            return await self._database.read(list_links, scope, wanted, now, after, limit)
 
     async def update(
         self,

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from kurz.errors import SchemaOutdated
 from kurz.storage import sqlite
 from kurz.storage.database import Database
+from kurz.storage.patience import MIGRATION_SECONDS, patience
 
 _LOCK = 0x6B75727A  # "kurz": the advisory lock that migrating instances queue at
 
@@ -58,7 +59,8 @@ class Migrations:
             self._upgrade(connection)
             return True
 
-        return await database.write(upgrade)
+        with patience(MIGRATION_SECONDS):
+            return await database.write(upgrade)
 
     def _upgrade_sqlite(self, path: Path, backups: Path, now: datetime) -> Path | None:
         path.touch(mode=0o600)  # it holds the keys; SQLite gives its other files the same mode

@@ -8,121 +8,270 @@ from typing import Any, Concatenate
 
 import asyncpg
 import sqlalchemy as sa
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from kurz.errors import SettingRefused, StoreUnavailable
+from kurz.errors import StoreUnavailable
 from kurz.links.model import Change
 from kurz.storage.changes import take_changes
-from kurz.storage.database import P, T, ping, tell_nobody
+from kurz.storage.database import P, T, tell_nobody
+from kurz.storage.patience import (
+    CHECK_SECONDS,
+    USUAL,
+    Deadlines,
+    chosen_or,
+    end_patience,
+)
+from kurz.storage.postgres_errors import READ_ONLY_STATE, translate, unreachable
+from kurz.storage.postgres_hosts import Hosts
 
-POOL_SIZE = 10
-CONNECT_SECONDS = 2.0
-QUERY_SECONDS = 5.0
-POOL_WAIT_SECONDS = 2.0
-IDLE_SECONDS = 0.1
+POOL_SIZE = 8  # with the two of the read path's look-ups ten a process
+MAX_WAITING = 100  # more would wait longer than anybody does
+TESTED_AFTER_SECONDS = 0.1
+TEST_SECONDS = 0.5
+KEPT_IDLE = 1  # and one of the look-ups'
+IDLE_SECONDS = 60.0
+SET_UP_SECONDS = 3.0  # for what SQLAlchemy asks on a new connection: a dozen round trips at first
+CLEAN_UP_SECONDS = 1.0  # for what was given up, to be cancelled in good order
 
-_UNREACHABLE = "The database cannot be reached at the moment."
-_REFUSED = "PostgreSQL refuses this role, password or database. Check KURZ_DATABASE_URL."
-# Classes of SQLSTATE that say "not now": connection, transaction rolled back, out of resources
-# (a full disk is one), operator intervention, system error; and two single states.
-_UNAVAILABLE_CLASSES = frozenset({"08", "40", "53", "57", "58"})
-_UNAVAILABLE_STATES = frozenset({"25006", "55P03"})  # read-only server · lock not available
-
-
-def translate(error: BaseException) -> StoreUnavailable | None:
-    """The outage behind a driver's error; None when the error is no outage but a mistake."""
-    outage = StoreUnavailable(_UNREACHABLE)
-    if isinstance(error, (OSError, TimeoutError, sa.exc.TimeoutError)):
-        return outage
-    if isinstance(error, sa.exc.DBAPIError):
-        if error.connection_invalidated:
-            return outage
-        return None if error.orig is None else translate(error.orig.__cause__ or error.orig)
-    if isinstance(error, asyncpg.InterfaceError):
-        return outage
-    state = getattr(error, "sqlstate", None) or ""
-    if state[:2] == "28" or state == "3D000":  # authorisation · no such database
-        return StoreUnavailable(_REFUSED)
-    if state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES:
-        return outage
-    return None
+# "on" on a standby, too.
+_IS_READ_ONLY = "SELECT current_setting('transaction_read_only') = 'on'"
 
 
 class PostgresDatabase:
-    """`url` is an address as libpq has them, with all that asyncpg understands in it (sslmode)."""
+    """Whatever happens to the network, a call ends with its time (`patience`): what hangs is left
+    behind and cleared away in the background. Connections are made there too, to the end, so that
+    whoever comes next finds one even if making it takes longer than anybody may wait."""
 
-    def __init__(self, url: str, *, query_seconds: float | None = QUERY_SECONDS) -> None:
-        async def connect() -> asyncpg.Connection:
-            try:
-                return await asyncpg.connect(
-                    url, timeout=CONNECT_SECONDS, command_timeout=query_seconds
-                )
-            except ValueError:  # its words may show a part of the address
-                raise SettingRefused("KURZ_DATABASE_URL is no PostgreSQL address.") from None
-
+    def __init__(self, url: str, *, is_replica: bool = False, deadlines: Deadlines = USUAL) -> None:
+        self.deadlines = deadlines
+        self.hosts = Hosts(url, is_replica=is_replica)
         self.on_commit: Callable[[Sequence[Change]], None] = tell_nobody
-        self._query_seconds = query_seconds
+        self._is_replica = is_replica
+        self._permits = asyncio.Semaphore(POOL_SIZE)
+        self._idle: dict[ConnectionPoolEntry, float] = {}
+        self._sweeping: asyncio.TimerHandle | None = None
+        self._calls: set[asyncio.Task[Any]] = set()
+        self._open: dict[asyncpg.Connection, asyncio.TimerHandle] = {}
+        self._waiting = self._in_use = self._timeouts = 0
+
+        async def connect() -> asyncpg.Connection:
+            connection = await self.hosts.connect()
+            end = asyncio.get_running_loop().call_later(SET_UP_SECONDS, connection.terminate)
+            self._open[connection] = end
+            connection.add_termination_listener(self._note_end)
+            return connection
+
         self._engine = create_async_engine(
             "postgresql+asyncpg://",
             async_creator=connect,
             hide_parameters=True,  # in errors, which are logged
             pool_size=POOL_SIZE,
             max_overflow=0,
-            pool_timeout=POOL_WAIT_SECONDS,
+            pool_use_lifo=True,  # those that are not needed grow old
         )
-
-        sa.event.listen(self._engine.sync_engine, "checkin", _note_use)
-        sa.event.listen(self._engine.sync_engine, "checkout", self._test_idle)
-
-    def _test_idle(
-        self, connection: DBAPIConnection, record: ConnectionPoolEntry, _: object
-    ) -> None:
-        """Asks a connection that has been idle whether it is alive: its server may have been
-        restarted. Busy ones are not asked, which would cost every query a round trip."""
-        now = time.monotonic()
-        if now - record.info.get("used_at", now) < IDLE_SECONDS:
-            return
-        try:
-            self._engine.sync_engine.dialect.do_ping(connection)
-        except Exception as error:
-            raise sa.exc.InvalidatePoolError from error
+        for name, listener in (
+            ("checkin", self._note_idle),
+            ("checkout", self._test_idle),
+            ("handle_error", self._leave_read_only),
+        ):
+            sa.event.listen(self._engine.sync_engine, name, listener)
 
     async def read(
         self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        return await self.write(query, *args, **kwargs)
+        return await self._run(chosen_or(self.deadlines.write_seconds), query, args, kwargs)
 
     async def write(
         self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        async with self.transaction() as connection:
-            result, changes = await connection.run_sync(_run, query, args, kwargs)
-        if changes:
-            self.on_commit(changes)
-        return result
+        return await self._run(chosen_or(self.deadlines.write_seconds), query, args, kwargs)
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+    async def look_up(
+        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self._run(self.deadlines.look_up_seconds, query, args, kwargs)
+
+    async def check(self) -> None:
+        if await self._run(CHECK_SECONDS, _is_read_only, (), {}):
+            raise StoreUnavailable("The database can only be read at the moment.")
+
+    def counts(self) -> dict[str, int]:
+        return {
+            "database_connections": len(self._open),
+            "database_in_use": self._in_use,
+            "database_waiting": self._waiting,
+            "database_timeouts": self._timeouts,
+        }
+
+    async def close(self) -> None:
+        """Returns when every call has ended, those as well that were given up."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        if self._calls:
+            await asyncio.wait(self._calls)
+        self._drop_idle()
+        await self._engine.dispose()
+
+    async def _run(
+        self,
+        seconds: float,
+        query: Callable[..., T],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> T:
+        if self._waiting - (POOL_SIZE - self._in_use) >= MAX_WAITING:
+            raise unreachable()
+        call = _Call()
+        task = asyncio.create_task(self._perform(call, query, args, kwargs))
+        self._waiting += 1
+        self._calls.add(task)
+        task.add_done_callback(self._calls.discard)
+        task.add_done_callback(lambda _: self._stop_waiting(call))
         try:
-            # One limit for all of it: waiting for a connection, making one, and the query.
-            async with asyncio.timeout(self._query_seconds), self._engine.begin() as connection:
-                yield connection
+            await asyncio.wait((task,), timeout=seconds)
+        finally:
+            if not task.done():
+                call.give_up(task)
+        if task.done():
+            return task.result()
+        self._timeouts += 1
+        raise unreachable()
+
+    async def _perform(
+        self,
+        call: "_Call",
+        query: Callable[..., T],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> T:
+        try:
+            async with self._connected(call) as connection:
+                result, changes = await connection.run_sync(_run, query, args, kwargs)
+                await connection.commit()
         except Exception as error:
             outage = translate(error)
             if outage is None:
                 raise
             raise outage from error
+        if changes:
+            end_patience()
+            self.on_commit(changes)
+        return result
 
-    async def check(self) -> None:
-        await self.read(ping)
+    @asynccontextmanager
+    async def _connected(self, call: "_Call") -> AsyncIterator[AsyncConnection]:
+        await self._permits.acquire()
+        self._stop_waiting(call)
+        self._in_use += 1
+        try:
+            call.is_connecting = True
+            async with self._engine.connect() as connection:
+                call.is_connecting = False
+                raw = await connection.get_raw_connection()
+                call.driver = raw.driver_connection
+                self._end_set_up(raw.driver_connection)
+                if call.is_given_up:
+                    raise unreachable()
+                yield connection
+        finally:
+            self._in_use -= 1
+            self._permits.release()
 
-    def counts(self) -> dict[str, int]:
-        return {}
+    def _stop_waiting(self, call: "_Call") -> None:
+        self._waiting -= call.is_waiting
+        call.is_waiting = False
 
-    async def close(self) -> None:
-        await self._engine.dispose()
+    def _end_set_up(self, driver: asyncpg.Connection) -> None:
+        if driver in self._open:  # else it has just been lost
+            self._open[driver].cancel()
+
+    def _note_idle(self, connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+        if connection is None:  # it was dropped
+            return
+        self._idle[record] = time.monotonic()
+        if self._sweeping is None:
+            loop = asyncio.get_running_loop()
+            self._sweeping = loop.call_later(IDLE_SECONDS, self._sweep)
+
+    def _sweep(self) -> None:
+        """Closes those that have been idle for long. Their places in the pool stay, and get new
+        connections when they are needed."""
+        self._sweeping = None
+        since = time.monotonic() - IDLE_SECONDS
+        newest = sorted(self._idle, key=self._idle.__getitem__, reverse=True)
+        for record in newest[KEPT_IDLE:]:
+            if self._idle[record] <= since:
+                _hang_up(record)
+                del self._idle[record]
+        if len(self._idle) > KEPT_IDLE:
+            wait_seconds = min(self._idle.values()) - since
+            self._sweeping = asyncio.get_running_loop().call_later(wait_seconds, self._sweep)
+
+    def _drop_idle(self) -> None:
+        for record in self._idle:
+            _hang_up(record)
+        self._idle.clear()
+
+    def _note_end(self, connection: asyncpg.Connection) -> None:
+        self._open.pop(connection).cancel()
+
+    def _test_idle(
+        self, connection: DBAPIConnection, record: ConnectionPoolEntry, _: object
+    ) -> None:
+        """Asks a connection that has been idle whether it is alive, and its server still the one to
+        write to: it may have been restarted or replaced. Busy ones are not asked, which would cost
+        every query a round trip."""
+        driver: Any = record.driver_connection
+        idle_at = self._idle.pop(record, None)
+        if driver.is_closed():
+            raise sa.exc.DisconnectionError
+        if idle_at is None:
+            return
+        is_fresh = time.monotonic() - idle_at < TESTED_AFTER_SECONDS
+        if is_fresh and not _was_read_only(driver):
+            return
+        try:
+            is_read_only = connection.run_async(
+                lambda it: it.fetchval(_IS_READ_ONLY, timeout=TEST_SECONDS)
+            )
+        except Exception as error:
+            self._drop_idle()
+            _hang_up(record)
+            raise sa.exc.InvalidatePoolError from error
+        if is_read_only and not self._is_replica:
+            self._drop_idle()
+            raise sa.exc.InvalidatePoolError
+
+    def _leave_read_only(self, context: ExceptionContext) -> None:
+        """A server that has become read-only is another's standby by now, or will be: none of the
+        connections is of use."""
+        error = context.original_exception
+        if getattr(error.__cause__ or error, "sqlstate", None) == READ_ONLY_STATE:
+            self._drop_idle()
+            context.is_disconnect = True
+
+
+class _Call:
+    """What somebody waits for. As long as it makes a connection, giving up leaves it alone."""
+
+    def __init__(self) -> None:
+        self.is_waiting = True
+        self.is_connecting = False
+        self.is_given_up = False
+        self.driver: asyncpg.Connection | None = None
+
+    def give_up(self, task: asyncio.Task[Any]) -> None:
+        self.is_given_up = True
+        task.add_done_callback(_retrieve)
+        if self.is_connecting:
+            return
+        task.cancel()
+        if self.driver is not None:
+            loop = asyncio.get_running_loop()
+            end = loop.call_later(CLEAN_UP_SECONDS, self.driver.terminate)
+            task.add_done_callback(lambda _: end.cancel())
 
 
 def _run(
@@ -135,5 +284,25 @@ def _run(
     return query(connection, *args, **kwargs), take_changes(connection)
 
 
-def _note_use(_: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
-    record.info["used_at"] = time.monotonic()
+def _is_read_only(connection: sa.Connection) -> bool:
+    return bool(connection.execute(sa.text(_IS_READ_ONLY)).scalar_one())
+
+
+def _was_read_only(driver: asyncpg.Connection) -> bool:
+    """As its server said with its last answer. Another one may have its address by now, and who
+    asks both in turn takes what is older for what is new."""
+    settings = driver.get_settings()
+    return getattr(settings, "default_transaction_read_only", "off") == "on"
+
+
+def _hang_up(record: ConnectionPoolEntry) -> None:
+    """At once: the good-bye is sent, but not waited for."""
+    driver: Any = record.driver_connection
+    if driver is not None:
+        driver.terminate()
+
+
+def _retrieve(task: asyncio.Task[Any]) -> None:
+    """Nobody waits for what came of it."""
+    if not task.cancelled():
+        task.exception()

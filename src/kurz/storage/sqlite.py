@@ -112,7 +112,12 @@ class SqliteDatabase:
 
     def counts(self) -> dict[str, int]:
         """Writes, and the transactions that carried them; each of those syncs the disk once."""
-        return {"writes": self._writer.writes, "commits": self._writer.commits}
+        return {"database_writes": self._writer.writes, "database_commits": self._writer.commits}
+
+    async def look_up(
+        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self.read(query, *args, **kwargs)
 
     async def read(
         self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs

@@ -14,6 +14,7 @@ from kurz.storage.changes import record_changes
 from kurz.storage.database import Database
 from kurz.storage.history import record_deeds
 from kurz.storage.link_rows import to_link
+from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
 from kurz.storage.schema import link_tags, links
 
 BATCH = 500  # links a transaction, so that none takes long
@@ -133,14 +134,16 @@ class SqlTagStore:
         self._database = database
 
     async def list(self, space: int) -> list[TagCount]:
-        return await self._database.read(list_tags, space)
+        with patience(LIST_SECONDS):
+            return await self._database.read(list_tags, space)
 
     async def rename(self, space: int, old: str, new: str | None, now: datetime, act: Act) -> int:
         total = 0
         while True:
-            found, changed = await self._database.write(
-                rename_some, space, old, new, to_micros(now), act
-            )
+            with patience(LONG_SECONDS):
+                found, changed = await self._database.write(
+                    rename_some, space, old, new, to_micros(now), act
+                )
             total += changed
             if found < BATCH:
                 return total

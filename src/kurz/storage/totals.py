@@ -8,6 +8,7 @@ from kurz.clock import Clock, to_micros
 from kurz.links.model import Status
 from kurz.links.totals import Totals
 from kurz.storage.database import Database
+from kurz.storage.patience import LIST_SECONDS, patience
 from kurz.storage.schema import links
 
 
@@ -31,4 +32,5 @@ class SqlTotalsStore:
         self._clock = clock
 
     async def count(self) -> Totals:
-        return await self._database.read(count_totals, self._clock.now())
+        with patience(LIST_SECONDS):
+            return await self._database.read(count_totals, self._clock.now())

@@ -14,6 +14,7 @@ from kurz.people.workspaces import Member, Site, Workspace
 from kurz.storage import members as membership
 from kurz.storage.changes import record_move
 from kurz.storage.database import Database
+from kurz.storage.patience import LIST_SECONDS, patience
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import domains, members, workspace_slugs, workspaces
 
@@ -159,8 +160,13 @@ class SqlWorkspaceStore:
     async def find_by_slug(self, slug: str) -> Workspace | None:
         return await self._database.read(find_workspace_by_slug, slug)
 
+    async def find_id(self, slug: str) -> int | None:
+        found = await self._database.look_up(find_workspace_by_slug, slug)
+        return None if found is None else found.id
+
     async def list_all(self) -> list[Workspace]:
-        return await self._database.read(list_workspaces)
+        with patience(LIST_SECONDS):
+            return await self._database.read(list_workspaces)
 
     async def list_of(self, account_id: int) -> list[tuple[Workspace, Role]]:
         return await self._database.read(list_workspaces_of, account_id)
@@ -184,4 +190,4 @@ class SqlWorkspaceStore:
         return await self._database.write(membership.transfer, workspace_id, from_id, to_id)
 
     async def verified_sites(self) -> Mapping[str, Site]:
-        return await self._database.read(list_verified_sites)
+        return await self._database.look_up(list_verified_sites)

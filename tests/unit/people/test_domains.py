@@ -71,6 +71,32 @@ async def test_the_last_answer_stands_while_the_store_is_out(moment):
     assert store.loads == 2
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+async def test_while_the_store_hangs_nobody_waits_for_others_to_wait(moment, is_known):
+    store = CountingStore()
+    directory = Domains(store)
+    if is_known:
+        await directory.sites()
+    store.is_out = True
+
+    async def hang() -> dict[str, Site]:
+        store.loads += 1
+        await asyncio.sleep(0)
+        moment[0] += 5.0
+        raise StoreUnavailable("out")
+
+    store.verified_sites = hang  # type: ignore[method-assign]
+    moment[0] += 5.0
+    before = store.loads
+    answers = await asyncio.gather(*(directory.sites() for _ in range(50)), return_exceptions=True)
+    assert store.loads == before + 1
+    assert all((answer == {"team.example": TEAM}) == is_known for answer in answers)
+    # It is asked again a second later.
+    store.verified_sites = CountingStore().verified_sites  # type: ignore[method-assign]
+    moment[0] += 1.0
+    assert await directory.sites() == {"team.example": TEAM}
+
+
 async def test_without_any_answer_an_outage_is_one(moment):
     store = CountingStore()
     store.is_out = True

@@ -1,0 +1,91 @@
+"""Connections to PostgreSQL, under an address that may name several hosts."""
+
+import asyncio
+from collections.abc import Mapping
+from urllib.parse import parse_qs, urlsplit
+
+import asyncpg
+
+from kurz.errors import SettingRefused
+
+CONNECT_SECONDS = 2.0
+NEXT_HOST_SECONDS = 0.1  # as long as a host has for itself before the next one is tried beside it
+
+
+class Hosts:
+    """`url` is an address as libpq has them, with all that asyncpg understands in it (sslmode). Of
+    several hosts the one is taken that can be written to, or one that follows it for a replica,
+    unless the address wants another."""
+
+    def __init__(self, url: str, *, is_replica: bool = False) -> None:
+        self._urls = each_host(url)
+        self._setting = "KURZ_DATABASE_REPLICA_URLS" if is_replica else "KURZ_DATABASE_URL"
+        self._wanted: str | None = None
+        if len(self._urls) > 1 and "target_session_attrs" not in parse_qs(urlsplit(url).query):
+            self._wanted = "standby" if is_replica else "read-write"
+
+    async def connect(self, session: Mapping[str, str] | None = None) -> asyncpg.Connection:
+        """The first that answers, the one that did last time before all others. `session` are
+        settings of PostgreSQL. A host that swallows everything holds nothing up: hosts are tried
+        side by side, each a little later than the one before."""
+        untried = list(self._urls)
+        attempts: dict[asyncio.Task[asyncpg.Connection], str] = {}
+        error: BaseException | None = None
+        try:
+            while untried or attempts:
+                if untried:
+                    url = untried.pop(0)
+                    attempts[asyncio.create_task(self._connect(url, session))] = url
+                done, _ = await asyncio.wait(
+                    attempts,
+                    timeout=NEXT_HOST_SECONDS if untried else None,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                for attempt in done:
+                    error = _more_telling(error, attempt.exception())
+                    if attempt.exception() is None:
+                        self._prefer(attempts.pop(attempt))
+                        return attempt.result()
+                    del attempts[attempt]
+        finally:
+            for attempt in attempts:
+                attempt.add_done_callback(_hang_up)
+                attempt.cancel()
+        raise error or ConnectionError
+
+    async def _connect(self, url: str, session: Mapping[str, str] | None) -> asyncpg.Connection:
+        try:
+            return await asyncpg.connect(
+                url,
+                timeout=CONNECT_SECONDS,
+                target_session_attrs=self._wanted,
+                server_settings=dict(session or {}),
+            )
+        except OSError:  # a certificate that is refused is one, and a ValueError too
+            raise
+        except ValueError:  # its words may show a part of the address
+            raise SettingRefused(f"{self._setting} is no PostgreSQL address.") from None
+
+    def _prefer(self, url: str) -> None:
+        self._urls.remove(url)
+        self._urls.insert(0, url)
+
+
+def each_host(url: str) -> list[str]:
+    """An address for each of its hosts: asyncpg by itself waits for the first as long as it may."""
+    parts = urlsplit(url)
+    account, at, hosts = parts.netloc.rpartition("@")
+    if "," not in hosts:
+        return [url]  # to the letter: without a host, it would lose two of its slashes
+    return [parts._replace(netloc=f"{account}{at}{host}").geturl() for host in hosts.split(",")]
+
+
+def _more_telling(one: BaseException | None, other: BaseException | None) -> BaseException | None:
+    """What a server has said tells more than that another did not answer."""
+    return one if other is None or (one and isinstance(other, OSError)) else other
+
+
+def _hang_up(attempt: asyncio.Task[asyncpg.Connection]) -> None:
+    """One that came too late."""
+    if not attempt.cancelled() and attempt.exception() is None:
+        attempt.result().terminate()

@@ -1,0 +1,173 @@
+"""Replicas of PostgreSQL: what they are asked, and when they are believed."""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Concatenate
+
+import sqlalchemy as sa
+
+from kurz.breaker import Breaker
+from kurz.errors import StoreUnavailable
+from kurz.links.floors import Floors
+from kurz.links.model import Route
+from kurz.storage.database import Database, P, T
+from kurz.storage.look_ups import LookUps
+from kurz.storage.patience import USUAL, Deadlines, patience
+from kurz.storage.postgres import PostgresDatabase
+
+MARK_SECONDS = 1.0
+MAX_MARKS = 60  # a replica that is further behind is not believed
+LOOK_UP_SHARE = 0.4  # of the time that a look-up has, before the primary is asked
+LIST_SECONDS = 1.0  # likewise
+
+
+class Replica:
+    """One server, and whether it answers. A list that is too slow keeps no look-up from it."""
+
+    def __init__(self, url: str, deadlines: Deadlines = USUAL) -> None:
+        self.database = PostgresDatabase(url, is_replica=True)
+        self.look_ups = LookUps(
+            self.database.hosts,
+            is_replica=True,
+            seconds=LOOK_UP_SHARE * deadlines.look_up_seconds,
+        )
+        self.lists_breaker = Breaker("replica's lists")
+        self.look_ups_breaker = Breaker("replica's look-ups")
+
+    async def close(self) -> None:
+        self.look_ups.close()
+        await self.database.close()
+
+
+class Replicas:
+    """Each is asked in its turn; one that is out is left alone for a while. None as an answer sends
+    the caller to the primary: they are out, or behind what was heard of."""
+
+    def __init__(self, members: Sequence[Replica], primary: Database, floors: Floors) -> None:
+        self._members = deque(members)
+        self._primary = primary
+        self._floors = floors
+        self._marks = Marks()
+        self._marking: asyncio.Task[None] | None = None
+        self._answers = self._behind = self._errors = 0
+
+    def counts(self) -> dict[str, int]:
+        return {
+            "replica_answers": self._answers,
+            "replica_behind": self._behind,
+            "replica_errors": self._errors,
+        }
+
+    def start(self) -> None:
+        """When the change log is followed: what is not heard of cannot be missed. Before that,
+        nobody is believed."""
+        self._marking = asyncio.create_task(self._keep_marking())
+
+    async def close(self) -> None:
+        if self._marking is not None:
+            self._marking.cancel()
+            await asyncio.wait((self._marking,))
+        for replica in self._members:
+            await replica.close()
+
+    async def find(self, workspace_id: int, short_code: str) -> Route | None:
+        """None also for a code that the replica does not know: it may be new."""
+        replica = self._next(lambda it: it.look_ups_breaker)
+        if replica is None:
+            return None
+        try:
+            route, seen_xid = await replica.look_ups.find(workspace_id, short_code)
+        except Exception as error:  # noqa: BLE001  whatever it is, the primary can tell
+            replica.look_ups_breaker.note_failure(error)
+            self._errors += 1
+            return None
+        replica.look_ups_breaker.note_success()
+        position = self._marks.position_at(seen_xid)
+        if route is None or not self._floors.admits(workspace_id, short_code, route, position):
+            self._behind += 1
+            return None
+        self._answers += 1
+        return route
+
+    async def read(
+        self,
+        workspace_id: int,
+        query: Callable[Concatenate[sa.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T | None:
+        """A query about links of a workspace: its answer holds every change of them that was heard
+        of."""
+        needed = self._floors.position_of(workspace_id)
+        replica = None if needed is None else self._next(lambda it: it.lists_breaker)
+        if needed is None or replica is None:
+            return None
+
+        def read_if_whole(connection: sa.Connection) -> T | None:
+            if not is_following(connection):
+                raise StoreUnavailable("The server is no replica any more.")
+            if self._marks.position_at(_seen_xid(connection)) < needed:
+                return None
+            return query(connection, *args, **kwargs)
+
+        try:
+            with patience(LIST_SECONDS):
+                answer = await replica.database.read(read_if_whole)
+        except Exception as error:  # noqa: BLE001  whatever it is, the primary can tell
+            replica.lists_breaker.note_failure(error)
+            self._errors += 1
+            return None
+        replica.lists_breaker.note_success()
+        if answer is None:
+            self._behind += 1
+        else:
+            self._answers += 1
+        return answer
+
+    async def mark(self) -> None:
+        position = self._floors.position
+        self._marks.add(await self._primary.read(_next_xid), position)
+
+    def _next(self, breaker: Callable[[Replica], Breaker]) -> Replica | None:
+        self._members.rotate(-1)
+        return next((it for it in self._members if breaker(it).may_try()), None)
+
+    async def _keep_marking(self) -> None:
+        while True:
+            with contextlib.suppress(StoreUnavailable):
+                await self.mark()
+            await asyncio.sleep(MARK_SECONDS)
+
+
+class Marks:
+    """Which transaction was the primary's next when the change log had been heard up to a number.
+    Whoever has seen the end of all transactions before it holds all those changes: numbers by
+    themselves do not say so, as rows may become visible in another order."""
+
+    def __init__(self) -> None:
+        self._marks: deque[tuple[int, int]] = deque(maxlen=MAX_MARKS)
+
+    def add(self, next_xid: int, position: int) -> None:
+        if not self._marks or self._marks[-1] != (next_xid, position):
+            self._marks.append((next_xid, position))
+
+    def position_at(self, seen_xid: int) -> int:
+        """-1: not known."""
+        return max((position for xid, position in self._marks if xid <= seen_xid), default=-1)
+
+
+def is_following(connection: sa.Connection) -> bool:
+    """False on a server of its own, which a replica becomes by being promoted."""
+    return bool(connection.execute(sa.text("SELECT pg_is_in_recovery()")).scalar_one())
+
+
+def _next_xid(connection: sa.Connection) -> int:
+    query = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+    return int(connection.execute(sa.text(query)).scalar_one())
+
+
+def _seen_xid(connection: sa.Connection) -> int:
+    query = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+    return int(connection.execute(sa.text(query)).scalar_one())

@@ -1,0 +1,335 @@
+"""A call of PostgreSQL ends with its time, whatever happens, and leaves nothing behind."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+import sqlalchemy as sa
+
+from kurz.bootstrap import prepare
+from kurz.errors import StoreUnavailable
+from kurz.settings import Settings
+from kurz.storage import postgres as postgres_engine
+from kurz.storage.look_ups import LookUps
+from kurz.storage.patience import LIST_SECONDS, USUAL, patience
+from kurz.storage.postgres import MAX_WAITING, POOL_SIZE, PostgresDatabase
+from servers.fault_proxy import FaultProxy
+from servers.postgres import PostgresServer
+
+LATE_SECONDS = 0.4  # a slow machine
+RECOVERY_SECONDS = 5.0
+
+
+@pytest.fixture(scope="module")
+def own_postgres() -> Iterator[PostgresServer]:
+    """A server that a test may stop for a while."""
+    with PostgresServer(fsync="off", full_page_writes="off") as server:
+        asyncio.run(prepare(Settings(database_url=server.url()), upgrades_postgres=False))
+        yield server
+
+
+@pytest.fixture
+def proxy(own_postgres: PostgresServer) -> Iterator[FaultProxy]:
+    with FaultProxy(own_postgres.port) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def database(proxy: FaultProxy) -> AsyncIterator[PostgresDatabase]:
+    database = PostgresDatabase(f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres")
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def look_ups(database: PostgresDatabase) -> Iterator[LookUps]:
+    look_ups = LookUps(database.hosts)
+    yield look_ups
+    look_ups.close()
+
+
+def touch(connection: sa.Connection) -> None:
+    connection.execute(sa.text("SELECT count(*) FROM links"))
+
+
+def sleep(connection: sa.Connection, seconds: float) -> None:
+    connection.execute(sa.text("SELECT pg_sleep(:seconds)"), {"seconds": seconds})
+
+
+async def read_soon(database: PostgresDatabase) -> None:
+    with patience(0.5):
+        await database.read(touch)
+
+
+async def seconds_of_outage(call) -> float:
+    started = time.monotonic()
+    with pytest.raises(StoreUnavailable):
+        await call
+    return time.monotonic() - started
+
+
+async def recovered(*calls) -> None:
+    """Returns when all calls succeed again."""
+    started = time.monotonic()
+    for call in calls:
+        while True:
+            try:
+                await call()
+                break
+            except StoreUnavailable:
+                assert time.monotonic() - started < RECOVERY_SECONDS
+                await asyncio.sleep(0.05)
+    assert time.monotonic() - started < RECOVERY_SECONDS
+
+
+async def number_of_backends(server: PostgresServer, condition: str, expected: int) -> None:
+    """Returns when so many connections are left that the server knows of, and that fit."""
+    connection = await asyncpg.connect(server.url())
+    query = (
+        "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"  # noqa: S608
+        f" AND pid <> pg_backend_pid() AND {condition}"
+    )
+    started = time.monotonic()
+    try:
+        while await connection.fetchval(query) > expected:
+            assert time.monotonic() - started < RECOVERY_SECONDS
+            await asyncio.sleep(0.05)
+    finally:
+        await connection.close()
+
+
+@contextmanager
+def black_hole(server: PostgresServer, proxy: FaultProxy) -> Iterator[None]:
+    proxy.black_hole()
+    yield
+    proxy.pass_on()
+
+
+@contextmanager
+def frozen(server: PostgresServer, proxy: FaultProxy) -> Iterator[None]:
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    processes = [server.pid, *map(int, children)]
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+
+@contextmanager
+def cut(server: PostgresServer, proxy: FaultProxy) -> Iterator[None]:
+    proxy.cut()
+    yield
+    proxy.pass_on()
+
+
+faults = pytest.mark.parametrize("fault", [black_hole, frozen, cut])
+
+
+@faults
+@pytest.mark.parametrize("connections", ["none yet", "just used", "idle"])
+async def test_every_call_ends_in_time_and_all_is_well_soon_after(
+    own_postgres, proxy, database, look_ups, fault, connections
+):
+    tasks_before = len(asyncio.all_tasks())
+    if connections != "none yet":
+        await look_ups.find(0, "none")
+        await asyncio.gather(*(database.read(sleep, 0.05) for _ in range(POOL_SIZE)))
+    if connections == "idle":
+        await asyncio.sleep(2 * postgres_engine.TESTED_AFTER_SECONDS)
+    with fault(own_postgres, proxy):
+        for _ in range(2):
+            reads = [seconds_of_outage(read_soon(database)) for _ in range(2 * POOL_SIZE)]
+            writes = [seconds_of_outage(database.write(touch)) for _ in range(POOL_SIZE)]
+            visits = [seconds_of_outage(look_ups.find(0, "none")) for _ in range(150)]
+            *_, check = took = await asyncio.gather(
+                *visits, *writes, *reads, seconds_of_outage(database.check())
+            )
+            assert max(took[:150]) < USUAL.look_up_seconds + LATE_SECONDS
+            assert max(took) < USUAL.write_seconds + LATE_SECONDS
+            assert check < USUAL.write_seconds + LATE_SECONDS
+    await recovered(
+        lambda: database.write(touch),
+        lambda: database.read(touch),
+        lambda: look_ups.find(0, "none"),
+        database.check,
+    )
+    await asyncio.gather(*(database.write(sleep, 0.05) for _ in range(POOL_SIZE)))
+    await nothing_is_left(tasks_before)
+    assert database.counts()["database_in_use"] == 0
+    assert 1 <= database.counts()["database_connections"] <= POOL_SIZE
+    assert 1 <= look_ups.connections <= 2
+    if fault is not black_hole:  # which tells the server nothing, either
+        await number_of_backends(own_postgres, "true", POOL_SIZE + 2)
+
+
+async def nothing_is_left(tasks_before: int) -> None:
+    """No task of a call that was given up lives on."""
+    started = time.monotonic()
+    while len(asyncio.all_tasks()) > tasks_before:
+        assert time.monotonic() - started < RECOVERY_SECONDS
+        await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("is_mistaken", [True, False])
+async def test_a_hole_that_opens_before_the_end_of_a_transaction_swallows_no_connection(
+    proxy, database, is_mistaken
+):
+    def fall(connection: sa.Connection) -> None:
+        touch(connection)
+        proxy.black_hole()
+        if is_mistaken:  # then it is a rollback that hangs, else a commit
+            raise ValueError
+
+    for _ in range(2):
+        calls = [seconds_of_outage(database.write(fall)) for _ in range(POOL_SIZE)]
+        assert max(await asyncio.gather(*calls)) < USUAL.write_seconds + LATE_SECONDS
+        proxy.pass_on()
+        await recovered(lambda: database.write(touch))
+    await nothing_is_left(len(asyncio.all_tasks() - database._calls))
+    assert database.counts()["database_in_use"] == 0
+    await asyncio.gather(*(database.write(sleep, 0.05) for _ in range(POOL_SIZE)))
+
+
+@pytest.fixture
+async def locker(own_postgres: PostgresServer) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(own_postgres.url())
+    yield connection
+    await connection.close()
+
+
+async def test_what_waits_for_a_lock_is_given_up_on_the_server_too(
+    own_postgres, database, look_ups, locker
+):
+    await look_ups.find(0, "none")
+    async with locker.transaction():
+        await locker.execute("LOCK TABLE links IN ACCESS EXCLUSIVE MODE")
+        for _ in range(8):
+            took = await asyncio.gather(
+                seconds_of_outage(database.write(touch)),
+                *(seconds_of_outage(look_ups.find(0, f"{n}")) for n in range(5)),
+            )
+            assert took[0] < USUAL.write_seconds + LATE_SECONDS
+            assert max(took[1:]) < USUAL.look_up_seconds + LATE_SECONDS
+        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+        assert await locker.fetchval(waiting) <= 1  # one may just be on its way
+    await asyncio.gather(database.write(touch), look_ups.find(0, "none"))
+    await number_of_backends(own_postgres, "true", 4)
+
+
+async def test_look_ups_do_not_notice_that_their_connections_were_ended(own_postgres, look_ups):
+    for _ in range(5):
+        await recovered(lambda: use_both(look_ups))
+        own_postgres.ask(  # and no turn of the event loop in between, to notice it
+            "SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+        await asyncio.gather(*(look_ups.find(0, f"{n}") for n in range(150)))
+
+
+async def use_both(look_ups: LookUps) -> None:
+    await asyncio.gather(*(look_ups.find(0, f"{n}") for n in range(150)))
+    if look_ups.connections < 2:
+        raise StoreUnavailable("One is being connected.")
+
+
+async def test_slow_calls_hold_no_look_up_up(database, look_ups):
+    await look_ups.find(0, "none")
+    with patience(LIST_SECONDS):
+        slow = [asyncio.create_task(database.read(sleep, 0.5)) for _ in range(POOL_SIZE + 5)]
+    await asyncio.sleep(0.1)
+    assert database.counts()["database_in_use"] == POOL_SIZE
+    for _ in range(10):
+        await look_ups.find(0, "none")
+    assert not any(call.done() for call in slow)
+    await asyncio.gather(*slow)
+
+
+@pytest.mark.parametrize("is_at_once", [True, False])
+async def test_more_callers_than_can_wait_are_refused_at_once(database, is_at_once):
+    await database.read(touch)
+    full = POOL_SIZE + MAX_WAITING
+    count = full + 50 if is_at_once else full
+    calls = [asyncio.create_task(database.read(sleep, 0.5)) for _ in range(count)]
+    await asyncio.sleep(0.1)
+    assert database.counts()["database_waiting"] == MAX_WAITING
+    assert await seconds_of_outage(database.read(touch)) < LATE_SECONDS
+    refused = [call for call in calls if call.done()]
+    assert len(refused) == count - full
+    for call in refused:
+        assert isinstance(call.exception(), StoreUnavailable)
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+    await recovered(lambda: database.read(touch))
+    assert database.counts()["database_waiting"] == 0
+
+
+async def test_a_caller_that_leaves_frees_its_connection(database, own_postgres):
+    for _ in range(3):
+        calls = [asyncio.create_task(database.read(sleep, 30)) for _ in range(POOL_SIZE)]
+        await asyncio.sleep(0.2)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        await recovered(lambda: database.write(touch))
+    await number_of_backends(own_postgres, "state = 'active' AND query LIKE '%pg_sleep%'", 0)
+
+
+async def test_connections_that_nobody_needs_are_closed(database, own_postgres, monkeypatch):
+    monkeypatch.setattr(postgres_engine, "IDLE_SECONDS", 0.3)
+    for _ in range(2):
+        await asyncio.gather(*(database.read(sleep, 0.05) for _ in range(POOL_SIZE)))
+        assert database.counts()["database_connections"] == POOL_SIZE
+        started = time.monotonic()
+        while database.counts()["database_connections"] > 1:
+            assert time.monotonic() - started < RECOVERY_SECONDS
+            await asyncio.sleep(0.05)
+            await database.read(touch)  # one is in use all the time
+    await number_of_backends(own_postgres, "true", 1)
+
+
+async def test_a_connection_that_takes_longer_than_anybody_waits_is_made_all_the_same(
+    proxy, database, look_ups
+):
+    proxy.delay(0.12)
+    with pytest.raises(StoreUnavailable):
+        await database.write(touch)
+    await recovered(lambda: database.write(touch), lambda: look_ups.find(0, "none"))
+
+
+async def test_a_hole_that_opens_while_connections_are_made_swallows_none(proxy, database):
+    proxy.delay(0.05)
+    calls = [asyncio.create_task(database.write(touch)) for _ in range(POOL_SIZE)]
+    while proxy.replies < 2 * POOL_SIZE:
+        assert not any(call.done() for call in calls)
+        await asyncio.sleep(0.01)
+    proxy.black_hole()
+    for outage in await asyncio.gather(*calls, return_exceptions=True):
+        assert isinstance(outage, StoreUnavailable)
+    proxy.pass_on()
+    await recovered(lambda: asyncio.gather(*(database.write(sleep, 0.05) for _ in range(8))))
+
+
+async def test_what_takes_long_by_its_nature_is_given_the_time(database):
+    with patience(USUAL.write_seconds + 2):
+        await database.write(sleep, USUAL.write_seconds + 0.2)
+    assert await seconds_of_outage(database.write(sleep, 30)) < USUAL.write_seconds + LATE_SECONDS
+
+
+async def test_a_process_that_stood_still_itself_does_not_blame_postgres(look_ups):
+    await look_ups.find(0, "abc")  # connects
+    asked = asyncio.create_task(look_ups.find(0, "abc"))
+    for _ in range(10):
+        await asyncio.sleep(0)  # until the query is on its way
+    time.sleep(USUAL.look_up_seconds + 0.1)  # noqa: ASYNC251  as an import or the machine's load may
+    assert (await asked).route is None
+    assert look_ups.timeouts == 0
