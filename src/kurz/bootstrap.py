@@ -1,20 +1,20 @@
 """Settings → engine → services. The one place that names an engine."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from kurz.clock import Clock, SystemClock
 from kurz.errors import SettingRefused
-from kurz.feed.local import LocalFeed
 from kurz.links.codes import random
 from kurz.links.codes.counter import CounterCodes, Scramble
 from kurz.links.codes.permutation import Permutation
 from kurz.links.drafting import Drafting
+from kurz.links.floors import Floors
 from kurz.links.minting import Mint
 from kurz.links.model import Strategy
 from kurz.links.service import LinkService
@@ -29,21 +29,26 @@ from kurz.people.passes import Passes
 from kurz.people.passwords import Passwords
 from kurz.people.teams import Teams
 from kurz.settings import Settings
+from kurz.sharing import Shared, open_shared
 from kurz.storage.accounts import SqlAccountStore
 from kurz.storage.bulk import SqlBulkStore
-from kurz.storage.changes import SqlChangeLog
 from kurz.storage.database import Database
 from kurz.storage.installation import LeasedCounter, keep_key
 from kurz.storage.keys import SqlKeyStore
 from kurz.storage.links import SqlLinkStore
 from kurz.storage.migrate import Migrations
 from kurz.storage.passes import SqlPassStore
+from kurz.storage.patience import LIST_SECONDS, patience
 from kurz.storage.sqlite import SqliteDatabase
 from kurz.storage.tags import SqlTagStore
 from kurz.storage.workspaces import SqlWorkspaceStore
 from kurz.transfer.codes import RowCodes
 from kurz.transfer.exporting import Exporter
 from kurz.transfer.importing import Importer
+
+if TYPE_CHECKING:
+    from kurz.storage.patience import Deadlines
+    from kurz.storage.replicas import Replicas
 
 PUBLIC_IDS = 2**53  # what a JavaScript number holds exactly
 
@@ -55,7 +60,8 @@ class Kurz:
     settings: Settings
     clock: Clock
     database: Database
-    feed: LocalFeed
+    shared: Shared
+    replicas: "Replicas | None"
     store: SqlLinkStore
     workspaces: SqlWorkspaceStore
     domains: Domains
@@ -79,13 +85,18 @@ async def open_kurz(
     clock = clock or SystemClock()
     passwords = passwords or Passwords()
     database = open_database(settings)
-    feed = LocalFeed(SqlChangeLog(database), settings.feed_dir)
-    database.on_commit = feed.announce
-    try:
-        await database.read(Migrations().check)
+    async with AsyncExitStack() as closing:
+        closing.callback(passwords.close)
+        closing.push_async_callback(database.close)
+        with patience(LIST_SECONDS):  # it has to connect first
+            await database.read(Migrations().check)
         code_key = await keep_key(database, "code-key")
         id_key = await keep_key(database, "id-key")
-        store = SqlLinkStore(database)
+        shared = await closing.enter_async_context(open_shared(settings, database, id_key, clock))
+        replicas = open_replicas(settings, database, shared.floors)
+        if replicas is not None:
+            closing.push_async_callback(replicas.close)
+        store = SqlLinkStore(database, replicas)
         workspaces = SqlWorkspaceStore(database)
         domains = Domains(workspaces)
         ids = Permutation(id_key, PUBLIC_IDS, purpose=b"id-v1")
@@ -105,7 +116,8 @@ async def open_kurz(
             settings,
             clock,
             database,
-            feed,
+            shared,
+            replicas,
             store,
             workspaces,
             domains,
@@ -129,10 +141,6 @@ async def open_kurz(
             Exporter(bulk, clock),
             Importer(bulk, RowCodes(code_key, settings.code_length), own_hosts, clock),
         )
-    finally:
-        passwords.close()
-        await feed.stop()
-        await database.close()
 
 
 async def prepare(settings: Settings, *, upgrades_postgres: bool) -> Path | None:
@@ -150,7 +158,7 @@ async def prepare(settings: Settings, *, upgrades_postgres: bool) -> Path | None
             ) from None
     from kurz.storage.postgres import PostgresDatabase
 
-    database = PostgresDatabase(settings.database_url, query_seconds=None)
+    database = PostgresDatabase(settings.database_url)
     try:
         await migrations.upgrade_postgres(database, only_if_empty=not upgrades_postgres)
     finally:
@@ -162,13 +170,34 @@ def open_database(settings: Settings) -> Database:
     if settings.database_url is not None:
         from kurz.storage.postgres import PostgresDatabase
 
-        return PostgresDatabase(settings.database_url)
+        return PostgresDatabase(settings.database_url, deadlines=_deadlines(settings))
+    if settings.database_replica_urls:
+        raise SettingRefused("KURZ_DATABASE_REPLICA_URLS needs KURZ_DATABASE_URL beside it.")
     if not settings.database_path.exists():
         raise SettingRefused(
             f"There is no kurz database in {settings.data_dir}. Start `kurz serve` there first, or"
             " point KURZ_DATA_DIR to the folder you mean."
         )
     return SqliteDatabase(settings.database_path)
+
+
+def open_replicas(settings: Settings, database: Database, floors: Floors) -> "Replicas | None":
+    if not settings.database_replica_urls:
+        return None
+    from kurz.storage.replicas import Replica, Replicas
+
+    deadlines = _deadlines(settings)
+    members = [Replica(url, deadlines) for url in settings.database_replica_urls]
+    return Replicas(members, database, floors)
+
+
+def _deadlines(settings: Settings) -> "Deadlines":
+    from kurz.storage.patience import Deadlines
+
+    return Deadlines(
+        look_up_seconds=settings.database_look_up_milliseconds / 1000,
+        write_seconds=settings.database_write_milliseconds / 1000,
+    )
 
 
 async def make_first_admin(kurz: Kurz) -> str | None:

@@ -5,10 +5,14 @@ have a closed set of values: nobody can make up new ones by asking for something
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from prometheus_client.core import Metric
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 
 OUTCOMES = ("redirect", "missing", "expired", "exhausted", "banned", "limited", "unavailable")
 STATUS_CLASSES = ("2xx", "3xx", "4xx", "5xx")
@@ -17,17 +21,37 @@ LATENCY_POWERS = tuple(range(13, 34))
 
 COUNTERS = {
     "lane_answers": "Answers that the fast lane gave.",
-    "look_ups": "Codes that were not in memory, and were looked up in the store.",
+    "look_ups": "Codes that were not in memory, and were looked up.",
     "journal_records": "Clicks that were recorded.",
     "journal_bytes": "Bytes written to the journal of clicks.",
     "journal_dropped": "Clicks that could not be recorded.",
     "journal_sync_errors": "Times that the journal could not be brought to the disk.",
+    "cache_hits": "Codes that Redis knew.",
+    "cache_misses": "Codes that Redis did not know, or was not asked for while it is out.",
+    "cache_errors": "Failures of Redis: no answer in time, or an error.",
+    "cache_refused": "Values in Redis that were not believed: of another key, or unreadable.",
+    "cache_writes": "Values written to Redis.",
+    "cache_dropped": "Values that were not written, because Redis is out or too slow.",
+    "replica_answers": "Codes and lists that a replica answered.",
+    "replica_behind": "Times that a replica did not have what was heard of, or knew no such code.",
+    "replica_errors": "Failures of replicas.",
+    "database_writes": "Writes to the embedded database.",
+    "database_commits": "Transactions that carried them.",
+    "database_look_ups": "Statements by which PostgreSQL was asked for codes; one may be for many.",
+    "database_timeouts": "Calls of PostgreSQL that were given up.",
+    "feed_wake_ups": "Times that others said that there are changes.",
+    "feed_lost_connections": "Times that the connection for that was lost, or could not be made.",
 }
 # Of the workers that live.
 GAUGES = {
     "hot_links": "Links in memory.",
     "hot_bytes": "Bytes that links in memory take.",
     "connections": "Open connections.",
+    "cache_out": "Workers that leave Redis alone for the moment, because it does not answer.",
+    "feed_deaf": "Workers that hear of no changes, and look up again what they have in memory.",
+    "database_connections": "Connections to PostgreSQL.",
+    "database_in_use": "Those of them that are in use.",
+    "database_waiting": "Calls that wait for a connection to PostgreSQL.",
 }
 ALIVE_AT = "alive_at_seconds"
 HEARD_AT = "heard_at_seconds"
@@ -54,8 +78,6 @@ def latency_counts(buckets: list[int]) -> dict[str, int]:
 
 def render(rows: Iterable[Mapping[str, int]], version: str, now: int) -> bytes:
     """The text that Prometheus reads. `rows` are the workers', also of those that have ended."""
-    from prometheus_client import CollectorRegistry, generate_latest
-
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(list(rows), version, now))
     return generate_latest(registry)
@@ -68,13 +90,7 @@ class _Collector:
         self._version = version
         self._now = now
 
-    def collect(self) -> Iterable["Metric"]:
-        from prometheus_client.core import (
-            CounterMetricFamily,
-            GaugeMetricFamily,
-            HistogramMetricFamily,
-        )
-
+    def collect(self) -> Iterable[Metric]:
         info = GaugeMetricFamily("kurz_info", "The version that runs.", labels=["version"])
         info.add_metric([self._version], 1)
         yield info

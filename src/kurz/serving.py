@@ -1,9 +1,9 @@
 """What a process of `kurz serve` is made of, over the parts that `bootstrap` has opened: the read
 path, the API, and what runs in the background."""
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,10 +14,8 @@ from kurz.api.callers import is_member
 from kurz.api.dependencies import Context
 from kurz.api.idempotency import Receipts
 from kurz.bootstrap import Kurz
-from kurz.clicks.journal import Journal
-from kurz.clicks.visitors import Visitors
-from kurz.errors import SettingRefused
-from kurz.links.model import ROOT_WORKSPACE_ID, Change, Strategy
+from kurz.errors import SettingRefused, StoreUnavailable
+from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.totals import RecentTotals
 from kurz.outbound.dns import DnsTxtLookup
 from kurz.people.custom_domains import CustomDomains
@@ -32,14 +30,9 @@ from kurz.people.limits import (
     NullLimits,
 )
 from kurz.people.tokens import Tokens
+from kurz.reading import ReadPath, open_read_path
 from kurz.redirect.app import RedirectApp
-from kurz.redirect.clicks import ClickWriter
-from kurz.redirect.hot import HotSet
-from kurz.redirect.lane import Lane
 from kurz.redirect.misses import Misses
-from kurz.redirect.resolve import Resolver
-from kurz.redirect.slugs import Slugs
-from kurz.redirect.tally import Tally
 from kurz.secret import keep_secret
 from kurz.server.app import App
 from kurz.server.connection import Connection
@@ -49,10 +42,8 @@ from kurz.server.scoreboard import Scoreboard
 from kurz.storage.domains import SqlDomainStore
 from kurz.storage.indexer import SearchIndexer
 from kurz.storage.receipts import SqlReceiptStore
-from kurz.storage.routes import SqliteRouteStore, SqlRouteStore
-from kurz.storage.salts import SqlSaltStore
-from kurz.storage.sqlite import SqliteDatabase
 from kurz.storage.totals import SqlTotalsStore
+from kurz.storage.trimmer import ChangeTrimmer
 
 DATABASE_PATIENCE_SECONDS = 0.5  # for a limit that is kept in the database
 
@@ -91,7 +82,8 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
     proxies = TrustedProxies(settings.trusted_proxies)
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
     row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
-    async with _limits(kurz) as limits, _read_path(kurz, hosts, proxies) as path:
+    limits = _limits(kurz)
+    async with open_read_path(kurz, hosts, proxies, Misses(limits)) as path:
 
         def count() -> None:
             row.write(_numbers(kurz, path, app))
@@ -105,7 +97,12 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
             await path.tick()
             count()
 
-        context = _context(kurz, limits, root_workspace_id, tell_metrics)
+        async def check_store() -> None:
+            await kurz.database.check()
+            if path.resolver.is_deaf:
+                raise StoreUnavailable("Changes by others are not heard of at the moment.")
+
+        context = _context(kurz, limits, root_workspace_id, check_store, tell_metrics)
         app = App(
             api=create_api(context),
             redirect=RedirectApp(
@@ -113,7 +110,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
                 path.slugs,
                 kurz.store,
                 path.clicks,
-                Misses(limits),
+                path.misses,
                 kurz.clock,
                 path.tally,
                 base_url=settings.base_url,
@@ -127,13 +124,13 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         yield Serving(app, partial(Connection, shortcut=shortcut), tick)
 
 
-def _numbers(kurz: Kurz, path: "_ReadPath", app: App) -> dict[str, int]:
+def _numbers(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
     """What this worker has counted."""
     tally, journal, hot = path.tally, path.journal, path.resolver.hot
     now = time.time()
     return {
         metrics.ALIVE_AT: int(now),
-        metrics.HEARD_AT: int(now - (time.monotonic() - kurz.feed.heard_at)),
+        metrics.HEARD_AT: int(now - (time.monotonic() - kurz.shared.feed.heard_at)),
         **{f"outcome_{outcome}": number for outcome, number in tally.outcomes.items()},
         "outcome_limited": tally.limited,
         "outcome_unavailable": tally.unavailable,
@@ -149,84 +146,45 @@ def _numbers(kurz: Kurz, path: "_ReadPath", app: App) -> dict[str, int]:
         "hot_links": len(hot.entries),
         "hot_bytes": hot.size,
         "connections": Connection.open_number,
+        **_numbers_of_stores(kurz, path),
     }
 
 
-@dataclass(frozen=True)
-class _ReadPath:
-    resolver: Resolver
-    slugs: Slugs
-    clicks: ClickWriter
-    journal: Journal
-    tally: Tally
-    lane: Lane
-    tick: Callable[[], Awaitable[None]]
-
-
-@asynccontextmanager
-async def _read_path(kurz: Kurz, hosts: Hosts, proxies: TrustedProxies) -> AsyncIterator[_ReadPath]:
-    settings, clock = kurz.settings, kurz.clock
-    hot = HotSet(settings.hot_links, settings.hot_megabytes * 1024 * 1024)
-    database = kurz.database
-    store = SqlRouteStore(database)
-    if isinstance(database, SqliteDatabase):
-        store = SqliteRouteStore(database)
-    resolver, slugs = Resolver(hot, store, clock), Slugs(kurz.workspaces)
-    journal, visitors = Journal(settings.journal_dir), Visitors(SqlSaltStore(kurz.database))
-    clicks = ClickWriter(journal, visitors, clock)
-    tally = Tally()
-    lane = Lane(resolver, hosts, slugs, clicks, visitors, journal, proxies, clock, tally)
-
-    def hear(changes: Sequence[Change]) -> None:
-        resolver.forget(changes)
-        if any(change.link_id == 0 for change in changes):
-            hosts.forget()
-            slugs.forget()
-            lane.forget_heads()
-
-    refreshing: asyncio.Task[None] | None = None
-
-    async def tick() -> None:
-        nonlocal refreshing
-        lane.renew(settings.keep_alive_seconds)
-        if refreshing is None or refreshing.done():  # an outage must not hold the rest up
-            refreshing = asyncio.create_task(visitors.refresh(clock.now()))
-
-    kurz.feed.subscribe(hear)
-    try:
-        await kurz.feed.start()
-        await visitors.refresh(clock.now())
-        await tick()
-        journal.start()
-        yield _ReadPath(resolver, slugs, clicks, journal, tally, lane, tick)
-    finally:
-        kurz.feed.unsubscribe(hear)
-        if refreshing is not None:
-            await refreshing
-        journal.close()
-        store.close()
+def _numbers_of_stores(kurz: Kurz, path: ReadPath) -> dict[str, int]:
+    shared = kurz.shared
+    counts = Counter(kurz.database.counts())
+    counts.update(path.store.counts())
+    return {
+        **counts,
+        **shared.cache.counts(),
+        **({} if kurz.replicas is None else kurz.replicas.counts()),
+        "feed_wake_ups": shared.feed.wake_ups,
+        "feed_lost_connections": shared.feed.lost_connections,
+        "feed_deaf": int(path.resolver.is_deaf),
+    }
 
 
 @asynccontextmanager
 async def open_jobs(kurz: Kurz) -> AsyncIterator[None]:
-    """What goes on in the background, in one process of an installation's machine: on SQLite the
-    text of links is indexed behind their writes."""
-    if not kurz.settings.is_embedded:
-        yield
-        return
-
-    indexer = SearchIndexer(kurz.database)
-    indexer.start()
+    """What goes on in the background, in one process of an installation's machine: the change log
+    is kept short, and on SQLite the text of links is indexed behind their writes."""
+    jobs: list[SearchIndexer | ChangeTrimmer] = [ChangeTrimmer(kurz.database, kurz.clock)]
+    if kurz.settings.is_embedded:
+        jobs.append(SearchIndexer(kurz.database))
+    for job in jobs:
+        job.start()
     try:
         yield
     finally:
-        await indexer.stop()
+        for job in jobs:
+            await job.stop()
 
 
 def _context(
     kurz: Kurz,
     limits: Limits,
     root_workspace_id: int | None,
+    check_store: Callable[[], Awaitable[None]],
     tell_metrics: Callable[[], bytes],
 ) -> Context:
 
@@ -258,7 +216,8 @@ def _context(
         limits=limits,
         receipts=Receipts(SqlReceiptStore(database), keyring.key("receipts"), clock),
         clock=clock,
-        check_store=database.check,
+        check_store=check_store,
+        ask_redis=partial(_ask_redis, kurz),
         metrics=tell_metrics,
         metrics_token=settings.metrics_token,
         are_metrics_public=settings.metrics == "public",
@@ -269,6 +228,11 @@ def _context(
         redirect_status=settings.redirect_status,
         root_workspace_id=root_workspace_id,
     )
+
+
+async def _ask_redis(kurz: Kurz) -> bool | None:
+    redis = kurz.shared.redis
+    return None if redis is None else await redis.answers()
 
 
 async def _root_workspace_id(kurz: Kurz) -> int | None:
@@ -284,25 +248,18 @@ async def _root_workspace_id(kurz: Kurz) -> int | None:
     return workspace.id
 
 
-@asynccontextmanager
-async def _limits(kurz: Kurz) -> AsyncIterator[Limits]:
+def _limits(kurz: Kurz) -> Limits:
     """In Redis, if there is one. Else several workers, and on PostgreSQL perhaps several instances,
     share the limits of sign-ins and creates in the database; others are not worth a write. Else in
     memory."""
     settings = kurz.settings
     if settings.rate_limits == "off":
-        yield NullLimits()
-        return
-    local = MemoryLimits()
-    if settings.redis_url is not None:
+        return NullLimits()
+    local, redis = MemoryLimits(), kurz.shared.redis
+    if redis is not None:
         from kurz.cache.limits import RedisLimits
 
-        redis = RedisLimits(settings.redis_url)
-        try:
-            yield Limits(FallbackLimits(redis, local, processes=settings.workers))
-        finally:
-            await redis.close()
-        return
+        return Limits(FallbackLimits(RedisLimits(redis), local, processes=settings.workers))
     if settings.workers > 1 or not settings.is_embedded:
         from kurz.storage.limits import SqlLimits
 
@@ -313,6 +270,5 @@ async def _limits(kurz: Kurz) -> AsyncIterator[Limits]:
             patience_seconds=DATABASE_PATIENCE_SECONDS,
             processes=settings.workers,
         )
-        yield Limits(ChosenLimits(shared, local, WORTH_A_WRITE))
-        return
-    yield Limits(local)
+        return Limits(ChosenLimits(shared, local, WORTH_A_WRITE))
+    return Limits(local)

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 class Context:
     """What the API is built from. `base_url` None: short URLs use the request's host.
     `root_workspace_id`: whose links stand at the root, instead of anonymous and personal ones.
-    `check_store` raises `StoreUnavailable` while the store does not answer."""
+    `check_store` raises `StoreUnavailable` while the store does not answer, or nothing is heard of
+    changes; `ask_redis` tells whether Redis answers, None where there is none."""
 
     links: LinkService
     tagging: Tagging
@@ -52,6 +53,7 @@ class Context:
     receipts: "Receipts"
     clock: Clock
     check_store: Callable[[], Awaitable[None]]
+    ask_redis: Callable[[], Awaitable[bool | None]]
     metrics: Callable[[], bytes]
     metrics_token: str | None
     are_metrics_public: bool

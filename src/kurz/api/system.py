@@ -1,6 +1,7 @@
 """Probes: is the process alive, can it work."""
 
 import hmac
+from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
@@ -18,6 +19,14 @@ class Health(BaseModel):
     status: str
 
 
+class Readiness(BaseModel):
+    """`redis` is null where none is configured. While it is `out`, the database answers instead."""
+
+    status: Literal["ready"] = "ready"
+    database: Literal["ok"] = "ok"
+    redis: Literal["ok", "out"] | None
+
+
 @router.get("/healthz", summary="Is the process alive?", operation_id="health")
 async def health() -> Health:
     """Answers as long as the process does, whatever the database says."""
@@ -30,10 +39,13 @@ async def health() -> Health:
     operation_id="readiness",
     responses=problems(503),
 )
-async def readiness(request: Request) -> Health:
-    """Answers 503 while the database cannot be reached."""
-    await context(request).check_store()
-    return Health(status="ready")
+async def readiness(request: Request) -> Readiness:
+    """Answers 503 while the database cannot be reached or written to, or while changes by others
+    are not heard of. Links that are in memory are redirected to all the same."""
+    kurz = context(request)
+    await kurz.check_store()
+    is_redis_up = await kurz.ask_redis()
+    return Readiness(redis=None if is_redis_up is None else "ok" if is_redis_up else "out")
 
 
 @router.get(

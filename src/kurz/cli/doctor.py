@@ -11,9 +11,17 @@ import kurz
 from kurz.cli import output
 from kurz.cli.session import AsJson, DataDir
 from kurz.errors import KurzError
+from kurz.redis_address import Kind
 from kurz.settings import Loaded, Settings, fields, load, variable, warnings_about
 
 MIN_FREE_BYTES = 1024**3
+
+REDIS_SECONDS = 2.0  # many times what kurz itself would wait
+_REDIS_KINDS = {
+    Kind.SERVER: "one server",
+    Kind.SENTINEL: "the master that the Sentinels named",
+    Kind.CLUSTER: "a Cluster",
+}
 
 Verdict = Literal["ok", "warning", "error"]
 _MARKS: dict[Verdict, tuple[str, str]] = {
@@ -54,6 +62,7 @@ def examine(loaded: Loaded) -> list[Finding]:
         Finding("ok", "program", f"kurz {kurz.__version__} on Python {platform.python_version()}"),
         *(_embedded(settings) if settings.is_embedded else []),
         *_database(settings),
+        *_replicas(settings),
         _base_url(settings),
         *_secret(settings),
         *_redis(settings),
@@ -66,7 +75,7 @@ def shown(loaded: Loaded) -> dict[str, dict[str, Any]]:
     return {
         item.name: {
             "value": "(set)"
-            if item.metadata["is_secret"] and getattr(loaded.settings, item.name) is not None
+            if item.metadata["is_secret"] and getattr(loaded.settings, item.name)
             else _plain(getattr(loaded.settings, item.name)),
             "source": loaded.sources[item.name],
         }
@@ -124,6 +133,44 @@ def _database(settings: Settings) -> list[Finding]:
     return findings
 
 
+def _replicas(settings: Settings) -> list[Finding]:
+    """Whether each answers, and is one of this very database."""
+    if settings.is_embedded or not settings.database_replica_urls:
+        return []
+    import asyncio
+
+    from kurz.bootstrap import open_database
+    from kurz.storage.installation import find_key
+    from kurz.storage.postgres import PostgresDatabase
+    from kurz.storage.replicas import is_following
+
+    async def examine_each() -> list[Finding]:
+        primary = open_database(settings)
+        opened = [PostgresDatabase(url, is_replica=True) for url in settings.database_replica_urls]
+        try:
+            key = await primary.read(find_key, "id-key")
+            return [await examine_one(replica, key) for replica in opened]
+        finally:
+            for database in (primary, *opened):
+                await database.close()
+
+    async def examine_one(replica: PostgresDatabase, key: bytes | None) -> Finding:
+        try:
+            follows = await replica.read(is_following)
+            is_ours = follows and await replica.read(find_key, "id-key") == key
+        except KurzError as error:
+            return Finding("warning", "replica", f"{error.detail} The primary is asked instead.")
+        if not is_ours:
+            says = "it is no replica of the database that KURZ_DATABASE_URL names"
+            return Finding("error", "replica", says)
+        return Finding("ok", "replica", "it answers and follows")
+
+    try:
+        return asyncio.run(examine_each())
+    except KurzError:  # of the primary: that is another finding
+        return []
+
+
 def _secret(settings: Settings) -> list[Finding]:
     if settings.is_embedded or settings.secret is not None:
         return []
@@ -138,26 +185,32 @@ def _secret(settings: Settings) -> list[Finding]:
 
 
 def _redis(settings: Settings) -> list[Finding]:
+    """Whether it can do what it is there for, and what is lost if not."""
     if settings.redis_url is None:
         return []
     import asyncio
 
+    from kurz.cache.connect import open_redis
     from kurz.cache.limits import RedisLimits
     from kurz.people.limits import LimitsUnavailable, Rate
 
-    async def check() -> None:
-        limits = RedisLimits(settings.redis_url or "")
+    async def check() -> Kind:
+        client = open_redis(settings.redis_url or "", timeout_seconds=REDIS_SECONDS)
         try:
-            await limits.hit("doctor", Rate(1000, 1))
+            await RedisLimits(client).hit("doctor", Rate(1000, 1))
+            return client.kind
         finally:
-            await limits.close()
+            await client.close()
 
     try:
-        asyncio.run(check())
-    except LimitsUnavailable:
-        says = "it does not answer: each process counts its rate limits alone"
+        kind = asyncio.run(check())
+    except LimitsUnavailable as error:
+        says = (
+            f"it cannot be used ({error}): each process counts its rate limits alone, links are"
+            " looked up in the database, and changes are heard of a second later"
+        )
         return [Finding("error", "Redis", says)]
-    return [Finding("ok", "Redis", "it answers")]
+    return [Finding("ok", "Redis", f"{_REDIS_KINDS[kind]} answers")]
 
 
 def _base_url(settings: Settings) -> Finding:

@@ -52,7 +52,8 @@ class Teams:
     async def own(
         self, caller: Caller, workspace_id: int, *, with_deleted: bool = False
     ) -> Workspace:
-        """The workspace, for somebody who may change it."""
+        """The workspace, for somebody who may change it: as it is now, whoever has changed it."""
+        self._known.forget((workspace_id, caller.account_id))
         workspace, role = await self._membership(caller, workspace_id)
         caller.require_session()
         require_owner(role)

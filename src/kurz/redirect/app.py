@@ -129,11 +129,15 @@ class RedirectApp:
         workspace_id = None if match is None else await self._workspace_of(visit, match)
         if match is None or workspace_id is None or is_reserved(match["code"]):
             return await self._miss(visit)
-        entry = self._resolver.peek(workspace_id, match["code"])
-        if entry is not None:
-            return await self._answer_with(entry, visit, is_preview=bool(match["plus"]))
-        async with self._misses.turn(visit.subject):
-            entry = await self._resolver.get(workspace_id, match["code"])
+        waited_for = visit.scope.get("kurz.waited_for")
+        if waited_for is not None:  # by the lane, which leaves the rest to us
+            entry = waited_for.result()
+        else:
+            entry = self._resolver.peek(workspace_id, match["code"])
+            if entry is not None:
+                return await self._answer_with(entry, visit, is_preview=bool(match["plus"]))
+            async with self._misses.turn(visit.subject):
+                entry = await self._resolver.get(workspace_id, match["code"])
         if entry.outcome(self._clock.micros()) is Outcome.MISSING:
             return await self._miss(visit)
         return await self._answer_with(entry, visit, is_preview=bool(match["plus"]))

@@ -49,6 +49,11 @@ class _Shelf:
         if entry is not None:
             self.bytes -= entry.size
 
+    def clear(self) -> None:
+        self.entries.clear()  # the same one, which others look into
+        self._queue.clear()
+        self.bytes = 0
+
     def _make_room(self) -> None:
         entry = self._queue.popleft()
         if self.entries.get(entry.key) is not entry:
@@ -104,6 +109,14 @@ class HotSet:
         else:
             self._links.drop(load.key)
             self._absent.put(entry)
+
+    def clear(self) -> None:
+        """Nothing from before is to be believed, nor what is on its way."""
+        self._links.clear()
+        self._absent.clear()
+        for loads in self._loads.values():
+            for load in loads:
+                load.floor = _NEVER
 
     def give_up(self, load: Load) -> None:
         loads = self._loads.get(load.key)

@@ -2,9 +2,8 @@
 answer, without a scope, a task or an await.
 
 It takes a chunk that is exactly one ordinary GET: whole, alone, HTTP/1.1, without a body. Whatever
-else HTTP allows (other methods, pipelines, pieces, a client that wants to close), and whatever is
-neither in memory nor to be had from the store without waiting, goes the long way, which gives the
-same answers.
+else HTTP allows (other methods, pipelines, pieces, a client that wants to close) goes the long way,
+which gives the same answers. For a link that is not in memory the chunk is put aside until it is.
 """
 
 import asyncio
@@ -23,10 +22,13 @@ from kurz.clock import Clock
 from kurz.links.codes.custom import CODE_PATTERN
 from kurz.links.codes.words import is_reserved
 from kurz.links.lifecycle import Outcome
+from kurz.links.ports import NotNow
+from kurz.people.limits import subject_of_address
 from kurz.people.workspaces import Site
 from kurz.redirect import wire
 from kurz.redirect.clicks import ClickWriter
 from kurz.redirect.entry import Entry, prefix_of
+from kurz.redirect.misses import Misses
 from kurz.redirect.resolve import Resolver
 from kurz.redirect.slugs import Slugs
 from kurz.redirect.tally import Tally
@@ -47,13 +49,17 @@ _Answer = tuple[Any, bytes, bytes | None, bytes, int]
 
 
 class Client(Protocol):
-    """A connection. The last two are the lane's own."""
+    """A connection. `is_waiting`: a chunk of it is put aside. `lane_…` is the lane's own."""
 
     transport: Any
     client: tuple[str, int] | None
     deadline: float
     lane_head: bytes | None
     lane_note: Any
+    is_waiting: bool
+
+    def put_aside(self, data: bytes, began_ns: int, until: asyncio.Task[Any]) -> None:
+        """Offers the chunk again when the task has ended, and hears of nothing else before."""
 
 
 class Sites(Protocol):
@@ -76,9 +82,11 @@ class Lane:
         visitors: Visitors,
         journal: Journal,
         proxies: Proxies,
+        misses: Misses,
         clock: Clock,
         tally: Tally,
     ) -> None:
+        self._misses = misses
         self._resolver = resolver
         self._entries = resolver.hot.entries
         self._absences = resolver.hot.absences
@@ -96,6 +104,7 @@ class Lane:
         self._waiting: list[_Answer] = []
         self._call_soon: Callable[..., Any] = _not_started
         self._idle_until = 0.0
+        self._is_deaf = False
         self._heads: dict[int, bytes] = {}
         self._dead: dict[Outcome, tuple[bytes, bytes]] = {}
 
@@ -105,6 +114,7 @@ class Lane:
         self._call_soon = loop.call_soon
         # Also for a connection that is used just before the next time.
         self._idle_until = loop.time() + RENEW_SECONDS + keep_alive_seconds
+        self._is_deaf = self._resolver.is_deaf
         if self._visitors.generation != self._generation:
             self._begin_day()
         date = formatdate(usegmt=True).encode()
@@ -117,9 +127,11 @@ class Lane:
         """Sites or the salt of the day are others now: every head is read anew."""
         self._epoch = object()
 
-    def answer(self, client: Client, data: bytes) -> bool:
-        """True: the chunk was a request, and is answered at the end of this turn of the loop."""
-        began = time.perf_counter_ns()
+    def answer(self, client: Client, data: bytes, began: int = 0) -> bool:
+        """True: the chunk was a request, and is answered at the end of this turn of the loop, or
+        put aside. Such a one is offered again with the instant at which it came."""
+        has_waited = began > 0
+        began = began or time.perf_counter_ns()
         end = data.find(_VERSION)
         if end < 0 or data[:5] != _START:
             return False
@@ -136,12 +148,15 @@ class Lane:
             if _PLAIN_QUERY.fullmatch(query) is None:
                 return False
         key = note.prefix + path if path[1:2] != b"@" else self._key_of_slug(note, path)
-        entry = self._entries.get(key) or self._absences.get(key) or self._load(key)
-        if entry is None:
-            return False
+        entry = self._entries.get(key) or self._absences.get(key)
+        if entry is None or (self._is_deaf and not self._resolver.is_checked(key)):
+            entry = None if has_waited else self._load(client, key, note, data, began)
+            if entry is None:
+                return client.is_waiting
         until = entry.plain_until
         if not entry.is_plain or (until is not None and self._micros() >= until):
-            return self._answer_dead(client, entry, note, began)
+            # What does not exist is counted by others against whoever has made us look.
+            return not has_waited and self._answer_dead(client, entry, note, began)
         tail = entry.tail
         if query and entry.forward_query:
             tail = wire.merged_tail(entry, query.decode())
@@ -193,13 +208,21 @@ class Lane:
         self._generation = self._visitors.generation
         self.forget_heads()
 
-    def _load(self, key: bytes) -> Entry | None:
-        """From a store that answers without waiting. What does not exist is left to others, who
-        count such questions."""
+    def _load(
+        self, client: Client, key: bytes, note: "_Note", data: bytes, began: int
+    ) -> Entry | None:
+        """From the store, if it answers without waiting; else the chunk is put aside until it
+        does. What does not exist is left to others, who count such questions."""
         match = _KEY.fullmatch(key)
         if match is None or is_reserved(code := match[2].decode()):
             return None
-        return self._resolver.find_now(int(match[1] or 0), code)
+        workspace_id = int(match[1] or 0)
+        try:
+            return self._resolver.find_now(workspace_id, code)
+        except NotNow:
+            if not self._misses.is_slowed(note.subject):
+                client.put_aside(data, began, self._resolver.fetch(workspace_id, code))
+            return None
 
     def _key_of_slug(self, note: "_Note", path: bytes) -> bytes:
         """Of `/@slug/code`; empty where that means nothing, or is not known yet."""
@@ -227,7 +250,7 @@ class Lane:
             peer = self._proxies.client_of(peer, [forwarded_for])
         visit = self._clicks.describe(peer, get)
         wants_page = b"text/html" in get(b"accept", b"").lower()
-        note = client.lane_note = _Note(self._epoch, site, visit, wants_page)
+        note = client.lane_note = _Note(self._epoch, site, visit, peer, wants_page=wants_page)
         client.lane_head = head
         return note
 
@@ -236,15 +259,28 @@ class _Note:
     """What the head of a request says, whatever its target. Most connections send the same head
     again and again, so that it is read once."""
 
-    __slots__ = ("epoch", "is_custom_domain", "prefix", "visit", "wants_page", "workspace_id")
+    __slots__ = ("address", "epoch", "is_custom_domain", "prefix", "visit", "wants_page")
 
-    def __init__(self, epoch: object, site: Site, visit: bytes, wants_page: bool) -> None:  # noqa: FBT001
+    def __init__(
+        self,
+        epoch: object,
+        site: Site,
+        visit: bytes,
+        address: str,
+        *,
+        wants_page: bool,
+    ) -> None:
         self.epoch = epoch
-        self.workspace_id = site.workspace_id
+        self.address = address
         self.prefix = prefix_of(site.workspace_id)
         self.is_custom_domain = site.is_custom_domain
         self.visit = visit
         self.wants_page = wants_page
+
+    @property
+    def subject(self) -> str:
+        """Who is counted, if it comes to nothing."""
+        return subject_of_address(self.address)
 
 
 class _Scout:

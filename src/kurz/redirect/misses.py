@@ -15,6 +15,11 @@ class Misses:
         self._limits = limits
         self._refused: dict[str, tuple[float, asyncio.Lock]] = {}  # until when, and their queue
 
+    def is_slowed(self, subject: str) -> bool:
+        """Whether they have missed too often, and have to take turns."""
+        refused = self._refused.get(subject)
+        return refused is not None and refused[0] >= time.monotonic()
+
     @contextlib.asynccontextmanager
     async def turn(self, subject: str) -> AsyncIterator[None]:
         """Around a look-up: one at a time for those who have missed too often."""

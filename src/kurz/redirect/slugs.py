@@ -15,10 +15,10 @@ class Slugs:
         """By the slug or any that the workspace ever had, in any case of letters."""
         known = self.known
         if slug not in known:
-            workspace = await self._workspaces.find_by_slug(slug.lower())
+            workspace_id = await self._workspaces.find_id(slug.lower())
             if len(known) >= MAX_KNOWN:
                 known.clear()
-            known[slug] = None if workspace is None else workspace.id
+            known[slug] = workspace_id
         return known[slug]
 
     def forget(self) -> None:

@@ -1,6 +1,7 @@
 """One client's connection: uvicorn's, with bounds on what a client may do to it, an orderly end,
 and a short way for requests that need no application."""
 
+import asyncio
 import math
 import time
 from asyncio import Transport
@@ -29,8 +30,8 @@ PIECE_BYTES = MAX_HEAD_BYTES
 
 class Connection(HttpToolsProtocol):
     """`shortcut` is handed every chunk that arrives while nothing else is under way; True means
-    that it has answered it, or will before anything that comes after. A chunk it does not take
-    goes the long way, unchanged.
+    that it has answered it, or will before anything that comes after, or has put it aside. A chunk
+    it does not take goes the long way, unchanged.
 
     `deadline` is when `expire` is due by the loop's clock; somebody else watches it, once a second
     for all connections: a timer for each request would cost more than many a request."""
@@ -40,7 +41,7 @@ class Connection(HttpToolsProtocol):
     def __init__(
         self,
         *args: Any,
-        shortcut: "Callable[[Connection, bytes], bool] | None" = None,
+        shortcut: "Callable[..., bool] | None" = None,
         keep_alive_seconds: float = 5.0,
         **kwargs: Any,
     ) -> None:
@@ -52,6 +53,10 @@ class Connection(HttpToolsProtocol):
         self.takes_shortcut = shortcut is not None
         self.lane_head: bytes | None = None  # the lane's note of the last head it has read
         self.lane_note: Any = None
+        self.is_waiting = False  # for what a chunk was put aside for
+        self._aside = b""
+        self._waited_for: asyncio.Task[Any] | None = None
+        self._is_at_end = False  # the client's, while a chunk is put aside
         self._is_in_head = False
         self._is_in_body = False
         self._is_lingering = False
@@ -76,7 +81,37 @@ class Connection(HttpToolsProtocol):
             return
         if self._is_lingering or self._is_ending:
             return
+        if self.is_waiting:
+            self._aside += data
+            return
         self._chunk_ns = time.perf_counter_ns()
+        self._take(data)
+
+    def put_aside(self, data: bytes, began_ns: int, until: asyncio.Task[Any]) -> None:
+        """Called by the shortcut: when the task has ended the chunk is offered again, and if it is
+        not taken then, goes the long way with that task. Nothing else is read before."""
+        self.is_waiting = True
+        self.takes_shortcut = False
+        self._aside, self._chunk_ns = data, began_ns
+        self.deadline = math.inf
+        self.flow.pause_reading()
+        until.add_done_callback(self._go_on)
+
+    def _go_on(self, waited_for: asyncio.Task[Any]) -> None:
+        self.is_waiting = False
+        data, self._aside = self._aside, b""
+        if self.transport.is_closing():
+            return
+        self._wait(self.keep_alive_seconds)
+        self._read_on()
+        self.takes_shortcut = not self.is_draining
+        if not self.takes_shortcut or not self.shortcut(self, data, self._chunk_ns):  # type: ignore[misc]
+            self._waited_for = waited_for
+            self._take(data)
+        if self._is_at_end:
+            self.loop.call_soon(self._end)
+
+    def _take(self, data: bytes) -> None:
         if len(data) <= PIECE_BYTES and not self._unparsed:
             self._parse(data)
         else:
@@ -113,7 +148,9 @@ class Connection(HttpToolsProtocol):
         return True
 
     def _end(self) -> None:
-        if self._is_answered() or self._is_in_body:
+        if self.is_waiting:
+            self._is_at_end = True
+        elif self._is_answered() or self._is_in_body:
             self.transport.close()
         else:
             self._close_after_answers()
@@ -138,6 +175,8 @@ class Connection(HttpToolsProtocol):
         if not self.url.startswith(b"/"):
             self._take_host_from_url()
         self.scope["kurz.began_ns"] = self._began_ns  # type: ignore[typeddict-unknown-key]
+        self.scope["kurz.waited_for"] = self._waited_for  # type: ignore[typeddict-unknown-key]
+        self._waited_for = None  # what comes behind it is another request
         super().on_headers_complete()
         if self.is_draining:
             self.cycle.keep_alive = False
@@ -200,7 +239,8 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def close_if_idle(self) -> None:
-        if self._is_answered() and not self._is_in_head and not self._is_in_body:
+        is_idle = self._is_answered() and not self._is_in_head and not self._is_in_body
+        if is_idle and not self.is_waiting:
             self.transport.close()
 
     def _rest(self) -> None:

@@ -8,6 +8,7 @@ from kurz.server.children import Child
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 10.0
+OUTAGE_PAUSE_SECONDS = 1.0  # it ends by itself, and then nobody shall wait for long
 STEADY_SECONDS = 10.0  # whoever was up for so long has not failed for the reason of the last time
 
 
@@ -18,18 +19,20 @@ class Role(StrEnum):
 
 @dataclass
 class Backoff:
-    """How long to wait before the next attempt: not at all, then 0.1 s, doubled up to 10 s."""
+    """How long to wait before the next attempt: not at all, then 0.1 s, doubled up to 10 s; up to
+    1 s while something else is out."""
 
     failures: int = 0
 
-    def pause_seconds(self, up_seconds: float) -> float:
+    def pause_seconds(self, up_seconds: float, *, is_outage: bool = False) -> float:
         """After a failure; `up_seconds` is how long it had gone well."""
         if up_seconds >= STEADY_SECONDS:
             self.failures = 0
         self.failures += 1
         if self.failures == 1:
             return 0.0
-        return min(FIRST_PAUSE_SECONDS * 2.0 ** min(self.failures - 2, 30), LONGEST_PAUSE_SECONDS)
+        longest = OUTAGE_PAUSE_SECONDS if is_outage else LONGEST_PAUSE_SECONDS
+        return min(FIRST_PAUSE_SECONDS * 2.0 ** min(self.failures - 2, 30), longest)
 
 
 @dataclass(eq=False)

@@ -59,4 +59,4 @@ class Row:
 
     def write(self, counted: Mapping[str, int]) -> None:
         for place, name in enumerate(self._names):
-            self._numbers[place] = self._before[place] + counted[name]
+            self._numbers[place] = self._before[place] + counted.get(name, 0)

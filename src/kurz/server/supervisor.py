@@ -18,7 +18,7 @@ from pathlib import Path
 
 import structlog
 
-from kurz.errors import KurzError
+from kurz.errors import Kind, KurzError
 from kurz.server import systemd
 from kurz.server.children import Child, Work, fork
 from kurz.server.lifeline import HURRY
@@ -230,7 +230,9 @@ class Supervisor:
         """Whoever was asked by somebody else to end, and did so well, has not failed."""
         if code == 0 and child.is_ready:
             return 0.0
-        return place.backoff.pause_seconds(time.monotonic() - child.started_at)
+        is_outage = child.refusal is not None and child.refusal.kind is Kind.UNAVAILABLE
+        up_seconds = time.monotonic() - child.started_at
+        return place.backoff.pause_seconds(up_seconds, is_outage=is_outage)
 
     def _renew(self) -> None:
         """Takes the next step: workers are renewed one by one, then the jobs process."""

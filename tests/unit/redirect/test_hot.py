@@ -165,6 +165,14 @@ class Memory(RuleBasedStateMachine):
             self.hot.forget(key, sys.maxsize)
         assert (self.hot.size, len(self.hot.entries), len(self.hot.absences)) == (0, 0, 0)
 
+    @rule()
+    def start_over(self) -> None:
+        """Whatever was read before is not to be believed any more."""
+        self.hot.clear()
+        for truth in self.truths.values():
+            truth.told = truth.writes
+        assert (self.hot.size, len(self.hot.entries), len(self.hot.absences)) == (0, 0, 0)
+
     @invariant()
     def nothing_is_older_than_what_was_told(self) -> None:
         if not hasattr(self, "hot"):
@@ -224,6 +232,22 @@ def test_a_code_that_two_links_had_meanwhile_is_looked_up_again():
     hot.forget(b"/a", 4, 1)  # an older one of another process
     hot.finish(load, entry(b"/a", version=5, link_id=1))
     assert hot.peek(b"/a", NOW) is None
+
+
+def test_what_is_on_its_way_when_memory_is_cleared_is_not_kept():
+    hot, load, other = HotSet(10, ENDLESS), Load(b"/a"), Load(b"/b")
+    entries, absences = hot.entries, hot.absences
+    hot.begin(load)
+    hot.begin(other)
+    store(hot, entry(b"/c"))
+    store(hot, absence(b"/d", NOW))
+    hot.clear()
+    hot.finish(load, entry(b"/a", version=9))
+    hot.finish(other, absence(b"/b", NOW))
+    assert (hot.entries, hot.absences, hot.size) == ({}, {}, 0)
+    store(hot, found := entry(b"/a"))
+    assert hot.peek(b"/a", NOW) is found
+    assert (entries, absences) == ({b"/a": found}, {})  # the lane looks into these
 
 
 def test_a_new_link_ends_the_memory_of_its_absence_and_voids_a_look_up_for_it():

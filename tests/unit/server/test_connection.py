@@ -1,111 +1,17 @@
 """A connection, driven step by step where a real client could not time it: what it does between
 two events, and what uvicorn must offer for it."""
 
-import asyncio
 import inspect
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from importlib.metadata import version
-from typing import Any
 
 import pytest
-import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
-from uvicorn.server import ServerState
 
 from kurz.server.connection import Connection
-
-SHORT = b"GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
-LONG = b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n"
-POST = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-
-class Wire(asyncio.Transport):
-    """A transport that keeps what is written to it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written = b""
-        self.is_reading_now = True
-        self.is_ended = self.is_closed = self.is_aborted = False
-        self.on_write: Callable[[bytes], None] = lambda _: None
-
-    def write(self, data: Any) -> None:
-        assert not self.is_ended, "written after the end"
-        self.written += data
-        self.on_write(data)
-
-    def write_eof(self) -> None:
-        self.is_ended = True
-
-    def close(self) -> None:
-        self.is_closed = True
-
-    def abort(self) -> None:
-        self.is_closed = self.is_aborted = True
-
-    def is_closing(self) -> bool:
-        return self.is_closed
-
-    def pause_reading(self) -> None:
-        self.is_reading_now = False
-
-    def resume_reading(self) -> None:
-        self.is_reading_now = True
-
-    @property
-    def statuses(self) -> list[int]:
-        return [int(part[:3]) for part in self.written.split(b"HTTP/1.1 ")[1:]]
-
-
-class Stage:
-    """A connection whose application answers when it is told to, and whose shortcut takes every
-    chunk that is `SHORT`, at the end of the loop's turn."""
-
-    def __init__(self) -> None:
-        self.may_answer = asyncio.Event()
-        self.may_answer.set()
-        self.paths: list[str] = []
-        config = uvicorn.Config(
-            self._app, interface="asgi3", lifespan="off", log_config=None, ws="none"
-        )
-        self.wire = Wire()
-        self.connection = Connection(config, ServerState(), {}, shortcut=self._shortcut)
-        self.connection.connection_made(self.wire)
-
-    async def receive(self, *chunks: bytes) -> None:
-        for chunk in chunks:
-            assert self.wire.is_reading_now, "nobody reads"
-            self.connection.data_received(chunk)
-        await self.settle()
-
-    async def settle(self) -> None:
-        for _ in range(20):
-            await asyncio.sleep(0)
-
-    def _shortcut(self, connection: Connection, data: bytes) -> bool:
-        if data == SHORT:
-            asyncio.get_running_loop().call_soon(connection.transport.write, b"HTTP/1.1 302 \r\n")
-        return data == SHORT
-
-    async def _app(
-        self,
-        scope: dict[str, Any],
-        receive: Callable[[], Awaitable[dict[str, Any]]],
-        send: Callable[[dict[str, Any]], Awaitable[None]],
-    ) -> None:
-        self.paths.append(scope["path"])
-        if scope["method"] == "POST":
-            message = await receive()
-            while message.get("more_body"):
-                message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-        await self.may_answer.wait()
-        headers = [(b"content-length", b"0")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b""})
+from support.stage import LONG, POST, SHORT, Stage
 
 
 @pytest.fixture
