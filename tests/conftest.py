@@ -13,7 +13,9 @@ from kurz.bootstrap import Kurz, open_kurz, prepare
 from kurz.people.passwords import Passwords
 from kurz.settings import Settings
 from servers.postgres import PostgresServer
+from servers.valkey import ValkeyCluster, ValkeyServer
 from support.clock import FrozenClock
+from support.engines import every_engine
 from support.people import People
 from support.program import Program
 
@@ -21,7 +23,9 @@ from support.program import Program
 hypothesis_settings.register_profile("kurz", deadline=None)
 hypothesis_settings.load_profile("kurz")
 
-ENGINES = ("sqlite", "postgres")
+PATIENT_MILLISECONDS = 5000  # a busy machine must not fail what is not about time
+
+engine = every_engine
 
 
 @pytest.fixture(scope="session")
@@ -49,30 +53,93 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return settings.database_path
 
 
+@pytest.fixture(scope="session")
+def valkey() -> Iterator[ValkeyServer]:
+    """One server for all tests that do not break it."""
+    with ValkeyServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def valkey_cluster() -> Iterator[ValkeyCluster]:
+    """As `valkey`: a cluster."""
+    with ValkeyCluster() as cluster:
+        yield cluster
+
+
 @pytest.fixture
-def postgres_url(postgres: PostgresServer, request: pytest.FixtureRequest) -> Iterator[str]:
+def redis_url(valkey: ValkeyServer) -> str:
+    """An empty Redis: links of another database would be kept apart, but limits are counted
+    together."""
+    valkey.ask("FLUSHALL")
+    return valkey.url
+
+
+@pytest.fixture
+def cluster_url(valkey_cluster: ValkeyCluster) -> str:
+    """As `redis_url`: a cluster."""
+    for master in valkey_cluster.masters():
+        master.ask("FLUSHALL")
+    return valkey_cluster.url
+
+
+@pytest.fixture
+def make_database(postgres: PostgresServer) -> Iterator[Callable[..., str]]:
+    """Makes databases, empty or copies of another one; gives their addresses."""
+    names: list[str] = []
+
+    def make(*template: str) -> str:
+        names.append(f"kurz_{uuid4().hex}")
+        postgres.create_database(names[-1], *template)
+        return postgres.url(names[-1])
+
+    yield make
+    for name in names:
+        postgres.drop_database(name)
+
+
+@pytest.fixture
+def postgres_url(make_database: Callable[..., str], request: pytest.FixtureRequest) -> str:
     """A database: with our schema for tests of a whole kurz, else empty."""
-    name = f"kurz_{uuid4().hex}"
     if {"kurz", "program"} & set(request.fixturenames):
-        postgres.create_database(name, request.getfixturevalue("postgres_template"))
-    else:
-        postgres.create_database(name)
-    yield postgres.url(name)
-    postgres.drop_database(name)
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    """Makes a test run on both engines."""
-    name: str = request.param
-    return name
+        return make_database(request.getfixturevalue("postgres_template"))
+    return make_database()
 
 
 @pytest.fixture
-def settings(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> Settings:
-    """Settings for an empty database of the engine; nobody is slowed down."""
-    url = request.getfixturevalue("postgres_url") if engine == "postgres" else None
-    return Settings(data_dir=tmp_path / "kurz-data", database_url=url, rate_limits="off")
+def addresses(engine: str, request: pytest.FixtureRequest) -> dict[str, str]:
+    """The settings that make a kurz use the engine."""
+    get = request.getfixturevalue
+    found = {} if engine == "sqlite" else {"database_url": get("postgres_url")}
+    if engine == "postgres+redis":
+        found["redis_url"] = get("redis_url")
+    if engine == "postgres+cluster":
+        found["redis_url"] = get("cluster_url")
+    return found
+
+
+@pytest.fixture
+def environment(addresses: dict[str, str]) -> dict[str, str]:
+    """As `addresses`: for a program. It waits longer for the database than by default."""
+    patience = {
+        "KURZ_DATABASE_LOOK_UP_MILLISECONDS": str(PATIENT_MILLISECONDS),
+        "KURZ_DATABASE_WRITE_MILLISECONDS": str(PATIENT_MILLISECONDS),
+    }
+    return patience | {f"KURZ_{name.upper()}": address for name, address in addresses.items()}
+
+
+@pytest.fixture
+def settings(addresses: dict[str, str], tmp_path: Path) -> Settings:
+    """Settings for an empty database of the engine; nobody is slowed down, and the database is
+    waited for longer than by default."""
+    return Settings(
+        data_dir=tmp_path / "kurz-data",
+        database_url=addresses.get("database_url"),
+        redis_url=addresses.get("redis_url"),
+        database_look_up_milliseconds=PATIENT_MILLISECONDS,
+        database_write_milliseconds=PATIENT_MILLISECONDS,
+        rate_limits="off",
+    )
 
 
 @pytest.fixture
@@ -114,10 +181,6 @@ def start_program(tmp_path: Path) -> Iterator[Callable[..., Program]]:
 
 
 @pytest.fixture
-def program(
-    engine: str, start_program: Callable[..., Program], request: pytest.FixtureRequest
-) -> Program:
+def program(environment: dict[str, str], start_program: Callable[..., Program]) -> Program:
     """A running `kurz serve` on a fresh database of the engine."""
-    if engine == "postgres":
-        return start_program(KURZ_DATABASE_URL=request.getfixturevalue("postgres_url"))
-    return start_program()
+    return start_program(**environment)

@@ -22,13 +22,10 @@ PUBLIC = {"host": "go.example.com", "x-forwarded-proto": "https"}
 
 
 @pytest.fixture
-def terminal(engine, tmp_path, request):
+def terminal(settings, environment):
     """A terminal on an empty database of the engine."""
-    data_dir = tmp_path / "kurz-data"
-    url = request.getfixturevalue("postgres_url") if engine == "postgres" else None
-    asyncio.run(prepare(Settings(data_dir=data_dir, database_url=url), upgrades_postgres=False))
-    environment = {"KURZ_DATA_DIR": str(data_dir)}
-    return Terminal(environment | ({"KURZ_DATABASE_URL": url} if url else {}))
+    asyncio.run(prepare(settings, upgrades_postgres=False))
+    return Terminal(environment | {"KURZ_DATA_DIR": str(settings.data_dir)})
 
 
 async def _fill(settings: Settings) -> None:

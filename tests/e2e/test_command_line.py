@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from servers.postgres import PostgresPair
+from servers.valkey import ValkeyServer
+
 KURZ = Path(sys.executable).with_name("kurz")
 
 
@@ -36,12 +39,9 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(engine, tmp_path, request):
-    """A terminal whose database has been made by `kurz migrate`, on both engines."""
-    environment = {"KURZ_DATA_DIR": str(tmp_path / "data")}
-    if engine == "postgres":
-        environment["KURZ_DATABASE_URL"] = request.getfixturevalue("postgres_url")
-    terminal = Terminal(environment)
+def terminal(environment, tmp_path):
+    """A terminal whose database has been made by `kurz migrate`, on every engine."""
+    terminal = Terminal(environment | {"KURZ_DATA_DIR": str(tmp_path / "data")})
     assert terminal.run("migrate").returncode == 0
     return terminal
 
@@ -176,11 +176,49 @@ def test_the_doctor_finds_what_is_wrong_and_hides_secrets(terminal, engine, post
     verdicts = {item["about"]: item["verdict"] for item in report["findings"]}
     assert verdicts["database"] == "ok"
     assert verdicts["base URL"] == "warning"
-    if engine == "postgres":
+    if engine != "sqlite":
         assert "postgresql://" not in terminal.run("doctor").stdout
     sick = terminal.run("doctor", KURZ_DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
     assert sick.returncode == 1
     assert "✗ database" in sick.stdout
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_the_doctor_says_what_is_lost_without_redis(terminal):
+    with ValkeyServer() as server:
+        well = terminal.run("doctor", KURZ_REDIS_URL=server.url)
+        assert "one server answers" in well.stdout
+        server.kill()
+        sick = terminal.run("doctor", KURZ_REDIS_URL=f"redis://:hidden@127.0.0.1:{server.port}/0")
+    assert sick.returncode == 1
+    assert "✗ Redis" in sick.stdout
+    assert "looked up in the database" in sick.stdout
+    assert "hidden" not in sick.stdout + sick.stderr
+
+
+def test_the_doctor_tells_a_replica_from_another_server(terminal, engine, postgres):
+    alone = terminal.run("doctor", KURZ_DATABASE_REPLICA_URLS=postgres.url())
+    assert alone.returncode == 1
+    if engine == "sqlite":
+        assert "KURZ_DATABASE_REPLICA_URLS needs KURZ_DATABASE_URL" in alone.stdout
+        return
+    assert "✗ replica" in alone.stdout
+    away = terminal.run("doctor", KURZ_DATABASE_REPLICA_URLS="postgresql://me:pw1@127.0.0.1:1/x")
+    assert away.returncode == 0
+    assert "! replica" in away.stdout
+    assert "pw1" not in away.stdout
+
+
+def test_the_doctor_says_when_a_replica_follows(bare_terminal):
+    with PostgresPair(fsync="off") as pair:
+        urls = {
+            "KURZ_DATABASE_URL": pair.primary.url(),
+            "KURZ_DATABASE_REPLICA_URLS": pair.standby.url(),
+        }
+        assert bare_terminal.run("migrate", **urls).returncode == 0
+        assert bare_terminal.run("list", **urls).returncode == 0  # which makes the keys
+        pair.catch_up()
+        assert "✓ replica" in bare_terminal.run("doctor", **urls).stdout
 
 
 def test_the_doctor_tells_of_settings_that_do_not_exist(terminal):

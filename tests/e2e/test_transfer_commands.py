@@ -43,11 +43,9 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(engine, tmp_path, request):
+def terminal(environment, tmp_path):
     """In a place where nothing has been made yet."""
-    if engine == "postgres":
-        return Terminal(tmp_path, KURZ_DATABASE_URL=request.getfixturevalue("postgres_url"))
-    return Terminal(tmp_path)
+    return Terminal(tmp_path, **environment)
 
 
 @pytest.fixture

@@ -22,8 +22,11 @@ from kurz.people.identity import Identity
 from kurz.people.passwords import Passwords
 from kurz.storage import schema
 from support.clock import FrozenClock
+from support.engines import redis_in_the_long_run
 from support.forged_tokens import FORGERIES, Forger
 from support.people import PASSWORD, People, Person
+
+engine = redis_in_the_long_run
 
 EMAIL = "ada@example.com"
 OTHER_PASSWORD = "another horse, another battery"

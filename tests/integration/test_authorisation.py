@@ -30,7 +30,11 @@ from kurz.settings import Settings
 from kurz.storage import schema
 from servers.dns import DnsServer
 from support.clock import FrozenClock
+from support.engines import redis_in_the_long_run
 from support.people import PASSWORD, People, Person
+
+# Nobody follows a link here.
+engine = redis_in_the_long_run
 
 ORIGIN = "http://kurz.test"
 URL = "https://example.com/a/new/page"

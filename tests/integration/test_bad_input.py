@@ -15,7 +15,10 @@ import sqlalchemy as sa
 
 from kurz.bootstrap import Kurz
 from kurz.storage.schema import links
+from support.engines import redis_in_the_long_run
 from support.program import Program
+
+engine = redis_in_the_long_run
 
 URL = "https://example.com/"
 API = "/api/v1/links"

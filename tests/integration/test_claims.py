@@ -15,7 +15,10 @@ from kurz.bootstrap import Kurz
 from kurz.links.model import Scope, Status
 from kurz.people.access import Permission
 from kurz.storage.schema import history, links
+from support.engines import redis_in_the_long_run
 from support.people import PASSWORD, Person
+
+engine = redis_in_the_long_run
 
 URL = "https://Example.com/a/page?x=1#part"
 LINKS = "/api/v1/links"

@@ -16,7 +16,10 @@ from kurz.people.workspaces import Workspace
 from kurz.settings import Settings
 from servers.dns import DnsServer, Trouble
 from support.clock import FrozenClock
+from support.engines import redis_in_the_long_run
 from support.people import People, Person
+
+engine = redis_in_the_long_run
 
 HOST = "go.example.com"
 URL = "https://example.com/a/page"

@@ -36,5 +36,5 @@ def test_the_start_says_where_and_how(program, engine):
     lines = program.output.splitlines()
     assert len(lines) == 5
     assert program.url in lines[0]
-    assert ("PostgreSQL" if engine == "postgres" else "kurz-data") in lines[2]
+    assert ("kurz-data" if engine == "sqlite" else "PostgreSQL") in lines[2]
     assert "public" in lines[3]

@@ -19,11 +19,19 @@ AT_ONCE = 24  # conversations
 ORDINARY = get("/live")
 
 
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Program]]:
+@pytest.fixture(scope="module", params=["embedded", "cold"])
+def programs(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[dict[str, Program]]:
     """With and without the fast lane. Whatever they are sent, neither may find a mistake of its
-    own, and both must still serve."""
-    programs = http.start_pair(tmp_path_factory.mktemp("http"))
+    own, and both must still serve. Cold ones have a memory for one link, and ask PostgreSQL."""
+    folder = tmp_path_factory.mktemp("http")
+    if request.param == "embedded":
+        programs = http.start_pair(folder)
+    else:
+        patient = {"KURZ_DATABASE_LOOK_UP_MILLISECONDS": "5000"}
+        postgres = request.getfixturevalue("postgres")
+        programs = http.start_pair(folder, postgres, KURZ_HOT_LINKS="1", **patient)
     yield programs
     for program in programs.values():
         with program.client(headers={"host": "kurz.test"}) as client:

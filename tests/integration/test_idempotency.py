@@ -29,7 +29,11 @@ from kurz.storage.schema import (
     usage,
     workspaces,
 )
+from support.engines import redis_in_the_long_run
 from support.people import People, Person
+
+# Nobody follows a link here; receipts are in the database.
+engine = redis_in_the_long_run
 
 URL = "https://example.com/page"
 KEY = {"idempotency-key": "5c6b9f1e-7d3a"}

@@ -15,7 +15,10 @@ from kurz.people.access import Permission, Role
 from kurz.people.identity import Identity
 from kurz.settings import Settings
 from kurz.storage import schema
+from support.engines import redis_in_the_long_run
 from support.people import Person
+
+engine = redis_in_the_long_run
 
 KEYS = "/api/v1/keys"
 ME = "/api/v1/me"
@@ -462,12 +465,11 @@ class Visitor:
 
 
 async def test_no_secret_can_be_read_in_the_database_or_the_log(
-    engine, start_program, tmp_path, request
+    addresses, environment, start_program, tmp_path
 ):
     folder = tmp_path / "kurz-data"
-    url = request.getfixturevalue("postgres_url") if engine == "postgres" else None
-    environment = {"KURZ_LOG_LEVEL": "debug"} | ({"KURZ_DATABASE_URL": url} if url else {})
-    program = start_program(**environment)
+    url = addresses.get("database_url")
+    program = start_program(**environment, KURZ_LOG_LEVEL="debug")
     with program.client() as client:
         visitor = Visitor(client)
         bearer = f"Bearer {visitor.sign_up()}"

@@ -19,7 +19,10 @@ from kurz.bootstrap import Kurz
 from kurz.links.model import Draft, Link, Scope, Status
 from kurz.people.access import Permission, Role
 from kurz.storage.schema import changes, link_tags, links
+from support.engines import redis_in_the_long_run
 from support.people import Person
+
+engine = redis_in_the_long_run
 
 URL = "https://example.com/page"
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)

@@ -30,6 +30,7 @@ from kurz.storage import sqlite
 from kurz.storage.migrate import Migrations, revision
 from kurz.storage.postgres import PostgresDatabase
 from kurz.storage.schema import metadata
+from support.engines import without_redis
 from support.program import KURZ, Program
 
 T = TypeVar("T")
@@ -52,6 +53,9 @@ def upgrade():
     op.execute("UPDATE links SET colour = 'red'")
     {then}
 """
+
+# Redis has no schema.
+engine = without_redis
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 # SQLAlchemy does not read indexes of expressions from SQLite; `definitions` does.
@@ -89,7 +93,7 @@ async def upgrade(settings: Settings, migrations: Migrations) -> Path | None:
     """Upgrades the way the engine does it; gives the backup, if one was made."""
     if settings.database_url is None:
         return migrations.upgrade_sqlite(settings.database_path, settings.backup_dir, NOW)
-    database = PostgresDatabase(settings.database_url, query_seconds=None)
+    database = PostgresDatabase(settings.database_url)
     try:
         await migrations.upgrade_postgres(database, only_if_empty=False)
     finally:
@@ -465,7 +469,7 @@ from kurz.storage.postgres import PostgresDatabase
 scripts, data, url, head = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
 migrations = Migrations(scripts=scripts, head=head)
 if url:
-    database = PostgresDatabase(url, query_seconds=None)
+    database = PostgresDatabase(url)
     asyncio.run(migrations.upgrade_postgres(database, only_if_empty=False))
 else:
     migrations.upgrade_sqlite(data / "kurz.db", data / "backups", datetime.now(UTC))

@@ -4,9 +4,14 @@ import pytest
 
 from kurz.links.model import Status
 from kurz.people.limits import LIMITS, LimitClass
+from support.engines import without_redis
 
 ALLOWED = LIMITS[LimitClass.MISS][0].rate.count
 PROXY = "127.0.0.1"
+
+# Redis gives back by its own clock, and is not waited for on a busy machine: both would let more
+# through. What counts as a miss is the same.
+engine = without_redis
 
 
 @pytest.fixture

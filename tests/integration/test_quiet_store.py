@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
 import structlog
+from asyncpg.prepared_stmt import PreparedStatement
 
 from kurz.bootstrap import Kurz
 from kurz.links.model import Draft
@@ -42,22 +44,25 @@ def logs() -> Iterator[None]:
 
 
 @pytest.fixture
-def statements(engine: str) -> Iterator[list[str]]:
+def statements(engine: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What any connection that is opened from now on is told to do."""
     texts: list[str] = []
 
     def on_connect(connection: sa.engine.interfaces.DBAPIConnection, _: object) -> None:
         connection.set_trace_callback(texts.append)
 
-    def on_execute(_: object, __: object, text: str, *___: object) -> None:
-        texts.append(text)
+    async def fetch(statement: PreparedStatement, *arguments: Any, **options: Any) -> Any:
+        texts.append(statement.get_query())
+        return await fetch_really(statement, *arguments, **options)
 
-    event, listener = ("connect", on_connect)
-    if engine == "postgres":
-        event, listener = ("before_cursor_execute", on_execute)  # type: ignore[assignment]
-    sa.event.listen(sa.Engine, event, listener)
+    if engine != "sqlite":  # SQLAlchemy's statements come by here too
+        fetch_really = PreparedStatement.fetch
+        monkeypatch.setattr(PreparedStatement, "fetch", fetch)
+        yield texts
+        return
+    sa.event.listen(sa.Engine, "connect", on_connect)
     yield texts
-    sa.event.remove(sa.Engine, event, listener)
+    sa.event.remove(sa.Engine, "connect", on_connect)
 
 
 @asynccontextmanager
@@ -167,7 +172,7 @@ async def check_silence(
     async with serving(kurz) as port:
         statements.clear()
         first = await visit(port, [*live, *expired, *missing])
-        assert any("FROM links" in text for text in statements)  # so they would be seen
+        assert any(" links" in text for text in statements)  # so they would be seen
         assert first == {302: len(live) - 1, 301: 1, 410: len(expired), 404: len(missing)}
         paths = _repeat(live, hits) + _repeat([*expired, *missing], deaths)
         statements.clear()

@@ -14,7 +14,11 @@ from kurz.bootstrap import Kurz
 from kurz.people.workspaces import Workspace
 from kurz.storage.schema import links, receipts, usage
 from support.clock import FrozenClock
+from support.engines import redis_in_the_long_run
 from support.people import People, Person
+
+# Nobody follows a link here; quotas are counted in the database.
+engine = redis_in_the_long_run
 
 URL = "https://example.com/page"
 LINKS = "/api/v1/links"

@@ -20,6 +20,7 @@ from kurz.links.model import Status
 from kurz.serving import open_app
 from kurz.storage.database import Database
 from kurz.storage.links import SqlLinkStore
+from kurz.storage.sqlite import SqliteDatabase
 from kurz.storage.workspaces import SqlWorkspaceStore
 from servers.binaries import postgres_programs
 
@@ -73,7 +74,7 @@ def check_headers(answer: httpx2.Response) -> None:
         assert len(headers.get_list("x-request-id")) == 1
 
 
-class Broken:
+class Broken(SqliteDatabase):
     """A database that becomes one with a mistake in it, rather than an outage."""
 
     def __init__(self, database: Database) -> None:
@@ -85,7 +86,18 @@ class Broken:
             raise RuntimeError("secret insides")
         return await self._write(*args, **kwargs)
 
-    write = check = read
+    write = check = look_up = read
+
+    def direct_reader(self) -> Any:
+        return BusyReader()
+
+
+class BusyReader:
+    """Leaves it to `read`."""
+
+    def rows(self, *_: object) -> None: ...
+
+    def close(self) -> None: ...
 
 
 @asynccontextmanager
@@ -96,9 +108,9 @@ async def broken_client(
     parts = replace(
         kurz,
         settings=replace(kurz.settings, base_url=base_url),
-        database=broken,  # type: ignore[arg-type]
-        store=SqlLinkStore(broken),  # type: ignore[arg-type]
-        workspaces=SqlWorkspaceStore(broken),  # type: ignore[arg-type]
+        database=broken,
+        store=SqlLinkStore(broken),
+        workspaces=SqlWorkspaceStore(broken),
     )
     async with open_app(parts) as app:
         broken.is_broken = True

@@ -17,7 +17,10 @@ from kurz.people.access import Permission, Role
 from kurz.people.workspaces import Workspace
 from kurz.storage import schema
 from support.clock import FrozenClock
+from support.engines import redis_in_the_long_run
 from support.people import PASSWORD, People, Person
+
+engine = redis_in_the_long_run
 
 URL = "https://example.com/a/page"
 WORKSPACES = "/api/v1/workspaces"
@@ -962,6 +965,29 @@ class TestDeleting:
         again = await client.delete(path(team), headers=owner.headers)
         assert again.status_code == 200
         assert again.json()["deleted_at"] == first.json()["deleted_at"]
+
+    async def test_what_another_instance_has_deleted_is_restored_and_the_other_way_round(
+        self,
+        client: httpx2.AsyncClient,
+        connect: Callable[..., Awaitable[httpx2.AsyncClient]],
+        kurz: Kurz,
+        owner: Person,
+        team: Workspace,
+    ) -> None:
+        other = await connect(code_length=8)
+        for one, another in ((client, other), (other, client)):
+            for it in (one, another):
+                assert (await it.get(path(team), headers=owner.headers)).status_code == 200
+            await one.delete(path(team), headers=owner.headers)
+            await another.post(path(team, "restore"), headers=owner.headers)
+            found = await kurz.workspaces.find(team.id)
+            assert found is not None
+            assert found.deleted_at is None
+            await one.delete(path(team), headers=owner.headers)
+            found = await kurz.workspaces.find(team.id)
+            assert found is not None
+            assert found.deleted_at is not None
+            await another.post(path(team, "restore"), headers=owner.headers)
 
 
 class TestDeletingAccounts:

@@ -11,11 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple, Self
+from uuid import uuid4
 
 from kurz.bootstrap import open_kurz, prepare
 from kurz.links.model import Draft, Status
 from kurz.people.passwords import Passwords
 from kurz.settings import Settings
+from servers.postgres import PostgresServer
 from support.clock import FrozenClock
 from support.people import People
 from support.program import Program
@@ -191,13 +193,26 @@ def check_log(program: Program) -> None:
     assert not told
 
 
-def start_pair(folder: Path, **environment: str) -> dict[str, Program]:
-    """Two programs over equal data: with the fast lane (`on`) and without (`off`)."""
-    asyncio.run(make_world(folder / "on"))
-    shutil.copytree(folder / "on", folder / "off")
+def start_pair(
+    folder: Path, postgres: PostgresServer | None = None, **environment: str
+) -> dict[str, Program]:
+    """Two programs over equal data: with the fast lane (`on`) and without (`off`). Embedded, or
+    each with a database of its own."""
+    urls = dict[str, str]()
+    if postgres is None:
+        asyncio.run(make_world(folder / "on"))
+        shutil.copytree(folder / "on", folder / "off")
+    else:
+        on, off = f"kurz_{uuid4().hex}", f"kurz_{uuid4().hex}"
+        postgres.create_database(on)
+        asyncio.run(make_world(folder / "on", postgres.url(on)))
+        postgres.create_database(off, template=on)
+        urls = {"on": postgres.url(on), "off": postgres.url(off)}
 
     def start(lane: str) -> Program:
         own = {"KURZ_DATA_DIR": str(folder / lane), "KURZ_FAST_LANE": lane}
+        if urls:
+            own["KURZ_DATABASE_URL"] = urls[lane]
         common = {"KURZ_BASE_URL": BASE_URL, "KURZ_ACCESS": "public"}
         return Program({**common, **own, **environment}, folder / f"log-{lane}").start()
 
@@ -205,9 +220,9 @@ def start_pair(folder: Path, **environment: str) -> dict[str, Program]:
         return dict(zip(("on", "off"), threads.map(start, ("on", "off")), strict=True))
 
 
-async def make_world(folder: Path) -> None:
-    """A data folder with links in every state, an account and a workspace."""
-    settings = Settings(data_dir=folder, base_url=BASE_URL)
+async def make_world(folder: Path, database_url: str | None = None) -> None:
+    """A data folder or a database with links in every state, an account and a workspace."""
+    settings = Settings(data_dir=folder, base_url=BASE_URL, database_url=database_url)
     await prepare(settings, upgrades_postgres=False)
     clock = FrozenClock(datetime.now(UTC) - timedelta(days=1))
     async with open_kurz(settings, clock, Passwords(cost=10)) as kurz:
