@@ -2,7 +2,6 @@
 
 import os
 import resource
-import signal
 import subprocess
 import sys
 import time
@@ -15,12 +14,17 @@ from typing import Any
 import httpx2
 import pytest
 
-from servers.postgres import PostgresServer
+from servers.fault_proxy import FaultProxy
+from servers.postgres import PostgresPair, PostgresServer
+from support.postgres_troubles import frozen, swallowed
 from support.program import KURZ, Program
 
 API = "/api/v1/links"
 BROWSER = {"accept": "text/html"}
+PERSON = {"email": "ada@example.com", "password": "correct horse battery staple"}
+OTHER_HOST = {"host": "never.seen.example"}
 RECOVERY_SECONDS = 5.0
+LATE_SECONDS = 0.7  # a slow machine
 ANSWER_SECONDS = 3.0  # the 2 s that a create may wait, and a slow machine
 LOCK = """
 import pysqlite3, sys
@@ -60,10 +64,10 @@ def check_outage(answer: httpx2.Response) -> None:
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
 
-def await_recovery(client: httpx2.Client, path: str) -> None:
+def await_recovery(client: httpx2.Client, path: str, status: int = 302) -> None:
     """Waits until a request gets through."""
     started = time.monotonic()
-    while client.get(path).status_code != 302:
+    while client.get(path).status_code != status:
         assert time.monotonic() - started < RECOVERY_SECONDS
         time.sleep(0.05)
 
@@ -107,7 +111,7 @@ def test_postgres_killed_means_503_and_all_works_again_after_its_restart(
         for _ in range(15):
             assert client.get(f"/{code}").headers["location"] == "https://example.com/kept"
         assert create(client).status_code == 201
-        assert client.get("/readyz").status_code == 200
+        await_recovery(client, "/readyz", 200)
         assert client.get("/nothing").status_code == 404
     assert "request failed" not in program.log()
 
@@ -125,34 +129,54 @@ def test_postgres_restarted_behind_idle_connections_is_noticed_by_nobody(
         assert [client.get(f"/{code}").status_code for _ in range(10)] == [302] * 10
 
 
-def test_a_postgres_that_hangs_means_503_in_bounded_time(own_postgres, start_program):
-    program = start_program(KURZ_DATABASE_URL=own_postgres.url())
-    with program.client() as client, ThreadPoolExecutor(4) as pool:
-        code = create(client).json()["short_code"]
-        with frozen(own_postgres):
-            visits = [pool.submit(timed, client.get, f"/{code}") for _ in range(3)]
-            visits.append(pool.submit(timed, create, client))
-            for visit in visits:
-                answer, seconds = visit.result()
-                check_outage(answer)
-                assert seconds < 8
-            assert client.get("/healthz").status_code == 200
-        await_recovery(client, f"/{code}")
-        assert create(client).status_code == 201
+@pytest.mark.parametrize("trouble", [frozen, swallowed])
+def test_a_postgres_that_hangs_means_503_in_bounded_time(own_postgres, start_program, trouble):
+    with FaultProxy(own_postgres.port) as proxy:
+        url = f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres"
+        program = start_program(KURZ_DATABASE_URL=url)
+        with program.client() as client, ThreadPoolExecutor(20) as pool:
+            kept = create(client).json()["short_code"]
+            assert client.get(f"/{kept}").status_code == 302
+            code = create(client).json()["short_code"]
+            token = client.post("/api/v1/auth/register", json=PERSON).json()["token"]
+            person = {"authorization": f"Bearer {token}"}
+            with trouble(own_postgres, proxy):
+                visits = [pool.submit(timed, client.get, f"/{code}") for _ in range(10)]
+                visits.append(pool.submit(timed, client.get, f"/@team/{code}"))
+                visits.append(pool.submit(timed, client.get, f"/{code}", headers=OTHER_HOST))
+                creates = [pool.submit(timed, create, client) for _ in range(5)]
+                creates.append(pool.submit(timed, client.get, "/readyz"))
+                creates.append(pool.submit(timed, client.get, "/api/v1/me", headers=person))
+                for calls, longest_seconds in ((visits, 0.25), (creates, 1.0)):
+                    for call in calls:
+                        answer, seconds = call.result()
+                        check_outage(answer)
+                        assert seconds < longest_seconds + LATE_SECONDS
+                assert client.get("/healthz").status_code == 200
+                assert client.get(f"/{kept}").status_code == 302
+            await_recovery(client, f"/{code}")
+            started = time.monotonic()
+            while create(client).status_code != 201 or client.get("/readyz").status_code != 200:
+                assert time.monotonic() - started < RECOVERY_SECONDS
+        assert "request failed" not in program.log()
 
 
-@contextmanager
-def frozen(server: PostgresServer) -> Iterator[None]:
-    """Stops a server and its workers without ending them: connections stay open, nobody answers."""
-    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
-    processes = [server.pid, *map(int, children)]
-    for process in processes:
-        os.kill(process, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for process in processes:
-            os.kill(process, signal.SIGCONT)
+def test_when_the_standby_is_promoted_the_program_goes_on_with_it(start_program):
+    with PostgresPair() as pair:
+        hosts = f"127.0.0.1:{pair.primary.port},127.0.0.1:{pair.standby.port}"
+        program = start_program(KURZ_DATABASE_URL=f"postgresql://postgres@{hosts}/postgres")
+        with program.client() as client:
+            codes = [create(client).json()["short_code"] for _ in range(20)]
+            pair.primary.kill()
+            check_outage(create(client))
+            pair.standby.promote()
+            for code in codes:
+                await_recovery(client, f"/{code}")
+            started = time.monotonic()
+            while create(client).status_code != 201:
+                assert time.monotonic() - started < RECOVERY_SECONDS
+            assert client.get("/readyz").status_code == 200
+        assert "request failed" not in program.log()
 
 
 def test_a_start_without_postgres_says_so_in_one_line(tmp_path):

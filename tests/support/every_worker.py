@@ -1,4 +1,4 @@
-"""A connection to each worker of a program, to ask all of them the same."""
+"""A connection to each worker of one or more programs, to ask all of them the same."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ import statistics
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -21,18 +21,21 @@ SLACK_SECONDS = 2.0  # for a machine that has other things to do
 
 class EveryWorker:
     """Somebody else asks all workers for the same thing all the time, so that look-ups are under
-    way when it changes.
+    way when it changes. Each program has so many workers, and all of them have to answer right
+    `bound_seconds` after a change.
 
     `delays` has, by what was looked at, how long it took until every worker answered right;
     `changes` when each change was acknowledged, which may be looked at in several ways."""
 
-    def __init__(self, program: Program, workers: int) -> None:
-        _wait_until(lambda: len(program.jobs) == 1 and len(program.workers) == workers)
+    def __init__(
+        self, programs: Sequence[Program], workers: int, *, bound_seconds: float = BOUND_SECONDS
+    ) -> None:
         self.delays: dict[str, list[float]] = defaultdict(list)
         self.changes: set[float] = set()
-        pids = program.workers
-        self._wires = [_connect_to(pid, program) for pid in pids]
-        self._crowd = _Crowd([_connect_to(pid, program) for pid in pids])
+        self._bound_seconds = bound_seconds
+        self._wires = [wire for program in programs for wire in connect_to_each(program, workers)]
+        visitors = [wire for program in programs for wire in connect_to_each(program, workers)]
+        self._crowd = _Crowd(visitors)
 
     def __enter__(self) -> Self:
         self._crowd.start()
@@ -47,7 +50,8 @@ class EveryWorker:
         """All workers answer so already, and from memory: the second time they need no store."""
         self._crowd.target = path, host
         for wire in self._wires * 2:
-            assert _said(wire.get(path, host=host)) == (status, location)
+            said = _said(wire.get(path, host=host))
+            assert said == (status, location), f"{said} for {path}"
 
     def learn(
         self,
@@ -64,7 +68,7 @@ class EveryWorker:
         for number, wire in enumerate(self._wires):
             while (said := _said(wire.get(path, host=host))) != (status, location):
                 late = time.monotonic() - since
-                assert late < BOUND_SECONDS + SLACK_SECONDS, (
+                assert late < self._bound_seconds + SLACK_SECONDS, (
                     f"{kind}: {late:.1f} s later worker {number} answers {said} for {path}"
                     f" instead of {(status, location)}"
                 )
@@ -102,6 +106,12 @@ class _Crowd(threading.Thread):
         self.join(PATIENCE_SECONDS)
         for wire in self._wires:
             wire.close()
+
+
+def connect_to_each(program: Program, workers: int) -> list[Wire]:
+    """One connection to each worker, once there are so many."""
+    _wait_until(lambda: len(program.jobs) == 1 and len(program.workers) == workers)
+    return [_connect_to(pid, program) for pid in program.workers]
 
 
 def _said(answer: Answer) -> tuple[int, str | None]:

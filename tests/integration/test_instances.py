@@ -1,0 +1,69 @@
+"""Several instances on one database: all of them answer alike, with and without what wakes them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from servers.postgres import PostgresServer
+from support.alike import change_with_wake_ups, change_without
+from support.cut_off import CutOff, Story
+from support.editor import Author
+from support.instances import Installation
+from support.outdated import check_first_answers, leave_outdated
+from support.wake_ups import redis_cut
+
+
+@pytest.fixture(params=["redis", "database"])
+def waker(request: pytest.FixtureRequest) -> str:
+    """What instances wake each other by."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def installation(
+    waker: str, tmp_path: Path, postgres: PostgresServer, postgres_url: str
+) -> Iterator[Installation]:
+    name = postgres_url.rpartition("/")[2]
+    with Installation(tmp_path, postgres, name, has_redis=waker == "redis") as it:
+        yield it
+
+
+def test_all_instances_know_of_every_change_within_a_second(installation):
+    installation.add()
+    installation.add()
+    with Author(installation.programs) as author:
+        assert change_with_wake_ups(installation, author, links=1, workspaces=1) == 15
+
+
+@pytest.mark.parametrize("waker", ["redis"], indirect=True)
+def test_an_instance_that_is_not_woken_knows_of_every_change_within_seconds(installation):
+    installation.add()
+    instance = installation.add_behind_proxies()
+    with Author(installation.programs) as author:
+        assert change_without(redis_cut, instance, installation, author, workspaces=1) == 6
+
+
+@pytest.mark.parametrize("waker", ["redis"], indirect=True)
+def test_an_instance_cut_off_from_the_database_answers_nothing_that_is_no_longer_so(installation):
+    other = installation.add()
+    instance = installation.add_behind_proxies()
+    with Author([other]) as author, CutOff(instance) as cut_off:
+        story = Story(cut_off, installation, author)
+        story.begin()
+        with cut_off.cut():
+            story.go_on()
+            cut_off.watch(6)
+            cut_off.await_readiness(503)
+            cut_off.report()
+        print(f"right again after {cut_off.recover():.1f} s")
+    assert '"exception"' not in installation.log()
+
+
+@pytest.mark.parametrize("waker", ["redis"], indirect=True)
+def test_a_new_instance_believes_nothing_outdated_in_redis(installation):
+    instance = installation.add_behind_proxies()
+    with Author([instance.program]) as author:
+        answers = leave_outdated(installation, instance, author)
+    check_first_answers(installation.add(), answers)
