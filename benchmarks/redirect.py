@@ -31,12 +31,22 @@ from redirect_load import (
     make_codes,
     url_of,
 )
-from redirect_servers import HERE, NGINX, UNRECORDED, Server, kurz, nginx, serves_with_workers
+from redirect_servers import (
+    HERE,
+    NGINX,
+    UNRECORDED,
+    Server,
+    kurz,
+    nginx,
+    serves_with_workers,
+    shared_stores,
+)
 
 BASE = "nginx return 302"
 HIT = "kurz hit"
 OFF = "kurz hit, recording off"
 COLD = "kurz, cold SQLite"
+SHARED = "kurz hit, PostgreSQL + Redis"
 WIDTH = 36
 NOTES = """Servers on core 0,
 wrk on core 1; 2 workers share both cores with wrk. Rate limits are off. Recording is off by a
@@ -100,9 +110,16 @@ class Bench:
         self._folder = folder
         self._stack = stack
         self._template = folder / "template"
-        live, missing, expired, spare = self._codes(links)
-        self._live, self._missing, self._expired = live, missing, expired
-        self._spare = spare
+        codes = make_codes(links + 2 * FEW + 1)
+        live, rest = codes[:links], codes[links:]
+        missing, expired, self._spare = rest[:FEW], rest[FEW : 2 * FEW], rest[-1]
+        self._all = [*live, self._spare]
+        asyncio.run(fill(self._template, self._all, expired))
+        random.Random(5).shuffle(live)  # another order than that of their rows
+        self._live = Codes(folder / "live", live)
+        self._some = Codes(folder / "some", live[: links // 5])
+        self._missing = Codes(folder / "missing", missing)
+        self._expired = Codes(folder / "expired", expired)
         self._browser = Heads(folder / "browser")
         self._program = Heads(folder / "program", "*/*")
         self._proxied = Heads(folder / "proxied", is_forwarded=True)
@@ -132,25 +149,11 @@ class Bench:
             self._dead("404 page", recorded, self._missing, self._browser, " 404 ", HTML),
             self._dead("410 JSON", recorded, self._expired, self._program, " 410 ", JSON),
             self._dead("410 page", recorded, self._expired, self._browser, " 410 ", HTML),
-            self._cold(),
+            self._cold(COLD, self._live),
+            *self._shared(),
             self._hit("kurz hit, KURZ_FAST_LANE=off", long_way),
             *self._two_workers(),
         ]
-
-    def _codes(self, links: int) -> tuple[Codes, Codes, Codes, str]:
-        """Live ones in another order than that of their rows, missing ones, expired ones, and a
-        live one that no load asks for."""
-        codes = make_codes(links + 2 * FEW + 1)
-        live, rest = codes[:links], codes[links:]
-        missing, expired, spare = rest[:FEW], rest[FEW : 2 * FEW], rest[-1]
-        asyncio.run(fill(self._template, [*live, spare], expired))
-        random.Random(5).shuffle(live)
-        return (
-            Codes(self._folder / "live", live),
-            Codes(self._folder / "missing", missing),
-            Codes(self._folder / "expired", expired),
-            spare,
-        )
 
     def _copy(self, name: str) -> Path:
         return Path(shutil.copytree(self._template, self._folder / name))
@@ -179,21 +182,38 @@ class Bench:
     def _dead(self, name: str, server: Server, codes: Codes, heads: Heads, *expected: str) -> Row:
         return Row(f"kurz {name}", _same(server), codes, heads, codes.first, expected)
 
-    def _cold(self) -> Row:
+    def _cold(self, name: str, codes: Codes, **settings: str) -> Row:
         """A new server each round: no code is asked for twice."""
-        data = self._copy("cold")
-        expected = (" 302 ", f"location: {url_of(self._spare)}")
-        codes, heads = self._live, self._browser
+        data = self._copy(name.replace(" ", "-"))
         return Row(
-            COLD,
-            lambda: kurz(data),
+            name,
+            lambda: kurz(data, **settings),  # type: ignore[arg-type]
             codes,
-            heads,
+            self._browser,
             self._spare,
-            expected,
+            (" 302 ", f"location: {url_of(self._spare)}"),
             is_recorded=True,
             is_once=True,
         )
+
+    def _shared(self) -> list[Row]:
+        """On PostgreSQL, and with a Redis that has all links; both run on wrk's core."""
+        stores = self._stack.enter_context(shared_stores())
+        asyncio.run(fill(self._folder / "nothing", self._all, database_url=stores.database_url))
+        settings = {"database_url": stores.database_url, "redis_url": stores.redis_url}
+        # A server that finds more than Redis takes leaves some out: the next one has them.
+        data = self._copy("shared")
+        while stores.kept() < 0.95 * self._live.count:
+            with kurz(data, **settings) as filling:  # type: ignore[arg-type]
+                drive(filling, self._live, self._browser)
+        warm = self._stack.enter_context(kurz(data, **settings))  # type: ignore[arg-type]
+        drive(warm, self._live, self._browser)
+        only_database = {"database_url": stores.database_url}
+        return [
+            self._hit(SHARED, warm),
+            self._cold("kurz, cold PostgreSQL", self._some, **only_database),
+            self._cold("kurz, cold, from Redis", self._some, **settings),
+        ]
 
     def _two_workers(self) -> list[Row]:
         if not serves_with_workers():
@@ -282,6 +302,7 @@ def _goals(rows: dict[str, Row]) -> list[Goal]:
             )
         ),
         Goal("CPU of a hit that SQLite answers", cpu[COLD], 60, "µs"),
+        Goal("CPU of a hit, PostgreSQL + Redis", cpu[SHARED] / cpu[HIT], 1.05, "x embedded"),
     ]
 
 

@@ -101,10 +101,12 @@ def url_of(code: str) -> str:
     return f"https://www.example.com/{code}/".ljust(URL_BYTES, "x")
 
 
-async def fill(data: Path, live: Sequence[str], expired: Sequence[str] = ()) -> None:
-    """A data folder with these links at its root. Nothing is left to index: a server would do it
-    while it is measured."""
-    settings = Settings(data_dir=data)
+async def fill(
+    data: Path, live: Sequence[str], expired: Sequence[str] = (), database_url: str | None = None
+) -> None:
+    """A data folder, or a database on PostgreSQL, with these links at its root. Nothing is left to
+    index: a server would do it while it is measured."""
+    settings = Settings(data_dir=data, database_url=database_url)
     await prepare(settings, upgrades_postgres=False)
     now = datetime.now(UTC)
     async with open_kurz(settings) as kurz:
@@ -117,7 +119,7 @@ async def fill(data: Path, live: Sequence[str], expired: Sequence[str] = ()) -> 
             stored = await store.insert(batch, (), now)
             if not all(isinstance(found, int) for found in stored):
                 sys.exit("the links could not be stored")
-        while await kurz.database.write(index_changes, BATCH):
+        while settings.is_embedded and (await kurz.database.write(index_changes, BATCH)) > 0:
             pass
 
 

@@ -12,7 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import redis
+
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "tests"))  # the servers that the tests use
+
+from servers.postgres import PostgresServer  # noqa: E402
+from servers.valkey import ValkeyServer  # noqa: E402
+
 TICKS = os.sysconf("SC_CLK_TCK")
 KURZ = (sys.executable, "-m", "kurz")
 UNRECORDED = (sys.executable, str(HERE / "unrecorded.py"))
@@ -97,6 +104,25 @@ def kurz(
         if address is None:
             sys.exit(f"kurz did not start:\n{log.read_text()}")
         yield Server(int(address[1]), process.pid, data)
+
+
+@dataclass(frozen=True)
+class Stores:
+    database_url: str
+    redis_url: str
+
+    def kept(self) -> int:
+        """Links in Redis, where they go behind the answers."""
+        with redis.Redis.from_url(self.redis_url) as client:
+            return int(client.dbsize())
+
+
+@contextlib.contextmanager
+def shared_stores() -> Iterator[Stores]:
+    """On the core of whoever calls."""
+    with PostgresServer(shared_buffers="128MB") as postgres, ValkeyServer() as valkey:
+        postgres.create_database("kurz")
+        yield Stores(postgres.url("kurz"), valkey.url)
 
 
 def serves_with_workers() -> bool:
