@@ -20,6 +20,7 @@ from kurz.storage.patience import patience
 from kurz.storage.postgres import POOL_SIZE, PostgresDatabase
 from kurz.storage.sqlite import SqliteDatabase, can_use_wal, default_driver
 from servers.postgres import PostgresServer
+from support.patience import PATIENT
 
 DRIVERS = {"the driver of kurz": default_driver, "Python's own": sqlite3}
 driver_of_every_kind = pytest.mark.parametrize("driver", DRIVERS.values(), ids=DRIVERS.keys())
@@ -455,7 +456,7 @@ def test_other_errors_are_no_outage_of_postgres(error):
 
 @pytest.fixture
 async def served(postgres_url: str) -> AsyncIterator[PostgresDatabase]:
-    database = PostgresDatabase(postgres_url)
+    database = PostgresDatabase(postgres_url, deadlines=PATIENT)
     await database.write(create_table)
     yield database
     await database.close()

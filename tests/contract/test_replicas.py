@@ -24,15 +24,12 @@ from kurz.storage.postgres_routes import PostgresRouteStore
 from kurz.storage.replicas import Marks, Replica, Replicas
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresPair
+from support.patience import PATIENT
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TEAM = 7
 LATE_SECONDS = 0.4  # a slow machine
 RECOVERY_SECONDS = 5.0
-
-
-# Tests tell whom they hear from by their answers: a slow machine must not change them.
-PATIENT = Deadlines(look_up_seconds=5.0, write_seconds=5.0)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +56,7 @@ class Installation:
         )
         for proxy in (self.to_primary, self.to_replica):
             proxy.start()
-        self.database = PostgresDatabase(self._url(self.to_primary, name))
+        self.database = PostgresDatabase(self._url(self.to_primary, name), deadlines=PATIENT)
         self.floors = Floors()
         self.replica = Replica(self._url(self.to_replica, name), deadlines)
         self.replicas = Replicas([self.replica], self.database, self.floors)

@@ -31,6 +31,7 @@ from kurz.storage.migrate import Migrations, revision
 from kurz.storage.postgres import PostgresDatabase
 from kurz.storage.schema import metadata
 from support.engines import without_redis
+from support.patience import PATIENT
 from support.program import KURZ, Program
 
 T = TypeVar("T")
@@ -93,7 +94,7 @@ async def upgrade(settings: Settings, migrations: Migrations) -> Path | None:
     """Upgrades the way the engine does it; gives the backup, if one was made."""
     if settings.database_url is None:
         return migrations.upgrade_sqlite(settings.database_path, settings.backup_dir, NOW)
-    database = PostgresDatabase(settings.database_url)
+    database = PostgresDatabase(settings.database_url, deadlines=PATIENT)
     try:
         await migrations.upgrade_postgres(database, only_if_empty=False)
     finally:
@@ -106,7 +107,7 @@ async def read(settings: Settings, query: Callable[[sa.Connection], T]) -> T:
     if settings.database_url is None:
         with sqlite.create_engine(settings.database_path).connect() as connection:
             return query(connection)
-    database = PostgresDatabase(settings.database_url)
+    database = PostgresDatabase(settings.database_url, deadlines=PATIENT)
     try:
         return await database.write(query)
     finally:
