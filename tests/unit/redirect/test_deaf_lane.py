@@ -1,0 +1,76 @@
+"""The lane does not answer from a memory that is in doubt."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kurz.links.model import Route, Status
+from kurz.links.ports import NotNow
+from kurz.redirect.hot import HotSet
+from kurz.redirect.lane import Lane
+from kurz.redirect.resolve import Resolver
+from support.clock import FrozenClock
+
+HEAD = b" HTTP/1.1\r\nHost: a\r\n\r\n"
+CLOCK = FrozenClock()
+ROUTE = Route(1, 1, Status.ACTIVE, "https://example.com/", 302, False, None, 0, 0, None, None)  # noqa: FBT003
+
+
+class Store:
+    def peek(self, workspace_id: int, short_code: str) -> Route | None:
+        raise NotNow
+
+    async def find(self, workspace_id: int, short_code: str) -> Route | None:
+        return ROUTE
+
+
+class Client:
+    """A connection whose head the lane has read before."""
+
+    def __init__(self, lane: Lane) -> None:
+        self.transport: Any = None
+        self.client: tuple[str, int] | None = ("127.0.0.1", 1)
+        self.deadline = 0.0
+        self.lane_head: bytes | None = HEAD
+        self.lane_note: Any = SimpleNamespace(
+            epoch=lane._epoch, prefix=b"", visit=b"", subject="127.0.0.1", wants_page=False
+        )
+        self.is_waiting = False
+        self.until: asyncio.Task[Any] | None = None
+
+    def put_aside(self, data: bytes, began_ns: int, until: asyncio.Task[Any]) -> None:
+        self.is_waiting, self.until = True, until
+
+
+@pytest.mark.parametrize("is_deaf", [False, True])
+async def test_a_link_in_memory_is_looked_up_again_before_it_is_answered(is_deaf):
+    resolver = Resolver(HotSet(100, 10**9), Store(), CLOCK)
+    await resolver.get(0, "abc")
+    misses: Any = SimpleNamespace(is_slowed=lambda _: False)
+    nothing: Any = SimpleNamespace(generation=0)
+    lane = Lane(
+        resolver,
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        misses,
+        CLOCK,
+        nothing,
+    )
+    resolver.listen(is_deaf=is_deaf)
+    lane.renew(5)
+    lane._call_soon = lambda _: None
+    client = Client(lane)
+    data = b"GET /abc" + HEAD
+    assert lane.answer(client, data)
+    assert client.is_waiting is is_deaf
+    if client.until is not None:
+        await client.until
+        client.is_waiting = False
+        assert lane.answer(client, data)  # it was checked a moment ago
+        assert not client.is_waiting
