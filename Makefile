@@ -4,39 +4,49 @@
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
-WORKERS ?= 2
+WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check format lock test-faults bench bench-create bench-list bench-redirect bench-sign-in bench-start bench-transfer openapi clean need-python
+.PHONY: help run setup web test check format lock test-faults bench bench-clicks bench-create bench-list bench-reaper bench-redirect bench-screening bench-sign-in bench-start bench-stats bench-transfer openapi clean need-python
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 run: need-python ## Set up what is needed and serve on http://127.0.0.1:8080
 	@$(PYTHON) scripts/setup.py run
+	@$(BIN)/python scripts/web.py build
 	@exec $(BIN)/kurz serve
 
 setup: need-python ## Set up everything for running, testing and developing
 	@$(PYTHON) scripts/setup.py dev
 
-test: setup ## Run the tests, on real PostgreSQL and Redis servers from wheels
+web: setup ## Build the dashboard, if its sources have changed
+	@$(BIN)/python scripts/web.py build
+
+test: web ## Run the tests, on real PostgreSQL and Redis servers from wheels
 	@$(BIN)/pytest -n $(WORKERS) -m "not long"
 
-check: setup ## Check format, lint, types, layers and guards
+check: web ## Check format, lint, types, layers and guards
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python scripts/web.py check
 	@$(BIN)/pytest -q tests/guards
 
 format: setup ## Format the code and mend what can be mended by machine
 	@$(BIN)/ruff format
 	@$(BIN)/ruff check --fix
+	@$(BIN)/python scripts/web.py format
 
 test-faults: setup ## Run the long proofs: kills and outages, many rounds
-	@$(BIN)/pytest -n 1 -m long
+	@KURZ_TEST_DEADLINES=strict $(BIN)/pytest -n 1 -m "long or deadlines"
 
-bench: bench-redirect bench-create bench-start bench-list bench-sign-in bench-transfer ## Run every benchmark
+bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening ## Run every benchmark
+
+bench-clicks: setup ## How fast clicks are counted, and what visitors notice of it (needs wrk)
+	@$(BIN)/python benchmarks/clicks.py
+	@$(BIN)/python benchmarks/clicks_beside.py
 
 bench-create: setup ## What an acknowledged create costs beside an empty FastAPI route
 	@$(BIN)/python benchmarks/create.py
@@ -47,17 +57,27 @@ bench-sign-in: setup ## Can sign-ins be told apart by time; do they slow redirec
 bench-list: setup ## How long a page takes in a list of a million links
 	@$(BIN)/python benchmarks/list.py
 
+bench-reaper: setup ## How fast expired links are ended, and what visitors notice of it (needs wrk)
+	@$(BIN)/python benchmarks/reaper.py
+
 bench-redirect: setup ## What a redirect costs beside nginx's `return 302` (needs nginx and wrk)
 	@$(BIN)/python benchmarks/redirect.py
+
+bench-screening: setup ## What a list of a million hosts costs
+	@$(BIN)/python benchmarks/screening.py
 
 bench-start: setup ## How fast it starts, and what it takes while idle
 	@$(BIN)/python benchmarks/start.py
 
+bench-stats: setup ## How long reports take with ten million clicks
+	@$(BIN)/python benchmarks/stats.py
+
 bench-transfer: setup ## How fast links are imported and exported, on both engines
 	@$(BIN)/python benchmarks/transfer.py
 
-openapi: setup ## Write the OpenAPI document into the docs
+openapi: setup ## Write the OpenAPI document into the docs, and the dashboard's types from it
 	@$(BIN)/python scripts/openapi.py
+	@$(BIN)/python scripts/web.py api
 
 lock: setup ## Renew the locks from pyproject.toml (they name no registry)
 	@$(BIN)/uv pip compile pyproject.toml --group build $(LOCK_OPTIONS) -o requirements/run.lock
@@ -66,6 +86,7 @@ lock: setup ## Renew the locks from pyproject.toml (they name no registry)
 LOCK_OPTIONS := --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade
 
 clean: ## Remove what set-up and tests made (not your data)
+	@rm -rf web/node_modules src/kurz/dashboard/files
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 need-python:

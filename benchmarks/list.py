@@ -11,7 +11,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -112,14 +112,15 @@ class Data:
         return (created, updated, expires, deleted), state
 
 
-def fill_sqlite(connection: sa.Connection, data: Data) -> None:
+def fill_sqlite(connection: sa.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Rows of `FILLED`, with their tags and changes."""
     driver: Any = connection.connection.driver_connection
     query = "SELECT name, sql FROM sqlite_master WHERE name LIKE 'ix_links_%'"
     indexes = driver.execute(query).fetchall()
     for name, _ in indexes:
         driver.execute(f"DROP INDEX {name}")
     marks = ", ".join("?" * len(FILLED))
-    driver.executemany(f"INSERT INTO links ({', '.join(FILLED)}) VALUES ({marks})", data.rows())  # noqa: S608
+    driver.executemany(f"INSERT INTO links ({', '.join(FILLED)}) VALUES ({marks})", rows)  # noqa: S608
     driver.execute(
         "INSERT INTO link_tags SELECT space, value, status = 'DELETED', links.id"
         " FROM links, json_each(tags) WHERE tags IS NOT NULL ORDER BY 1, 2, 3, 4"
@@ -141,13 +142,13 @@ async def fill_index_of_texts(kurz: Kurz) -> None:
         pass
 
 
-async def fill_postgres(url: str, data: Data) -> None:
+async def fill_postgres(url: str, rows: Iterable[tuple[Any, ...]]) -> None:
     connection = await asyncpg.connect(url)
     query = "SELECT indexname, indexdef FROM pg_indexes WHERE indexname LIKE 'ix_links_%'"
     indexes = await connection.fetch(query)
     for index in indexes:
         await connection.execute(f"DROP INDEX {index['indexname']}")
-    await connection.copy_records_to_table("links", records=data.rows(), columns=FILLED)
+    await connection.copy_records_to_table("links", records=rows, columns=FILLED)
     await connection.execute(
         "INSERT INTO link_tags SELECT space, each.value, status = 'DELETED', links.id FROM links,"
         " json_array_elements_text(tags::json) AS each WHERE tags IS NOT NULL"
@@ -220,7 +221,7 @@ async def sqlite(folder: Path, data: Data) -> AsyncIterator[tuple[Kurz, Callable
     settings = Settings(data_dir=folder / "kurz-data")
     await prepare(settings, upgrades_postgres=False)
     async with open_kurz(settings) as kurz:
-        await kurz.database.write(fill_sqlite, data)
+        await kurz.database.write(fill_sqlite, data.rows())
         await fill_index_of_texts(kurz)
         yield kurz, time.process_time
 
@@ -230,7 +231,7 @@ async def postgres(folder: Path, data: Data) -> AsyncIterator[tuple[Kurz, Callab
     with PostgresServer(shared_buffers="128MB") as server:  # PostgreSQL's own default
         settings = Settings(data_dir=folder, database_url=server.url())
         await prepare(settings, upgrades_postgres=True)
-        await fill_postgres(server.url(), data)
+        await fill_postgres(server.url(), data.rows())
 
         def cpu_seconds() -> float:
             return time.process_time() + sum(map(_cpu_of, _children(server.pid)))

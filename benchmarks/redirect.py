@@ -110,16 +110,19 @@ class Bench:
         self._folder = folder
         self._stack = stack
         self._template = folder / "template"
-        codes = make_codes(links + 2 * FEW + 1)
+        codes = make_codes(links + 3 * FEW + 1)
         live, rest = codes[:links], codes[links:]
-        missing, expired, self._spare = rest[:FEW], rest[FEW : 2 * FEW], rest[-1]
+        missing, expired, limited = (rest[place * FEW : (place + 1) * FEW] for place in range(3))
+        self._spare = rest[-1]
         self._all = [*live, self._spare]
-        asyncio.run(fill(self._template, self._all, expired))
+        self._few_limited = limited
+        asyncio.run(fill(self._template, self._all, expired, limited))
         random.Random(5).shuffle(live)  # another order than that of their rows
         self._live = Codes(folder / "live", live)
         self._some = Codes(folder / "some", live[: links // 5])
         self._missing = Codes(folder / "missing", missing)
         self._expired = Codes(folder / "expired", expired)
+        self._limited = Codes(folder / "limited", limited)
         self._browser = Heads(folder / "browser")
         self._program = Heads(folder / "program", "*/*")
         self._proxied = Heads(folder / "proxied", is_forwarded=True)
@@ -150,6 +153,7 @@ class Bench:
             self._dead("410 JSON", recorded, self._expired, self._program, " 410 ", JSON),
             self._dead("410 page", recorded, self._expired, self._browser, " 410 ", HTML),
             self._cold(COLD, self._live),
+            self._spent("kurz, max_clicks, SQLite", recorded),
             *self._shared(),
             self._hit("kurz hit, KURZ_FAST_LANE=off", long_way),
             *self._two_workers(),
@@ -182,6 +186,14 @@ class Bench:
     def _dead(self, name: str, server: Server, codes: Codes, heads: Heads, *expected: str) -> Row:
         return Row(f"kurz {name}", _same(server), codes, heads, codes.first, expected)
 
+    def _spent(self, name: str, server: Server) -> Row:
+        """Each redirect is a write. A hundred links share it: of one alone each visitor would wait
+        for all others."""
+        row = self._hit(name, server)
+        row.codes, row.sample = self._limited, self._limited.first
+        row.expected = (" 302 ", f"location: {url_of(row.sample)}")
+        return row
+
     def _cold(self, name: str, codes: Codes, **settings: str) -> Row:
         """A new server each round: no code is asked for twice."""
         data = self._copy(name.replace(" ", "-"))
@@ -199,7 +211,14 @@ class Bench:
     def _shared(self) -> list[Row]:
         """On PostgreSQL, and with a Redis that has all links; both run on wrk's core."""
         stores = self._stack.enter_context(shared_stores())
-        asyncio.run(fill(self._folder / "nothing", self._all, database_url=stores.database_url))
+        asyncio.run(
+            fill(
+                self._folder / "nothing",
+                self._all,
+                limited=self._few_limited,
+                database_url=stores.database_url,
+            )
+        )
         settings = {"database_url": stores.database_url, "redis_url": stores.redis_url}
         # A server that finds more than Redis takes leaves some out: the next one has them.
         data = self._copy("shared")
@@ -213,6 +232,7 @@ class Bench:
             self._hit(SHARED, warm),
             self._cold("kurz, cold PostgreSQL", self._some, **only_database),
             self._cold("kurz, cold, from Redis", self._some, **settings),
+            self._spent("kurz, max_clicks, PostgreSQL", warm),
         ]
 
     def _two_workers(self) -> list[Row]:

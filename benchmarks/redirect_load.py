@@ -10,12 +10,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
 from kurz.bootstrap import open_kurz, prepare
+from kurz.links.fields import MAX_CLICKS
 from kurz.links.model import ROOT_WORKSPACE_ID, Link, LinkType, Status, Strategy
 from kurz.settings import Settings
+from kurz.storage.active_links import count_changes, count_existing
 from kurz.storage.bulk import SqlBulkStore
 from kurz.storage.search import index_changes
 from redirect_servers import HERE, Server, ask
@@ -102,10 +105,14 @@ def url_of(code: str) -> str:
 
 
 async def fill(
-    data: Path, live: Sequence[str], expired: Sequence[str] = (), database_url: str | None = None
+    data: Path,
+    live: Sequence[str],
+    expired: Sequence[str] = (),
+    limited: Sequence[str] = (),
+    database_url: str | None = None,
 ) -> None:
     """A data folder, or a database on PostgreSQL, with these links at its root. Nothing is left to
-    index: a server would do it while it is measured."""
+    index or count: a server would do it while it is measured."""
     settings = Settings(data_dir=data, database_url=database_url)
     await prepare(settings, upgrades_postgres=False)
     now = datetime.now(UTC)
@@ -114,6 +121,7 @@ async def fill(
         links = chain(
             (_link(code, now, None) for code in live),
             (_link(code, now, now - timedelta(hours=1)) for code in expired),
+            (_link(code, now, None, MAX_CLICKS) for code in limited),
         )
         while batch := list(islice(links, BATCH)):
             stored = await store.insert(batch, (), now)
@@ -121,9 +129,14 @@ async def fill(
                 sys.exit("the links could not be stored")
         while settings.is_embedded and (await kurz.database.write(index_changes, BATCH)) > 0:
             pass
+        for count in (count_existing, partial(count_changes, until=MAX_CLICKS)):
+            while await kurz.database.write(count, limit=BATCH):
+                pass
 
 
-def _link(code: str, now: datetime, expires_at: datetime | None) -> Link:
+def _link(
+    code: str, now: datetime, expires_at: datetime | None, max_clicks: int | None = None
+) -> Link:
     made_at = now - timedelta(days=1)
     return Link(
         id=0,
@@ -140,6 +153,7 @@ def _link(code: str, now: datetime, expires_at: datetime | None) -> Link:
         created_at=made_at,
         updated_at=made_at,
         expires_at=expires_at,
+        max_clicks=max_clicks,
     )
 
 

@@ -198,5 +198,8 @@ def _tree(pid: int) -> list[int]:
 
 
 def _cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):  # it has just ended
+        return 0.0
     return (int(fields[11]) + int(fields[12])) / TICKS

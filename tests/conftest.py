@@ -13,19 +13,36 @@ from kurz.bootstrap import Kurz, open_kurz, prepare
 from kurz.people.passwords import Passwords
 from kurz.settings import Settings
 from servers.postgres import PostgresServer
+from servers.s3 import S3Server
 from servers.valkey import ValkeyCluster, ValkeyServer
+from support import memory
+from support.browser import Chromium
 from support.clock import FrozenClock
-from support.engines import every_engine
+from support.engines import first_and_last
+from support.patience import PATIENCE
 from support.people import People
 from support.program import Program
+
+memory.use()
 
 # A busy machine must not fail a property; the examples are what matters.
 hypothesis_settings.register_profile("kurz", deadline=None)
 hypothesis_settings.load_profile("kurz")
 
-PATIENT_MILLISECONDS = 5000  # a busy machine must not fail what is not about time
 
-engine = every_engine
+engine = first_and_last
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A bucket is the same beside every engine: with others than SQLite it is for the long run."""
+    for item in items:
+        params = (
+            item.callspec.params
+            if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+            else {}
+        )
+        if params.get("archive_settings") == "bucket" and params.get("engine") != "sqlite":
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(scope="session")
@@ -65,6 +82,37 @@ def valkey_cluster() -> Iterator[ValkeyCluster]:
     """As `valkey`: a cluster."""
     with ValkeyCluster() as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """One server for all tests; each takes a bucket of its own."""
+    with S3Server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """One process for all tests; each person in them has a browser of their own in it."""
+    process = Chromium(tmp_path_factory.mktemp("chromium"))
+    yield process
+    process.close()
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def archive_settings(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """The settings of an empty archive."""
+    if request.param == "folder":
+        return {"archive": str(tmp_path / "archive")}
+    server: S3Server = request.getfixturevalue("s3")
+    bucket = f"kurz-{uuid4().hex}"
+    server.make_bucket(bucket)
+    return {
+        "archive": f"s3://{bucket}/some/links",
+        "archive_s3_endpoint": server.url,
+        "archive_s3_key_id": "anybody",
+        "archive_s3_secret_key": "whatever",
+    }
 
 
 @pytest.fixture
@@ -121,11 +169,7 @@ def addresses(engine: str, request: pytest.FixtureRequest) -> dict[str, str]:
 @pytest.fixture
 def environment(addresses: dict[str, str]) -> dict[str, str]:
     """As `addresses`: for a program. It waits longer for the database than by default."""
-    patience = {
-        "KURZ_DATABASE_LOOK_UP_MILLISECONDS": str(PATIENT_MILLISECONDS),
-        "KURZ_DATABASE_WRITE_MILLISECONDS": str(PATIENT_MILLISECONDS),
-    }
-    return patience | {f"KURZ_{name.upper()}": address for name, address in addresses.items()}
+    return {f"KURZ_{name.upper()}": str(value) for name, value in {**PATIENCE, **addresses}.items()}
 
 
 @pytest.fixture
@@ -136,8 +180,7 @@ def settings(addresses: dict[str, str], tmp_path: Path) -> Settings:
         data_dir=tmp_path / "kurz-data",
         database_url=addresses.get("database_url"),
         redis_url=addresses.get("redis_url"),
-        database_look_up_milliseconds=PATIENT_MILLISECONDS,
-        database_write_milliseconds=PATIENT_MILLISECONDS,
+        **PATIENCE,
         rate_limits="off",
     )
 

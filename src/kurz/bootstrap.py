@@ -2,14 +2,17 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from kurz.clock import Clock, SystemClock
+from kurz.clicks.reports import Reports
+from kurz.clock import Clock, SteadyClock, SystemClock
 from kurz.errors import SettingRefused
+from kurz.guarding import open_screen, refresh_screen
+from kurz.links.availability import Availability
 from kurz.links.codes import random
 from kurz.links.codes.counter import CounterCodes, Scramble
 from kurz.links.codes.permutation import Permutation
@@ -17,9 +20,11 @@ from kurz.links.drafting import Drafting
 from kurz.links.floors import Floors
 from kurz.links.minting import Mint
 from kurz.links.model import Strategy
+from kurz.links.retention import PRESETS, Ended, Retention, without_archive
 from kurz.links.service import LinkService
 from kurz.links.tagging import Tagging
 from kurz.links.transfers import LinkExporter, LinkImporter
+from kurz.links.trash import Trash
 from kurz.people.accounts import AccountService
 from kurz.people.domains import Domains
 from kurz.people.errors import EmailRefused, EmailTaken, PasswordRefused
@@ -28,25 +33,40 @@ from kurz.people.own_hosts import OwnHosts
 from kurz.people.passes import Passes
 from kurz.people.passwords import Passwords
 from kurz.people.teams import Teams
+from kurz.safety.banning import Bans
+from kurz.safety.hosts import BannedHosts
+from kurz.safety.reporting import AbuseReports
+from kurz.safety.screening import ListScreen
+from kurz.setting_values import NEVER
 from kurz.settings import Settings
 from kurz.sharing import Shared, open_shared
 from kurz.storage.accounts import SqlAccountStore
+from kurz.storage.audit import SqlAuditStore
+from kurz.storage.ban_list import SqlBanStore
+from kurz.storage.bans import SqlLinkBanStore
 from kurz.storage.bulk import SqlBulkStore
+from kurz.storage.click_reports import SqlReportStore
 from kurz.storage.database import Database
 from kurz.storage.installation import LeasedCounter, keep_key
 from kurz.storage.keys import SqlKeyStore
+from kurz.storage.leases import SqlLeaseStore
 from kurz.storage.links import SqlLinkStore
 from kurz.storage.migrate import Migrations
 from kurz.storage.passes import SqlPassStore
 from kurz.storage.patience import LIST_SECONDS, patience
+from kurz.storage.purging import SqlTrashStore
+from kurz.storage.reports import SqlAbuseStore
+from kurz.storage.salts import SqlSaltStore
 from kurz.storage.sqlite import SqliteDatabase
 from kurz.storage.tags import SqlTagStore
+from kurz.storage.timekeeper import TimeKeeper
 from kurz.storage.workspaces import SqlWorkspaceStore
 from kurz.transfer.codes import RowCodes
 from kurz.transfer.exporting import Exporter
 from kurz.transfer.importing import Importer
 
 if TYPE_CHECKING:
+    from kurz.people.custom_domains import CustomDomains
     from kurz.storage.patience import Deadlines
     from kurz.storage.replicas import Replicas
 
@@ -66,8 +86,12 @@ class Kurz:
     workspaces: SqlWorkspaceStore
     domains: Domains
     domain_key: bytes
+    screen: ListScreen
     links: LinkService
+    availability: Availability
+    trash: Trash
     tagging: Tagging
+    reports: Reports
     account_store: SqlAccountStore
     accounts: AccountService
     passes: Passes
@@ -75,14 +99,18 @@ class Kurz:
     teams: Teams
     exporter: LinkExporter
     importer: LinkImporter
+    audit: SqlAuditStore
+    banned_hosts: BannedHosts
+    bans: Bans
+    abuse: AbuseReports
 
 
 @asynccontextmanager
 async def open_kurz(
     settings: Settings, clock: Clock | None = None, passwords: Passwords | None = None
 ) -> AsyncIterator[Kurz]:
-    """The parts over a database whose schema fits (`prepare` makes it so)."""
-    clock = clock or SystemClock()
+    """The parts over a database whose schema fits (`prepare` makes it so). Without a clock, they
+    have one that is kept right."""
     passwords = passwords or Passwords()
     database = open_database(settings)
     async with AsyncExitStack() as closing:
@@ -90,6 +118,8 @@ async def open_kurz(
         closing.push_async_callback(database.close)
         with patience(LIST_SECONDS):  # it has to connect first
             await database.read(Migrations().check)
+        if clock is None:
+            clock = await closing.enter_async_context(_open_clock(settings, database))
         code_key = await keep_key(database, "code-key")
         id_key = await keep_key(database, "id-key")
         shared = await closing.enter_async_context(open_shared(settings, database, id_key, clock))
@@ -100,8 +130,13 @@ async def open_kurz(
         workspaces = SqlWorkspaceStore(database)
         domains = Domains(workspaces)
         ids = Permutation(id_key, PUBLIC_IDS, purpose=b"id-v1")
-        own_hosts = OwnHosts(settings.base_url, domains)
+        own_hosts = OwnHosts(settings.base_url, domains, settings.dashboard_url)
         bulk = SqlBulkStore(database)
+        retention = retention_of(settings)
+        ban_store, audit = SqlBanStore(database), SqlAuditStore(database, clock)
+        banned_hosts = BannedHosts(ban_store)
+        await banned_hosts.refresh()
+        screen = open_screen(settings, banned_hosts)
         links = LinkService(
             store,
             _mint(settings, database, code_key),
@@ -109,9 +144,30 @@ async def open_kurz(
             ids,
             own_hosts,
             clock,
+            retention if settings.archive is not None else without_archive(retention),
+            screen,
         )
         account_store = SqlAccountStore(database, clock)
         pass_store = SqlPassStore(database)
+        accounts = AccountService(
+            account_store,
+            pass_store,
+            passwords,
+            clock,
+            is_open=settings.access == "public",
+            first_is_admin=settings.is_local,
+        )
+        bans = Bans(
+            links,
+            accounts,
+            SqlLinkBanStore(database),
+            ban_store,
+            banned_hosts,
+            screen,
+            audit,
+            SqlLeaseStore(database, clock),
+            clock,
+        )
         yield Kurz(
             settings,
             clock,
@@ -124,22 +180,32 @@ async def open_kurz(
             # Not derived from the secret: with another key, every domain would have to be proved
             # again.
             await keep_key(database, "domain-key"),
+            screen,
             links,
+            Availability(store, clock),
+            Trash(links, SqlTrashStore(database, settings.code_quarantine), clock),
             Tagging(SqlTagStore(database), clock),
+            Reports(SqlReportStore(database)),
             account_store,
-            AccountService(
-                account_store,
-                pass_store,
-                passwords,
-                clock,
-                is_open=settings.access == "public",
-                first_is_admin=settings.is_local,
-            ),
+            accounts,
             Passes(pass_store, clock),
             KeyService(SqlKeyStore(database), clock),
             Teams(workspaces, account_store, clock),
             Exporter(bulk, clock),
-            Importer(bulk, RowCodes(code_key, settings.code_length), own_hosts, clock),
+            Importer(
+                bulk,
+                RowCodes(code_key, settings.code_length),
+                own_hosts,
+                clock,
+                screen,
+                partial(refresh_screen, screen, banned_hosts),
+            ),
+            audit,
+            banned_hosts,
+            bans,
+            AbuseReports(
+                SqlAbuseStore(database), store, SqlSaltStore(database), bans, audit, clock
+            ),
         )
 
 
@@ -164,6 +230,17 @@ async def prepare(settings: Settings, *, upgrades_postgres: bool) -> Path | None
     finally:
         await database.close()
     return None
+
+
+@asynccontextmanager
+async def _open_clock(settings: Settings, database: Database) -> AsyncIterator[Clock]:
+    clock = SteadyClock()
+    keeper = TimeKeeper(clock, None if settings.is_embedded else database)
+    await keeper.start()
+    try:
+        yield clock
+    finally:
+        await keeper.stop()
 
 
 def open_database(settings: Settings) -> Database:
@@ -200,9 +277,42 @@ def _deadlines(settings: Settings) -> "Deadlines":
     )
 
 
+def open_custom_domains(kurz: Kurz) -> "CustomDomains":
+    """Imported late: most commands do not ask name servers."""
+    from kurz.outbound.dns import DnsTxtLookup
+    from kurz.people.custom_domains import CustomDomains
+    from kurz.storage.domains import SqlDomainStore
+
+    return CustomDomains(
+        SqlDomainStore(kurz.database),
+        DnsTxtLookup(kurz.settings.dns_servers),
+        kurz.domains,
+        kurz.clock,
+        key=kurz.domain_key,
+        base_url=kurz.settings.base_url,
+        dashboard_url=kurz.settings.dashboard_url,
+    )
+
+
+def retention_of(settings: Settings) -> Retention:
+    """The preset, but for what is set by itself."""
+    chosen = {
+        Ended.TEMPORARY: settings.retention_temporary,
+        Ended.PERMANENT: settings.retention_permanent,
+        Ended.SWEPT: settings.retention_swept,
+        Ended.DELETED: settings.retention_deleted,
+    }
+    return {
+        ended: rule
+        if (after := chosen[ended]) is None
+        else replace(rule, after=None if after == NEVER else after)
+        for ended, rule in PRESETS[settings.retention].items()
+    }
+
+
 async def make_first_admin(kurz: Kurz) -> str | None:
     """The administrator whom the settings name, if there is none yet. Where there is none after
-    that, and registering makes none, the token of a set-up link."""
+    that, and the page for new accounts makes none, the token of a set-up link."""
     settings = kurz.settings
     if settings.admin_email is not None and not await kurz.account_store.has_admin():
         if settings.admin_password is None:

@@ -1,11 +1,13 @@
 """The time of day, and instants as the store keeps them: whole microseconds since 1970, UTC."""
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+TOLERATED_NS = 1_000_000_000  # between two clocks that are both right
 
 
 class Clock(Protocol):
@@ -15,6 +17,9 @@ class Clock(Protocol):
     def micros(self) -> int:
         """The same instant as `to_micros` has it, for where every microsecond counts."""
 
+    def earliest_micros(self) -> int:
+        """For what cannot be undone: if the clock differs from the machine's, the earlier one."""
+
 
 class SystemClock:
     def now(self) -> datetime:
@@ -22,6 +27,81 @@ class SystemClock:
 
     def micros(self) -> int:
         return time.time_ns() // 1000
+
+    def earliest_micros(self) -> int:
+        return self.micros()
+
+
+def boot_ns() -> int:
+    """What has passed since the machine was started, asleep or not, whatever its clock says."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    return time.monotonic_ns()
+
+
+class SteadyClock:
+    """The clock of a process that goes on for months. It is the machine's when the process starts,
+    and moves with the time that passes: setting the machine's clock back brings no link back that
+    has expired. `follow` moves it, forward or back, but never behind where it would be by itself.
+
+    Reading it costs what reading the machine's does, which is why it does not ask the clock that
+    goes on while the machine sleeps: `follow` makes up for such a sleep too."""
+
+    def __init__(
+        self,
+        wall_ns: Callable[[], int] = time.time_ns,
+        boot_ns: Callable[[], int] = boot_ns,
+        running_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self.wall_ns = wall_ns
+        self._boot_ns = boot_ns
+        self._running_ns = running_ns
+        self.begin(wall_ns())
+
+    def now(self) -> datetime:
+        return from_micros(self.micros())
+
+    def micros(self) -> int:
+        return (self._running_ns() + self._ahead_ns) // 1000
+
+    def earliest_micros(self) -> int:
+        return min(self.micros(), self.wall_ns() // 1000)
+
+    def begin(self, instant_ns: int) -> None:
+        """It is this instant now, whatever it was before."""
+        self._first_ns = self._held_ns = instant_ns - self._boot_ns()
+        self.align()
+
+    def follow(self, instant_ns: int) -> int:
+        """A better clock says that it is this instant now. Up to a second makes no difference.
+        Gives how far this one is ahead of it, in nanoseconds, if that is more."""
+        boot_ns = self._boot_ns()
+        wanted_ns = max(instant_ns - boot_ns, self._first_ns)
+        if abs(wanted_ns - self._held_ns) > TOLERATED_NS:
+            self._held_ns = wanted_ns
+        self.align()
+        ahead_ns = self._held_ns + boot_ns - instant_ns
+        return ahead_ns if ahead_ns > TOLERATED_NS else 0
+
+    def align(self) -> None:
+        """Makes up for a time that the machine has slept."""
+        self._ahead_ns = self._held_ns + self._boot_ns() - self._running_ns()
+
+
+class EarliestClock:
+    """Another clock, as those read it who end what cannot be brought back."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def now(self) -> datetime:
+        return from_micros(self.micros())
+
+    def micros(self) -> int:
+        return self._clock.earliest_micros()
+
+    def earliest_micros(self) -> int:
+        return self.micros()
 
 
 def to_micros(instant: datetime) -> int:

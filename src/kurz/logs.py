@@ -1,13 +1,14 @@
 """Log lines: structured, one per event, with the id of the request they belong to."""
 
 import contextlib
+import io
 import logging
 import sys
 from contextvars import ContextVar
 from typing import TextIO, cast
 
 import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
+from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
 # Set once a request and read only when something is logged: binding it in structlog costs more.
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
@@ -49,9 +50,10 @@ def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
         [_TRACEBACKS, structlog.processors.JSONRenderer()]
         if as_json
         else [
+            _make_printable,
             structlog.dev.ConsoleRenderer(
-                colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback
-            )
+                colors=stream.isatty(), exception_formatter=_write_traceback
+            ),
         ]
     )
     threshold = logging.getLevelNamesMapping()[level.upper()]
@@ -85,3 +87,25 @@ def _add_request_id(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     if (current := request_id.get()) is not None:
         event["request_id"] = current
     return event
+
+
+def _make_printable(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Paths and the like come from strangers: in a terminal they neither move the cursor nor begin
+    a line. (JSON escapes such letters by itself.)"""
+    return {
+        name: _printable(value) if isinstance(value, str) else value
+        for name, value in event.items()
+    }
+
+
+def _write_traceback(target: TextIO, error: ExcInfo) -> None:
+    """Indented, so that no line of it looks like another event."""
+    plain = io.StringIO()
+    structlog.dev.plain_traceback(plain, error)
+    target.write("\n".join(f"    {_printable(line)}" for line in plain.getvalue().splitlines()))
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

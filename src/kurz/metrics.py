@@ -14,7 +14,16 @@ from prometheus_client.core import (
     Metric,
 )
 
-OUTCOMES = ("redirect", "missing", "expired", "exhausted", "banned", "limited", "unavailable")
+OUTCOMES = (
+    "redirect",
+    "missing",
+    "expired",
+    "exhausted",
+    "banned",
+    "held",
+    "limited",
+    "unavailable",
+)
 STATUS_CLASSES = ("2xx", "3xx", "4xx", "5xx")
 # Upper bounds of latencies: powers of two of nanoseconds, 8 µs to 8.6 s.
 LATENCY_POWERS = tuple(range(13, 34))
@@ -26,6 +35,32 @@ COUNTERS = {
     "journal_bytes": "Bytes written to the journal of clicks.",
     "journal_dropped": "Clicks that could not be recorded.",
     "journal_sync_errors": "Times that the journal could not be brought to the disk.",
+    "clicks_loaded": "Clicks that were counted.",
+    "clicks_batches": "Transactions that counted them.",
+    "clicks_refused_batches": "Batches that were made in vain: another loader was quicker.",
+    "clicks_damaged_bytes": "Bytes of journals that could not be read.",
+    "clicks_load_errors": "Times that a journal could not be counted; outages aside.",
+    "reaper_runs": "Runs of the reaper that did their work.",
+    "reaper_failed_runs": "Runs of the reaper that failed.",
+    "reaper_skipped_runs": "Runs of the reaper that left off, because the clock has jumped.",
+    "reaper_marked": "Links that it called expired.",
+    "reaper_trashed": "Links that it moved to the trash.",
+    "reaper_archived": "Links that it archived and purged.",
+    "reaper_purged": "Links that it purged.",
+    "screen_refused": "URLs that lists or bans refused.",
+    "screen_held": "URLs that could not be screened: visitors of their links are warned.",
+    "screening_runs": "Times that existing links were screened.",
+    "screening_failed_runs": "Times that this failed.",
+    "screening_banned": "Links that were banned by it.",
+    "screening_unbanned": "Links that no list names any more, and that it brought back.",
+    "screening_released": "Links that it looked at, so that visitors are not warned any more.",
+    "checks_runs": "Runs of the checks of destinations that did their work.",
+    "checks_failed_runs": "Runs of the checks that failed.",
+    "checks_skipped_runs": "Runs of the checks that left off, because the clock has jumped.",
+    "checks_ok": "Checks that found a destination.",
+    "checks_broken": "Checks that found it broken.",
+    "checks_unknown": "Checks that could not tell.",
+    "checks_not_checked": "Checks that called nobody, because the destination is not public.",
     "cache_hits": "Codes that Redis knew.",
     "cache_misses": "Codes that Redis did not know, or was not asked for while it is out.",
     "cache_errors": "Failures of Redis: no answer in time, or an error.",
@@ -48,27 +83,53 @@ GAUGES = {
     "hot_bytes": "Bytes that links in memory take.",
     "connections": "Open connections.",
     "cache_out": "Workers that leave Redis alone for the moment, because it does not answer.",
+    "lists_unsure": "Workers that cannot ask all lists, so that visitors of new links are warned.",
     "feed_deaf": "Workers that hear of no changes, and look up again what they have in memory.",
     "database_connections": "Connections to PostgreSQL.",
     "database_in_use": "Those of them that are in use.",
     "database_waiting": "Calls that wait for a connection to PostgreSQL.",
 }
+# Of the jobs process. If it does not live, they stay as they were.
+JOBS_GAUGES = {
+    "clicks_backlog_bytes": "Bytes of journals that are not counted yet.",
+    "clicks_backlog_segments": "Files of journals that they are in.",
+    "checks_waiting": "Destinations that are due to be checked; 100,000 are counted at most.",
+    "reaper_waiting": "Links that the reaper has to deal with in its next run.",
+}
 ALIVE_AT = "alive_at_seconds"
 HEARD_AT = "heard_at_seconds"
+JOBS_ALIVE_AT = "jobs_alive_at_seconds"
+WAITING_SINCE = "clicks_waiting_since_seconds"  # 0: no click waits
+LAST_RUN = "reaper_last_run_milliseconds"
+LAST_CHECKS = "checks_last_run_milliseconds"
 ALIVE_SECONDS = 5
 
 NAMES = (
     ALIVE_AT,
     HEARD_AT,
+    JOBS_ALIVE_AT,
+    WAITING_SINCE,
+    LAST_RUN,
+    LAST_CHECKS,
     *(f"outcome_{outcome}" for outcome in OUTCOMES),
     *(f"api_{status}" for status in STATUS_CLASSES),
     *(f"latency_{power}" for power in LATENCY_POWERS),
     "latency_ns",
     *COUNTERS,
     *GAUGES,
+    *JOBS_GAUGES,
 )
-# What starts at zero with every worker; the rest goes on from what the last one left in its row.
-OF_THE_MOMENT = (ALIVE_AT, HEARD_AT, *GAUGES)
+# What starts at zero with every process; the rest goes on from what the last one left in its row.
+OF_THE_MOMENT = (
+    ALIVE_AT,
+    HEARD_AT,
+    JOBS_ALIVE_AT,
+    WAITING_SINCE,
+    LAST_RUN,
+    LAST_CHECKS,
+    *GAUGES,
+    *JOBS_GAUGES,
+)
 
 
 def latency_counts(buckets: list[int]) -> dict[str, int]:
@@ -77,24 +138,59 @@ def latency_counts(buckets: list[int]) -> dict[str, int]:
 
 
 def render(rows: Iterable[Mapping[str, int]], version: str, now: int) -> bytes:
-    """The text that Prometheus reads. `rows` are the workers', also of those that have ended."""
+    """The text that Prometheus reads. `rows` are those of all processes, also of those that have
+    ended."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(list(rows), version, now))
+    registry.register(_Collector(Numbers(rows, now), version))
     return generate_latest(registry)
 
 
-class _Collector:
-    def __init__(self, rows: list[Mapping[str, int]], version: str, now: int) -> None:
-        self._rows = rows
-        self._alive = [row for row in rows if now - row[ALIVE_AT] <= ALIVE_SECONDS]
-        self._version = version
+class Numbers:
+    """What the processes of an instance have counted together. `rows` as for `render`."""
+
+    def __init__(self, rows: Iterable[Mapping[str, int]], now: int) -> None:
+        self._rows = list(rows)
+        self._alive = [row for row in self._rows if now - row[ALIVE_AT] <= ALIVE_SECONDS]
         self._now = now
+
+    @property
+    def workers(self) -> int:
+        """Those that live."""
+        return len(self._alive)
+
+    @property
+    def jobs(self) -> int:
+        """Jobs processes that live."""
+        return sum(self._now - row[JOBS_ALIVE_AT] <= ALIVE_SECONDS for row in self._rows)
+
+    @property
+    def feed_age_seconds(self) -> int:
+        return max((self._now - row[HEARD_AT] for row in self._alive), default=0)
+
+    @property
+    def clicks_age_seconds(self) -> int:
+        waiting = [row[WAITING_SINCE] for row in self._rows if row[WAITING_SINCE]]
+        return max(self._now - min(waiting), 0) if waiting else 0
+
+    def total(self, name: str) -> int:
+        """Of all, also of those that have ended."""
+        return sum(row[name] for row in self._rows)
+
+    def of_the_living(self, name: str) -> int:
+        return sum(row[name] for row in self._alive)
+
+
+class _Collector:
+    def __init__(self, numbers: Numbers, version: str) -> None:
+        self._numbers = numbers
+        self._total = numbers.total
+        self._version = version
 
     def collect(self) -> Iterable[Metric]:
         info = GaugeMetricFamily("kurz_info", "The version that runs.", labels=["version"])
         info.add_metric([self._version], 1)
         yield info
-        yield GaugeMetricFamily("kurz_workers", "Workers that live.", value=len(self._alive))
+        yield GaugeMetricFamily("kurz_workers", "Workers that live.", value=self._numbers.workers)
         redirects = CounterMetricFamily(
             "kurz_redirects", "Visits of short links, by what came of them.", labels=["outcome"]
         )
@@ -120,13 +216,32 @@ class _Collector:
         for name, meaning in COUNTERS.items():
             yield CounterMetricFamily(f"kurz_{name}", meaning, value=self._total(name))
         for name, meaning in GAUGES.items():
-            now = sum(row[name] for row in self._alive)
+            now = self._numbers.of_the_living(name)
             yield GaugeMetricFamily(f"kurz_{name}", meaning, value=now)
         yield GaugeMetricFamily(
             "kurz_feed_age_seconds",
             "Since the worker that is furthest behind has read the change log.",
-            value=max((self._now - row[HEARD_AT] for row in self._alive), default=0),
+            value=self._numbers.feed_age_seconds,
         )
+        yield from self._of_jobs()
 
-    def _total(self, name: str) -> int:
-        return sum(row[name] for row in self._rows)
+    def _of_jobs(self) -> Iterable[Metric]:
+        jobs = self._numbers.jobs
+        yield GaugeMetricFamily("kurz_jobs", "Jobs processes that live.", value=jobs)
+        for name, meaning in JOBS_GAUGES.items():
+            yield GaugeMetricFamily(f"kurz_{name}", meaning, value=self._total(name))
+        yield GaugeMetricFamily(
+            "kurz_reaper_last_run_seconds",
+            "What the last run of the reaper took, here.",
+            value=self._total(LAST_RUN) / 1000,
+        )
+        yield GaugeMetricFamily(
+            "kurz_checks_last_run_seconds",
+            "What the last run of the checks took, here.",
+            value=self._total(LAST_CHECKS) / 1000,
+        )
+        yield GaugeMetricFamily(
+            "kurz_clicks_age_seconds",
+            "Since the oldest click was made that is not counted yet.",
+            value=self._numbers.clicks_age_seconds,
+        )

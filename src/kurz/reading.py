@@ -75,10 +75,30 @@ class _Memory:
 
 
 @asynccontextmanager
+async def _hearing(kurz: Kurz, memory: _Memory) -> AsyncIterator[None]:
+    """Changes are heard of by all who have to."""
+    feed = kurz.shared.feed
+    feed.subscribe(memory)
+    feed.subscribe(kurz.banned_hosts)
+    try:
+        await feed.start()
+        if kurz.replicas is not None:
+            kurz.replicas.start()
+        yield
+    finally:
+        feed.unsubscribe(kurz.banned_hosts)
+        feed.unsubscribe(memory)
+
+
+@asynccontextmanager
 async def open_read_path(
-    kurz: Kurz, hosts: Hosts, proxies: TrustedProxies, misses: Misses
+    kurz: Kurz,
+    hosts: Hosts,
+    proxies: TrustedProxies,
+    misses: Misses,
+    dashboard: str | None,
 ) -> AsyncIterator[ReadPath]:
-    """From here on changes are heard of."""
+    """From here on changes are heard of. `dashboard` is where people find their own links."""
     settings, clock = kurz.settings, kurz.clock
     hot = HotSet(settings.hot_links, settings.hot_megabytes * 1024 * 1024)
     store = open_routes(kurz)
@@ -88,28 +108,41 @@ async def open_read_path(
     journal, visitors = Journal(settings.journal_dir), Visitors(SqlSaltStore(kurz.database))
     clicks = ClickWriter(journal, visitors, clock)
     tally = Tally()
-    lane = Lane(resolver, hosts, slugs, clicks, visitors, journal, proxies, misses, clock, tally)
+    lane = Lane(
+        resolver,
+        hosts,
+        slugs,
+        clicks,
+        visitors,
+        journal,
+        proxies,
+        misses,
+        clock,
+        tally,
+        settings.abuse_contact,
+        dashboard,
+    )
     memory = _Memory(resolver, hosts, slugs, lane)
     refreshing: asyncio.Task[None] | None = None
+
+    async def refresh() -> None:
+        await visitors.refresh(clock.now())
+        await kurz.banned_hosts.refresh(is_deaf=resolver.is_deaf)
 
     async def tick() -> None:
         nonlocal refreshing
         resolver.listen(is_deaf=time.monotonic() - shared.feed.heard_at > DEAF_SECONDS)
         lane.renew(settings.keep_alive_seconds)
         if refreshing is None or refreshing.done():  # an outage must not hold the rest up
-            refreshing = asyncio.create_task(visitors.refresh(clock.now()))
+            refreshing = asyncio.create_task(refresh())
 
-    shared.feed.subscribe(memory)
     try:
-        await shared.feed.start()
-        if kurz.replicas is not None:
-            kurz.replicas.start()
-        await visitors.refresh(clock.now())
-        await tick()
-        journal.start()
-        yield ReadPath(store, resolver, slugs, clicks, journal, misses, tally, lane, tick)
+        async with _hearing(kurz, memory):
+            await visitors.refresh(clock.now())
+            await tick()
+            journal.start()
+            yield ReadPath(store, resolver, slugs, clicks, journal, misses, tally, lane, tick)
     finally:
-        shared.feed.unsubscribe(memory)
         if refreshing is not None:
             await refreshing
         journal.close()

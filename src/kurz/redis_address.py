@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
+from kurz.many_hosts import split_hosts
+
 Place = tuple[str, int]  # host and port
 
 PORT = 6379
@@ -53,9 +55,8 @@ class Address:
 
     def url_of(self, place: Place) -> str:
         """Of a server that Sentinels or a Cluster named."""
-        credentials, at, _ = urlsplit(self.url).netloc.rpartition("@")
         options = [item for item in self.options if item[0] in SSL_OPTIONS]
-        return self._url(credentials + at, place, self.database, options)
+        return self._url(split_hosts(self.url).account, place, self.database, options)
 
     def url_of_sentinel(self, place: Place) -> str:
         """Sentinels have passwords of their own, or none."""
@@ -75,9 +76,9 @@ def parse(url: str) -> Address:
     """Raises ValueError with what is wrong, but never with the address, which may hold a
     password."""
     try:
-        parts = urlsplit(url)
+        _, hosts, parts = split_hosts(url)
         kind = SCHEMES[parts.scheme]
-        places = _places(kind, parts)
+        places = _places(kind, hosts, parts)
     except (KeyError, ValueError):
         raise ValueError(EXAMPLES) from None
     if parts.fragment or not url.isprintable() or " " in url:
@@ -88,13 +89,12 @@ def parse(url: str) -> Address:
     return Address(kind, url, places, service, database, options)
 
 
-def _places(kind: Kind, parts: SplitResult) -> tuple[Place, ...]:
+def _places(kind: Kind, hosts: list[str], parts: SplitResult) -> tuple[Place, ...]:
     """Whom to ask for servers; one server has to be readable, too."""
     if parts.scheme == "unix":
         if not parts.path:
             raise ValueError
         return ()
-    hosts = parts.netloc.rpartition("@")[2].split(",")
     default_port = SENTINEL_PORT if kind is Kind.SENTINEL else PORT
     found = [urlsplit(f"//{host}") for host in hosts]
     places = tuple((item.hostname or "", item.port or default_port) for item in found)

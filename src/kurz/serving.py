@@ -3,22 +3,30 @@ path, the API, and what runs in the background."""
 
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+
+import structlog
 
 from kurz import __version__, metrics
 from kurz.api.app import create_api
 from kurz.api.callers import is_member
 from kurz.api.dependencies import Context
 from kurz.api.idempotency import Receipts
-from kurz.bootstrap import Kurz
+from kurz.api.schemas.system import SystemRead
+from kurz.bootstrap import Kurz, open_custom_domains
+from kurz.checking import open_checking, open_link_checks
+from kurz.clicks.live import Live
+from kurz.dashboard.app import DashboardApp
+from kurz.dashboard.build import Files, NotBuilt
+from kurz.dashboard.shell import Facts
 from kurz.errors import SettingRefused, StoreUnavailable
 from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.totals import RecentTotals
-from kurz.outbound.dns import DnsTxtLookup
-from kurz.people.custom_domains import CustomDomains
+from kurz.loading import open_loader
 from kurz.people.identity import Identity
 from kurz.people.keyring import Keyring
 from kurz.people.limits import (
@@ -31,39 +39,60 @@ from kurz.people.limits import (
 )
 from kurz.people.tokens import Tokens
 from kurz.reading import ReadPath, open_read_path
+from kurz.reaping import open_chores, open_reaper, open_upkeep
 from kurz.redirect.app import RedirectApp
 from kurz.redirect.misses import Misses
+from kurz.redirect.reporting import ReportForm
+from kurz.screening import open_lists, open_screening
 from kurz.secret import keep_secret
 from kurz.server.app import App
 from kurz.server.connection import Connection
 from kurz.server.hosts import Hosts
 from kurz.server.proxies import TrustedProxies
 from kurz.server.scoreboard import Scoreboard
-from kurz.storage.domains import SqlDomainStore
+from kurz.settings import Settings
+from kurz.storage.event_trimmer import EventTrimmer
 from kurz.storage.indexer import SearchIndexer
+from kurz.storage.link_counter import LinkCounter
+from kurz.storage.month_folder import MonthFolder
 from kurz.storage.receipts import SqlReceiptStore
 from kurz.storage.totals import SqlTotalsStore
 from kurz.storage.trimmer import ChangeTrimmer
+from kurz.storage.usage import SqlUsageStore
+from kurz.watching import Watch
 
 DATABASE_PATIENCE_SECONDS = 0.5  # for a limit that is kept in the database
 
 
+log = structlog.get_logger()
+
+
 @dataclass(frozen=True)
 class Serving:
-    """What a server needs: the application, what makes its connections, and what to do every
-    second."""
+    """What a server needs: the application, what makes its connections, what to do every second,
+    and when it begins to stop."""
 
     app: App
     connect: Callable[..., Connection]
     tick: Callable[[], Awaitable[None]]
+    on_stop: Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Board:
-    """The numbers of all workers, and this worker's row among them."""
+    """The numbers of all processes, and this one's row among them."""
 
     scoreboard: Scoreboard
     slot: int
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a worker tells of itself, as `Context` has it."""
+
+    check_store: Callable[[], Awaitable[None]]
+    metrics: Callable[[], bytes]
+    system: Callable[[], Awaitable[SystemRead]]
 
 
 @asynccontextmanager
@@ -78,23 +107,34 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
     """Without a board, its numbers are nobody else's."""
     settings = kurz.settings
     root_workspace_id = await _root_workspace_id(kurz)
-    hosts = Hosts(settings.base_url, kurz.domains, root_workspace_id or ROOT_WORKSPACE_ID)
+    hosts = _hosts(kurz, root_workspace_id)
     proxies = TrustedProxies(settings.trusted_proxies)
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
     row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
     limits = _limits(kurz)
-    async with open_read_path(kurz, hosts, proxies, Misses(limits)) as path:
+    dashboard = _dashboard(kurz)
+    own_links = None if dashboard is None else _own_links(settings)
+    async with (
+        open_read_path(kurz, hosts, proxies, Misses(limits), own_links) as path,
+        open_lists(kurz) as lists,
+    ):
 
         def count() -> None:
-            row.write(_numbers(kurz, path, app))
+            row.write({**_numbers(kurz, path, app), **lists.counts()})
+
+        def rows() -> list[Mapping[str, int]]:
+            count()
+            return [numbers for _, numbers in board.scoreboard.each()]
 
         def tell_metrics() -> bytes:
-            count()
-            rows = [numbers for _, numbers in board.scoreboard.each()]
-            return metrics.render(rows, __version__, int(time.time()))
+            return metrics.render(rows(), __version__, int(time.time()))
+
+        async def tell_system() -> SystemRead:
+            return await watch.tell(metrics.Numbers(rows(), int(time.time())))
 
         async def tick() -> None:
             await path.tick()
+            lists.tick()
             count()
 
         async def check_store() -> None:
@@ -102,26 +142,68 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
             if path.resolver.is_deaf:
                 raise StoreUnavailable("Changes by others are not heard of at the moment.")
 
-        context = _context(kurz, limits, root_workspace_id, check_store, tell_metrics)
+        told = _Told(check_store, tell_metrics, tell_system)
+        context = _context(kurz, limits, root_workspace_id, told)
+        watch = Watch(kurz, context.upkeep, board.scoreboard.made_at)
         app = App(
             api=create_api(context),
-            redirect=RedirectApp(
-                path.resolver,
-                path.slugs,
-                kurz.store,
-                path.clicks,
-                path.misses,
-                kurz.clock,
-                path.tally,
-                base_url=settings.base_url,
-                is_public=settings.access == "public",
-                is_member=partial(is_member, identity=context.identity),
-            ),
+            redirect=_redirect(kurz, path, context, own_links),
+            dashboard=dashboard,
             hosts=hosts,
             proxies=proxies,
         )
         shortcut = path.lane.answer if settings.fast_lane == "on" else None
-        yield Serving(app, partial(Connection, shortcut=shortcut), tick)
+        yield Serving(app, partial(Connection, shortcut=shortcut), tick, context.live.close)
+
+
+def _hosts(kurz: Kurz, root_workspace_id: int | None) -> Hosts:
+    settings = kurz.settings
+    workspace_id = root_workspace_id or ROOT_WORKSPACE_ID
+    return Hosts(settings.base_url, kurz.domains, workspace_id, settings.dashboard_url)
+
+
+def _redirect(kurz: Kurz, path: ReadPath, context: Context, own_links: str | None) -> RedirectApp:
+    settings = kurz.settings
+    return RedirectApp(
+        path.resolver,
+        path.slugs,
+        kurz.store,
+        path.clicks,
+        path.misses,
+        kurz.clock,
+        path.tally,
+        ReportForm(kurz.abuse, kurz.store, context.limits),
+        base_url=settings.base_url,
+        contact=settings.abuse_contact,
+        dashboard=own_links,
+        is_public=settings.access == "public",
+        is_member=partial(is_member, identity=context.identity),
+        is_refused=kurz.screen.is_refused,
+    )
+
+
+def _dashboard(kurz: Kurz) -> DashboardApp | None:
+    """None where nobody has built it: links and the API work without."""
+    settings = kurz.settings
+    try:
+        files = Files()
+    except NotBuilt:
+        log.warning("the dashboard is not built; `make web` does it")
+        return None
+    is_public = settings.access == "public"
+    facts = Facts(
+        allows_anonymous=is_public and settings.root_workspace is None,
+        allows_sign_up=is_public,
+        temporary_hours=settings.temporary_link_hours,
+    )
+    return DashboardApp(
+        files, facts, base_url=settings.base_url, dashboard_url=settings.dashboard_url
+    )
+
+
+def _own_links(settings: Settings) -> str:
+    """Where people find their expired links, to bring them back."""
+    return f"{settings.dashboard_url or settings.base_url or ''}/app/links?status=EXPIRED"
 
 
 def _numbers(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
@@ -165,16 +247,52 @@ def _numbers_of_stores(kurz: Kurz, path: ReadPath) -> dict[str, int]:
 
 
 @asynccontextmanager
-async def open_jobs(kurz: Kurz) -> AsyncIterator[None]:
-    """What goes on in the background, in one process of an installation's machine: the change log
-    is kept short, and on SQLite the text of links is indexed behind their writes."""
-    jobs: list[SearchIndexer | ChangeTrimmer] = [ChangeTrimmer(kurz.database, kurz.clock)]
+async def open_jobs(
+    kurz: Kurz, board: Board | None = None, journals: Sequence[Path] = ()
+) -> AsyncIterator[Callable[[], None]]:
+    """What goes on in the background, in one process of an installation's machine: clicks are
+    counted and their months added up, the change log and single clicks end when their time is over,
+    active links are counted behind their writes, and on SQLite their text is indexed. Links are
+    reaped, and destinations checked, in one process of the whole installation. Gives what has to be
+    called every second."""
+    board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
+    row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
+    jobs: list[SearchIndexer | ChangeTrimmer | EventTrimmer | MonthFolder | LinkCounter] = [
+        ChangeTrimmer(kurz.database, kurz.clock),
+        EventTrimmer(kurz.database, kurz.clock, kept_days=kurz.settings.click_event_days),
+        MonthFolder(kurz.database, kurz.clock),
+        LinkCounter(kurz.database),
+    ]
     if kurz.settings.is_embedded:
         jobs.append(SearchIndexer(kurz.database))
     for job in jobs:
         job.start()
     try:
-        yield
+        async with (
+            open_reaper(kurz) as reaping,
+            open_chores(kurz) as chores,
+            open_screening(kurz) as screening,
+            open_checking(kurz) as checking,
+            open_loader(kurz, journals) as loader,
+        ):
+            loader.start()
+            reaping.runner.start()
+            screening.runner.start()
+            checking.start()
+            try:
+                yield lambda: row.write(
+                    {
+                        metrics.JOBS_ALIVE_AT: int(time.time()),
+                        **loader.counts(),
+                        **reaping.counts(),
+                        **screening.counts(),
+                        **checking.counts(),
+                    }
+                )
+            finally:  # all end at the same time, while the clicks that are left are counted
+                checking.leave_off()
+                for runner in (reaping.runner, screening.runner, *chores):
+                    runner.leave_off()
     finally:
         for job in jobs:
             await job.stop()
@@ -184,17 +302,22 @@ def _context(
     kurz: Kurz,
     limits: Limits,
     root_workspace_id: int | None,
-    check_store: Callable[[], Awaitable[None]],
-    tell_metrics: Callable[[], bytes],
+    told: _Told,
 ) -> Context:
-
     settings, database, clock = kurz.settings, kurz.database, kurz.clock
     keyring = Keyring(keep_secret(settings))
     tokens = Tokens(keyring.key("tokens"), clock)
     return Context(
         links=kurz.links,
+        screen=kurz.screen,
+        availability=kurz.availability,
+        trash=kurz.trash,
         tagging=kurz.tagging,
+        link_checks=open_link_checks(kurz),
+        reports=kurz.reports,
+        live=Live(kurz.reports.store, clock),
         totals=RecentTotals(SqlTotalsStore(database, clock)),
+        upkeep=open_upkeep(kurz),
         exporter=kurz.exporter,
         importer=kurz.importer,
         accounts=kurz.accounts,
@@ -204,28 +327,27 @@ def _context(
         passes=kurz.passes,
         teams=kurz.teams,
         workspaces=kurz.workspaces,
-        custom_domains=CustomDomains(
-            SqlDomainStore(database),
-            DnsTxtLookup(settings.dns_servers),
-            kurz.domains,
-            clock,
-            key=kurz.domain_key,
-            base_url=settings.base_url,
-        ),
+        custom_domains=open_custom_domains(kurz),
         domains=kurz.domains,
         limits=limits,
         receipts=Receipts(SqlReceiptStore(database), keyring.key("receipts"), clock),
         clock=clock,
-        check_store=check_store,
+        check_store=told.check_store,
         ask_redis=partial(_ask_redis, kurz),
-        metrics=tell_metrics,
+        metrics=told.metrics,
+        system=told.system,
         metrics_token=settings.metrics_token,
         are_metrics_public=settings.metrics == "public",
         base_url=settings.base_url,
+        dashboard_url=settings.dashboard_url,
         is_private=settings.access == "private",
         links_per_month=settings.links_per_month,
+        usage=SqlUsageStore(kurz.database),
         root_strategy=Strategy(settings.code_strategy),
         redirect_status=settings.redirect_status,
+        audit=kurz.audit,
+        bans=kurz.bans,
+        abuse=kurz.abuse,
         root_workspace_id=root_workspace_id,
     )
 

@@ -4,10 +4,13 @@ with what it must be instead."""
 import ipaddress
 import re
 from collections.abc import Callable
+from datetime import datetime, time, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from kurz import redis_address
+from kurz.scheduling import Window
 
 MIN_SECRET_LENGTH = 32
 MIN_DISTINCT_CHARACTERS = 10  # 32 random hexadecimal digits practically never have fewer
@@ -28,6 +31,18 @@ SAMPLE_WORDS = (
     "insecure",
 )
 
+MAX_CONTACT_LENGTH = 200
+
+NEVER = timedelta.max
+UNITS = {
+    "ms": timedelta(milliseconds=1),
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+}
+LONGEST = timedelta(days=36500)
+
 Parse = Callable[[str], Any]
 
 
@@ -43,6 +58,42 @@ def integer(low: int, high: int) -> Parse:
         return int(value)
 
     return parse
+
+
+def duration(value: str) -> timedelta:
+    found = re.fullmatch(r"([0-9]{1,9})(ms|s|m|h|d)", value)
+    if found is None or int(found[1]) * UNITS[found[2]] > LONGEST:
+        raise ValueError("must be a time with its unit, such as 100ms, 90s, 15m, 1h or 7d")
+    return int(found[1]) * UNITS[found[2]]
+
+
+def duration_or_never(value: str) -> timedelta:
+    if value == "never":
+        return NEVER
+    try:
+        return duration(value)
+    except ValueError as error:
+        raise ValueError(f"{error}, or never") from None
+
+
+def show_duration(span: timedelta) -> str:
+    """As one would write it, in the largest unit that it is whole in."""
+    if span == NEVER:
+        return "never"
+    for name in reversed(UNITS):
+        if span and not span % UNITS[name]:
+            return f"{span // UNITS[name]}{name}"
+    return "0s"
+
+
+def window(value: str) -> Window:
+    try:
+        start, end = (datetime.strptime(item, "%H:%M").time() for item in value.split("-"))  # noqa: DTZ007  a time of day
+    except ValueError:
+        start = end = time()
+    if start == end:
+        raise ValueError("must be a part of the day in UTC, such as 02:00-05:00")
+    return Window(start, end)
 
 
 def choice(*words: str) -> Parse:
@@ -65,7 +116,7 @@ def base_url(value: str) -> str:
     if parts.scheme not in ("http", "https") or "@" in parts.netloc or not value.isprintable():
         raise ValueError("must be an address such as https://go.example.com")
     if parts.path != "/" or parts.query or parts.fragment:
-        raise ValueError("must have no path: short links stand at the root of their host")
+        raise ValueError("must have no path: kurz stands at the root of its host")
     return f"{parts.scheme}://{parts.netloc}"
 
 
@@ -80,6 +131,13 @@ def database_urls(value: str) -> tuple[str, ...]:
     return tuple(database_url(item) for item in re.split(r"\s*,\s*(?=postgres)", value))
 
 
+def contact(value: str) -> str:
+    value = value.strip()
+    if not value or not value.isprintable() or len(value) > MAX_CONTACT_LENGTH:
+        raise ValueError(f"must be one line with at most {MAX_CONTACT_LENGTH} characters")
+    return value
+
+
 def networks(value: str) -> tuple[str, ...]:
     if value == "none":
         return ()
@@ -91,6 +149,20 @@ def networks(value: str) -> tuple[str, ...]:
             raise ValueError(
                 "must be addresses or networks, separated by commas, or none"
             ) from None
+    return items
+
+
+def ports(value: str) -> tuple[int, ...]:
+    try:
+        return tuple(integer(1, 65535)(item.strip()) for item in value.split(","))
+    except ValueError:
+        raise ValueError("must be ports from 1 to 65535, separated by commas") from None
+
+
+def paths(value: str) -> tuple[Path, ...]:
+    items = tuple(Path(item.strip()) for item in value.split(",") if item.strip())
+    if not items:
+        raise ValueError("must be files, separated by commas")
     return items
 
 
@@ -129,3 +201,16 @@ def name_servers(value: str) -> tuple[str, ...]:
         except ValueError:
             raise ValueError("must be addresses such as 9.9.9.9 or 127.0.0.1@5353") from None
     return items
+
+
+def archive(value: str) -> str:
+    """A folder as it is; a bucket without slashes at the end."""
+    if "://" not in value:
+        if not value.startswith("/"):  # a server and a command may start in different folders
+            raise ValueError(
+                "must be a folder with its whole path, or a bucket: s3://bucket/prefix"
+            )
+        return value
+    if not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()-]+)*/*", value):
+        raise ValueError("must be a folder, or a bucket such as s3://bucket/prefix")
+    return value.rstrip("/")

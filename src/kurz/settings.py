@@ -7,17 +7,17 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from kurz import setting_values as values
+from kurz.addresses import LOOPBACK, check_addresses, host_of
 from kurz.errors import SettingRefused
+from kurz.scheduling import Window
 
 PREFIX = "KURZ_"
 CONFIG_FILE = "kurz.toml"
-
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def _setting(default: Any, parse: values.Parse, meaning: str, *, is_secret: bool = False) -> Any:
@@ -30,6 +30,11 @@ def _setting(default: Any, parse: values.Parse, meaning: str, *, is_secret: bool
 class Settings:
     base_url: str | None = _setting(
         None, values.base_url, "Address people reach kurz under; short URLs start with it."
+    )
+    dashboard_url: str | None = _setting(
+        None,
+        values.base_url,
+        "Address of the dashboard, where that has another host than short URLs.",
     )
     host: str = _setting("127.0.0.1", values.text, "Address to listen on.")
     port: int = _setting(8080, values.integer(0, 65535), "Port to listen on; 0 takes a free one.")
@@ -141,7 +146,114 @@ class Settings:
         5, values.integer(1, 3600), "Seconds that an idle connection is kept open."
     )
     dns_servers: tuple[str, ...] = _setting(
-        (), values.name_servers, "Name servers to prove custom domains with; none: the system's."
+        (),
+        values.name_servers,
+        "Name servers for custom domains and checks of links; none: the system's.",
+    )
+    geoip_db: str = _setting(
+        "built-in",
+        values.text,
+        "File that tells the countries of visitors, in MaxMind's format; `off`: none is known.",
+    )
+    click_event_days: int = _setting(
+        90, values.integer(0, 3650), "Days that every single click is kept; counts stay for ever."
+    )
+    destination_checks: str = _setting(
+        "on", values.choice("on", "off"), "`off`: kurz never calls where links lead."
+    )
+    check_networks: tuple[str, ...] = _setting(
+        (),
+        values.networks,
+        "Networks that are not public, but may be called to check links that lead there.",
+    )
+    check_ports: tuple[int, ...] = _setting(
+        (80, 443), values.ports, "Ports that are called to check links."
+    )
+    blocklists: tuple[Path, ...] = _setting(
+        (), values.paths, "Files of hosts and URLs that no link may lead to."
+    )
+    allowlists: tuple[Path, ...] = _setting(
+        (), values.paths, "Files of hosts and URLs that links may lead to all the same."
+    )
+    other_shorteners: str = _setting(
+        "allow",
+        values.choice("allow", "refuse"),
+        "`refuse`: no link may lead to another shortener that kurz knows.",
+    )
+    abuse_contact: str | None = _setting(
+        None,
+        values.contact,
+        "Whom to ask about links that were taken down: an e-mail address, a URL or a line of text.",
+    )
+    archive: str | None = _setting(
+        None,
+        values.archive,
+        "Where links are archived before they are purged: a folder, or s3://bucket/prefix.",
+    )
+    archive_s3_endpoint: str | None = _setting(
+        None, values.base_url, "Address of the bucket's server; none: Amazon's."
+    )
+    archive_s3_region: str = _setting("us-east-1", values.text, "Region of the bucket.")
+    archive_s3_key_id: str | None = _setting(
+        None, values.text, "Name of the key to the bucket.", is_secret=True
+    )
+    archive_s3_secret_key: str | None = _setting(
+        None, values.text, "The key to the bucket itself.", is_secret=True
+    )
+    reaper_enabled: str = _setting(
+        "on",
+        values.choice("on", "off"),
+        "`off`: the reaper ends no links, unless somebody tells it to run.",
+    )
+    retention: str = _setting(
+        "default",
+        values.choice("default", "immediate", "buffered", "archival", "keep"),
+        "How long links stay that have ended, and what becomes of them.",
+    )
+    retention_temporary: timedelta | None = _setting(
+        None,
+        values.duration_or_never,
+        "How long anonymous links stay when they have expired. None: as KURZ_RETENTION has it.",
+    )
+    retention_permanent: timedelta | None = _setting(
+        None, values.duration_or_never, "The same for links that are somebody's."
+    )
+    retention_swept: timedelta | None = _setting(
+        None, values.duration_or_never, "How long those stay in the trash that the reaper moved."
+    )
+    retention_deleted: timedelta | None = _setting(
+        None, values.duration_or_never, "How long those stay in the trash that people deleted."
+    )
+    code_quarantine: timedelta = _setting(
+        timedelta(days=365),
+        values.duration,
+        "How long the code of a purged link is given to nobody but its former owner.",
+    )
+    reaper_interval: timedelta | None = _setting(
+        None, values.duration, "From run to run of the reaper. None: as KURZ_RETENTION has it."
+    )
+    reaper_first_after: timedelta = _setting(
+        timedelta(minutes=1), values.duration, "From the start of a process to its first run."
+    )
+    reaper_at_least: timedelta = _setting(
+        timedelta(minutes=10), values.duration, "How long other processes leave it alone after one."
+    )
+    reaper_at_most: timedelta = _setting(
+        timedelta(minutes=14),
+        values.duration,
+        "When another process takes over from one that died while it ran.",
+    )
+    reaper_longest_run: timedelta = _setting(
+        timedelta(minutes=5), values.duration, "When a run ends; the next one goes on."
+    )
+    reaper_batch: int = _setting(
+        1000, values.integer(1, 10_000), "Links that it deals with in one transaction at most."
+    )
+    reaper_pause: timedelta = _setting(
+        timedelta(milliseconds=100), values.duration, "Between two of its transactions."
+    )
+    reaper_window: Window | None = _setting(
+        None, values.window, "The part of the day, in UTC, that it begins its runs in."
     )
     log_level: str = _setting(
         "info",
@@ -161,8 +273,8 @@ class Settings:
     @property
     def is_local(self) -> bool:
         """True where only people at this machine reach kurz, as far as the settings tell."""
-        base_host = urlsplit(self.base_url).hostname if self.base_url else self.host
-        return base_host in LOOPBACK
+        addresses = [host_of(url) for url in (self.base_url, self.dashboard_url) if url]
+        return all(host in LOOPBACK for host in addresses or [self.host])
 
     @property
     def is_embedded(self) -> bool:
@@ -175,6 +287,10 @@ class Settings:
     @property
     def feed_dir(self) -> Path:
         return self.data_dir / "feed"
+
+    @property
+    def screening_dir(self) -> Path:
+        return self.data_dir / "screening"
 
     @property
     def journal_dir(self) -> Path:
@@ -210,7 +326,9 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str] | None = None) 
         sources[item.name] = source
         if given is not None:
             values[item.name] = _parsed(item, given, source)
-    return Loaded(Settings(**values), sources, _unknown(environ))
+    settings = Settings(**values)
+    check_addresses(settings.base_url, settings.dashboard_url)
+    return Loaded(settings, sources, _unknown(environ))
 
 
 def warnings_about(loaded: Loaded) -> list[str]:

@@ -17,8 +17,11 @@ from kurz.storage.postgres_hosts import Hosts, each_host
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresPair, PostgresServer
 from support.postgres_troubles import set_read_only
+from support.slack import DEADLINES, slack
 
-RECOVERY_SECONDS = 5.0
+pytestmark = pytest.mark.deadlines
+
+RECOVERY_SECONDS = slack(5.0)
 
 
 def add(connection: sa.Connection, name: str) -> None:
@@ -61,7 +64,7 @@ def dead_port() -> Iterator[int]:
 async def test_a_dead_first_host_holds_nothing_up_for_long(postgres, dead_port, is_refused):
     first = 1 if is_refused else dead_port
     hosts = Hosts(f"postgresql://postgres@127.0.0.1:{first},127.0.0.1:{postgres.port}/postgres")
-    for longest in (1.0, 0.5):
+    for longest in (slack(1.0), slack(0.5)):
         started = time.monotonic()
         connection = await hosts.connect()
         assert time.monotonic() - started < longest
@@ -124,7 +127,7 @@ def own_postgres() -> Iterator[PostgresServer]:
 async def test_a_server_that_turns_read_only_is_not_ready_and_left_by_all_connections(
     own_postgres,
 ):
-    database = PostgresDatabase(own_postgres.url())
+    database = PostgresDatabase(own_postgres.url(), deadlines=DEADLINES)
     await database.write(make_table)
     await asyncio.gather(*(database.write(add, "before") for _ in range(20)))
     await database.check()
@@ -148,7 +151,7 @@ async def test_a_server_that_turns_read_only_is_not_ready_and_left_by_all_connec
 async def test_a_connection_that_was_in_use_when_its_server_turned_read_only_is_left_too(
     own_postgres,
 ):
-    database = PostgresDatabase(own_postgres.url())
+    database = PostgresDatabase(own_postgres.url(), deadlines=DEADLINES)
     await database.write(make_table)
     reading = asyncio.create_task(database.read(sleep, 0.5))
     await asyncio.sleep(0.1)
@@ -177,13 +180,13 @@ def pair() -> Iterator[PostgresPair]:
 @pytest.fixture
 async def database(pair: PostgresPair) -> AsyncIterator[PostgresDatabase]:
     hosts = f"127.0.0.1:{pair.standby.port},127.0.0.1:{pair.primary.port}"
-    database = PostgresDatabase(f"postgresql://postgres@{hosts}/postgres")
+    database = PostgresDatabase(f"postgresql://postgres@{hosts}/postgres", deadlines=DEADLINES)
     yield database
     await database.close()
 
 
 async def test_the_standby_is_taken_as_soon_as_it_is_promoted(pair, database):
-    look_ups = LookUps(database.hosts)
+    look_ups = LookUps(database.hosts, seconds=DEADLINES.look_up_seconds)
     await database.write(make_table)
     await asyncio.gather(*(database.write(add, f"{n:02}") for n in range(2 * POOL_SIZE)))
     await look_ups.find(0, "x")

@@ -387,6 +387,20 @@ async def test_clicks_are_spent_exactly_under_parallel_calls(kurz):
     assert (await kurz.store.find(other.id, ANY)).clicks_used == 0
 
 
+async def test_the_last_click_alone_is_a_change(kurz):
+    stored = await insert(kurz, max_clicks=2)
+    before = await changes(kurz)
+    assert await kurz.store.spend_click(stored.id)
+    assert await changes(kurz) == before
+    assert (await kurz.store.find(stored.id, ANY)).version == stored.version
+    assert await kurz.store.spend_click(stored.id)
+    spent = [(stored.id, 0, stored.short_code, stored.version + 1)]
+    assert await changes(kurz) == [*before, *spent]
+    assert (await kurz.store.find(stored.id, ANY)).version == stored.version + 1
+    assert not await kurz.store.spend_click(stored.id)
+    assert await changes(kurz) == [*before, *spent]
+
+
 async def test_a_link_without_a_limit_has_no_click_to_spend(kurz):
     stored = await insert(kurz)
     assert not await kurz.store.spend_click(stored.id)

@@ -22,6 +22,7 @@ from kurz.storage.database import Database
 from kurz.storage.indexer import SearchIndexer
 from kurz.storage.link_rows import INSERTED, to_row
 from kurz.storage.search import index_changes, merge_index
+from support.engines import usually_on
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TEAM = 7
@@ -214,6 +215,7 @@ async def test_filters_together_show_what_the_rules_say(kurz):
         await check(kurz, everything, together(chance), 30, chance.choice([HERE, *scopes]))
 
 
+@usually_on("sqlite")
 async def test_a_space_of_many_links_shows_what_the_rules_say(kurz):
     """Many enough that orders are walked and the index of texts is asked, also while it is behind
     and when the space is one of many."""
@@ -234,6 +236,7 @@ async def test_a_space_of_many_links_shows_what_the_rules_say(kurz):
             await index(kurz)
 
 
+@usually_on("sqlite")
 async def test_totals_are_exact_up_to_ten_thousand(kurz):
     made = [link(number, id=10**6 + number, tags=("red",)) for number in range(10_001)]
     await insert_many(kurz, made)
@@ -250,6 +253,7 @@ async def test_totals_are_exact_up_to_ten_thousand(kurz):
         assert page.links == (made[-1],)
 
 
+@usually_on("postgres")
 async def test_a_tag_of_many_links_shows_what_the_rules_say(kurz):
     """Many enough that orders are walked, and most values are equal, so that a page begins among
     links with the value of its end."""

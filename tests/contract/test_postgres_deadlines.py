@@ -17,13 +17,17 @@ from kurz.errors import StoreUnavailable
 from kurz.settings import Settings
 from kurz.storage import postgres as postgres_engine
 from kurz.storage.look_ups import LookUps
-from kurz.storage.patience import LIST_SECONDS, USUAL, patience
+from kurz.storage.patience import LIST_SECONDS, patience
 from kurz.storage.postgres import MAX_WAITING, POOL_SIZE, PostgresDatabase
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresServer
+from support.long_run import in_the_long_run
+from support.slack import DEADLINES, slack
 
-LATE_SECONDS = 0.4  # a slow machine
-RECOVERY_SECONDS = 5.0
+pytestmark = pytest.mark.deadlines
+
+LATE_SECONDS = slack(0.4)
+RECOVERY_SECONDS = slack(5.0)
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +46,15 @@ def proxy(own_postgres: PostgresServer) -> Iterator[FaultProxy]:
 
 @pytest.fixture
 async def database(proxy: FaultProxy) -> AsyncIterator[PostgresDatabase]:
-    database = PostgresDatabase(f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres")
+    url = f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres"
+    database = PostgresDatabase(url, deadlines=DEADLINES)
     yield database
     await database.close()
 
 
 @pytest.fixture
 def look_ups(database: PostgresDatabase) -> Iterator[LookUps]:
-    look_ups = LookUps(database.hosts)
+    look_ups = LookUps(database.hosts, seconds=DEADLINES.look_up_seconds)
     yield look_ups
     look_ups.close()
 
@@ -131,11 +136,17 @@ def cut(server: PostgresServer, proxy: FaultProxy) -> Iterator[None]:
     proxy.pass_on()
 
 
-faults = pytest.mark.parametrize("fault", [black_hole, frozen, cut])
+# Each of both stands once in the normal run.
+TROUBLES = [(black_hole, "just used"), (frozen, "idle"), (cut, "none yet")]
+MORE_TROUBLES = [
+    (fault, connections)
+    for fault in (black_hole, frozen, cut)
+    for connections in ("none yet", "just used", "idle")
+    if (fault, connections) not in TROUBLES
+]
 
 
-@faults
-@pytest.mark.parametrize("connections", ["none yet", "just used", "idle"])
+@pytest.mark.parametrize(("fault", "connections"), [*TROUBLES, *in_the_long_run(*MORE_TROUBLES)])
 async def test_every_call_ends_in_time_and_all_is_well_soon_after(
     own_postgres, proxy, database, look_ups, fault, connections
 ):
@@ -153,9 +164,9 @@ async def test_every_call_ends_in_time_and_all_is_well_soon_after(
             *_, check = took = await asyncio.gather(
                 *visits, *writes, *reads, seconds_of_outage(database.check())
             )
-            assert max(took[:150]) < USUAL.look_up_seconds + LATE_SECONDS
-            assert max(took) < USUAL.write_seconds + LATE_SECONDS
-            assert check < USUAL.write_seconds + LATE_SECONDS
+            assert max(took[:150]) < DEADLINES.look_up_seconds + LATE_SECONDS
+            assert max(took) < DEADLINES.write_seconds + LATE_SECONDS
+            assert check < DEADLINES.write_seconds + LATE_SECONDS
     await recovered(
         lambda: database.write(touch),
         lambda: database.read(touch),
@@ -191,7 +202,7 @@ async def test_a_hole_that_opens_before_the_end_of_a_transaction_swallows_no_con
 
     for _ in range(2):
         calls = [seconds_of_outage(database.write(fall)) for _ in range(POOL_SIZE)]
-        assert max(await asyncio.gather(*calls)) < USUAL.write_seconds + LATE_SECONDS
+        assert max(await asyncio.gather(*calls)) < DEADLINES.write_seconds + LATE_SECONDS
         proxy.pass_on()
         await recovered(lambda: database.write(touch))
     await nothing_is_left(len(asyncio.all_tasks() - database._calls))
@@ -217,8 +228,8 @@ async def test_what_waits_for_a_lock_is_given_up_on_the_server_too(
                 seconds_of_outage(database.write(touch)),
                 *(seconds_of_outage(look_ups.find(0, f"{n}")) for n in range(5)),
             )
-            assert took[0] < USUAL.write_seconds + LATE_SECONDS
-            assert max(took[1:]) < USUAL.look_up_seconds + LATE_SECONDS
+            assert took[0] < DEADLINES.write_seconds + LATE_SECONDS
+            assert max(took[1:]) < DEADLINES.look_up_seconds + LATE_SECONDS
         waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
         assert await locker.fetchval(waiting) <= 1  # one may just be on its way
     await asyncio.gather(database.write(touch), look_ups.find(0, "none"))
@@ -297,6 +308,7 @@ async def test_connections_that_nobody_needs_are_closed(database, own_postgres, 
     await number_of_backends(own_postgres, "true", 1)
 
 
+@pytest.mark.long  # there, deadlines are the usual ones
 async def test_a_connection_that_takes_longer_than_anybody_waits_is_made_all_the_same(
     proxy, database, look_ups
 ):
@@ -320,9 +332,11 @@ async def test_a_hole_that_opens_while_connections_are_made_swallows_none(proxy,
 
 
 async def test_what_takes_long_by_its_nature_is_given_the_time(database):
-    with patience(USUAL.write_seconds + 2):
-        await database.write(sleep, USUAL.write_seconds + 0.2)
-    assert await seconds_of_outage(database.write(sleep, 30)) < USUAL.write_seconds + LATE_SECONDS
+    with patience(DEADLINES.write_seconds + 2):
+        await database.write(sleep, DEADLINES.write_seconds + 0.2)
+    assert (
+        await seconds_of_outage(database.write(sleep, 30)) < DEADLINES.write_seconds + LATE_SECONDS
+    )
 
 
 async def test_a_process_that_stood_still_itself_does_not_blame_postgres(look_ups):
@@ -330,6 +344,6 @@ async def test_a_process_that_stood_still_itself_does_not_blame_postgres(look_up
     asked = asyncio.create_task(look_ups.find(0, "abc"))
     for _ in range(10):
         await asyncio.sleep(0)  # until the query is on its way
-    time.sleep(USUAL.look_up_seconds + 0.1)  # noqa: ASYNC251  as an import or the machine's load may
+    time.sleep(DEADLINES.look_up_seconds + 0.1)  # noqa: ASYNC251  as an import or the machine's load may
     assert (await asked).route is None
     assert look_ups.timeouts == 0

@@ -25,11 +25,14 @@ from kurz.storage.replicas import Marks, Replica, Replicas
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresPair
 from support.patience import PATIENT
+from support.slack import slack
+
+pytestmark = pytest.mark.deadlines
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TEAM = 7
-LATE_SECONDS = 0.4  # a slow machine
-RECOVERY_SECONDS = 5.0
+LATE_SECONDS = slack(0.4)
+RECOVERY_SECONDS = slack(5.0)
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,14 @@ wrote there. It stands in nobody's way."""
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
-from redis.asyncio import Redis
 
 from kurz.cache.connect import open_redis
 from kurz.cache.routes import MAX_BATCH, RedisRouteCache
 from kurz.links.model import Change
 from servers.valkey import ValkeyCluster, ValkeySentinels, ValkeyServer
-from support.clock import FrozenClock
 from support.second_tier import (
     NOW,
     PATIENT,
@@ -46,20 +44,6 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 def valkey() -> Iterator[ValkeyServer]:
     with ValkeyServer() as server:
         yield server
-
-
-@pytest.fixture
-async def redis(valkey: ValkeyServer) -> AsyncIterator[Redis]:
-    """A client of the one server, which is empty."""
-    async with Redis.from_url(valkey.url) as client:
-        await client.flushall()
-        yield client
-
-
-@pytest.fixture
-async def cache(valkey: ValkeyServer, redis: Redis, clock: FrozenClock):
-    async with opened(valkey.url, clock) as cache:
-        yield cache
 
 
 async def test_every_kind_tells_what_it_was_told(url, clock):

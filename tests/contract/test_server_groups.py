@@ -14,6 +14,8 @@ from servers.postgres import PostgresPair
 from servers.process import HOST, ServerError
 from servers.valkey import SERVICE, ValkeyCluster, ValkeySentinels, ValkeyServer
 
+pytestmark = pytest.mark.long  # servers of the tests themselves
+
 
 def wait_until(happened: Callable[[], bool], seconds: float = 20) -> None:
     deadline = time.monotonic() + seconds

@@ -20,6 +20,8 @@ from servers.process import HOST, Server, ServerError
 from servers.valkey import ValkeyServer
 
 TESTS = Path(__file__).parents[1]
+pytestmark = pytest.mark.long  # servers of the tests themselves
+
 START_BOTH = """
 from servers.postgres import PostgresServer
 from servers.valkey import ValkeyServer

@@ -13,16 +13,20 @@ from kurz.bootstrap import Kurz, open_kurz, prepare
 from kurz.errors import StoreUnavailable
 from kurz.links.codes import deterministic
 from kurz.links.model import Draft, Edit, Filter, Link, LinkType, Scope, Status, Strategy
+from kurz.links.retention import Ended, Fate
 from kurz.links.transfers import Format, OneTarget, Outcome, Summary, Target
 from kurz.people.own_hosts import OwnHosts
 from kurz.storage import schema
 from kurz.storage.bulk import SqlBulkStore
+from kurz.storage.reaping import SqlReaperStore
 from kurz.transfer.codes import RowCodes
 from kurz.transfer.errors import FileRefused
 from kurz.transfer.importing import BATCH, Importer
+from support.clock import FrozenClock
 from support.transfer import ROOT, chunks, count, counts, exported, outcomes, records, run, team
 
 KINDS = pytest.mark.parametrize("kind", list(Format))
+A_TICK = timedelta(microseconds=1)
 HOSTILE = (
     "=HYPERLINK(1)",
     "'=1",
@@ -50,7 +54,7 @@ class Places:
         return Target(workspace_id=found.id, strategy=Strategy.DETERMINISTIC)
 
 
-async def fill(kurz: Kurz, workspace_id: int) -> None:
+async def fill(kurz: Kurz, clock: FrozenClock, workspace_id: int) -> None:
     """Links in every state, with every field, and with hostile text in them."""
     now = kurz.clock.now()
 
@@ -63,18 +67,21 @@ async def fill(kurz: Kurz, workspace_id: int) -> None:
     made: list[Link] = []
     for text in HOSTILE:
         await make(title=text, notes=f"{text}\nsecond line\t\n=3", tags=(text, "plain"))
-    await make(expires_at=now + timedelta(microseconds=1), redirect_status=308)
+    await make(expires_at=now + A_TICK, redirect_status=308)
     await make(starts_at=now + timedelta(days=1), expires_at=now + timedelta(days=2))
     await make(max_clicks=5, forward_query=True, custom_code="-minus")
     await make(custom_code="_under")
     await make(place=0, tags=("root",))
-    deleted, paused = await make(), await make(place=0)
+    deleted, paused, swept = await make(), await make(place=0), await make(expires_at=now + A_TICK)
+    clock.advance(seconds=1)  # of what is in the trash, an import keeps no instant but the present
+    at = clock.micros()
     await kurz.links.delete(kurz.links.public_id(deleted), Scope())
     await kurz.links.edit(kurz.links.public_id(paused), Scope(), Edit(is_paused=True))
     banned, used = await make(), await make(max_clicks=1)
     statement = sa.update(schema.links)
     changes: dict[int, dict[str, Any]] = {
         banned.id: {"status": "BANNED"},
+        swept.id: {"status": "DELETED", "deleted_at": at, "swept_at": at, "updated_at": at},
         used.id: {"clicks_used": 1, "redirect_count": 7, "avg_redirect_ms": 0.1 + 0.2},
     }
     for link_id, values in changes.items():
@@ -98,8 +105,7 @@ async def other(settings, make_database, tmp_path, clock) -> AsyncIterator[Kurz]
 async def test_what_was_exported_is_the_same_after_an_import_elsewhere(kurz, other, clock, kind):
     workspace = await team(kurz)
     await team(other)
-    await fill(kurz, workspace.id)
-    clock.advance(seconds=1)
+    await fill(kurz, clock, workspace.id)
     slugs = {workspace.id: workspace.slug}
     data = await exported(kurz, kind, slugs=slugs, with_trash=True)
     results = await run(other, data, kind, Places(other))
@@ -107,6 +113,26 @@ async def test_what_was_exported_is_the_same_after_an_import_elsewhere(kurz, oth
     again = await exported(other, kind, slugs=slugs, with_trash=True)
     assert again.replace(b"random", b"custom") == data.replace(b"random", b"custom")
     assert (await counts(other))[2] == (await counts(kurz))[2]
+
+
+async def test_what_was_in_a_trash_for_long_is_not_purged_at_once(kurz, other, clock):
+    """Its time begins anew, also for what the reaper moved there; it can be restored."""
+    await fill(kurz, clock, 0)
+    clock.advance(days=1000)
+    data = await exported(kurz, Format.JSONL, with_trash=True)
+    await run(other, data, Format.JSONL)
+    store = SqlReaperStore(other.database, clock, timedelta())
+    trash = await records(other, with_trash=True)
+    ended = {it["short_code"]: it for it in trash if it["status"] == "DELETED"}
+    assert sorted(it["swept_at"] is None for it in ended.values()) == [False, True]
+    for kind in Ended.SWEPT, Ended.DELETED:
+        before = clock.now() - A_TICK
+        assert await store.sweep(kind, Fate.PURGE, before, clock.now(), 1000) == 0
+    for code in ended:
+        link = await other.store.find_by_code(0, code)
+        assert link is not None
+        restored = await other.links.restore(other.links.public_id(link), Scope())
+        assert restored.status is Status.ACTIVE
 
 
 async def test_imported_links_are_found_by_their_tags_in_the_list_or_in_the_trash(kurz):

@@ -1,6 +1,59 @@
-"""The engines of these tests."""
+"""The engines of these tests, a terminal on each, and browsers."""
 
-from support.engines import redis_in_the_long_run
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-# A person at the command line does not meet Redis.
-engine = redis_in_the_long_run
+import pytest
+
+from support.browser import Chromium
+from support.engines import sqlite_first
+from support.program import Program
+from support.site import open_site
+from support.terminal import Terminal
+from support.visitor import PICTURES, Visitor
+
+# A person at the command line does not meet the engine.
+engine = sqlite_first
+
+
+@pytest.fixture
+def terminal(environment: dict[str, str], tmp_path: Path) -> Terminal:
+    """A terminal whose database has been made by `kurz migrate`, on every engine."""
+    terminal = Terminal(environment | {"KURZ_DATA_DIR": str(tmp_path / "data")})
+    assert terminal.run("migrate").returncode == 0
+    return terminal
+
+
+@pytest.fixture
+def visit(chromium: Chromium) -> Iterator[Callable[[Program], Visitor]]:
+    """Browsers that nobody used before; none of them may complain."""
+    made: list[Visitor] = []
+
+    def visit(program: Program) -> Visitor:
+        visitor = Visitor(chromium, program.url).__enter__()
+        made.append(visitor)
+        return visitor
+
+    yield visit
+    complaints = [visitor.complaints for visitor in made]
+    for visitor in made:
+        visitor.__exit__()
+    assert complaints == [[] for _ in made]
+
+
+@pytest.fixture
+def visitor(program: Program, visit: Callable[[Program], Visitor]) -> Visitor:
+    return visit(program)
+
+
+@pytest.fixture
+def site_port() -> Iterator[int]:
+    """Of a site that is there."""
+    with open_site() as port:
+        yield port
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    """Where pages are kept as they look, if `KURZ_TEST_PICTURES` names a folder."""
+    return Path(PICTURES or tmp_path / "pictures")

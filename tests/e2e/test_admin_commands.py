@@ -12,6 +12,7 @@ from kurz.bootstrap import open_kurz, prepare
 from kurz.people.access import Permission
 from kurz.people.passwords import Passwords
 from kurz.settings import Settings
+from support.long_run import in_the_long_run
 from support.people import PASSWORD, People
 from support.terminal import Terminal
 
@@ -121,13 +122,17 @@ def test_keys_and_workspaces_are_looked_after(filled_terminal):
 
 
 MISTAKES: list[tuple[list[str], str | bytes, int, str]] = [
+    (["create", "eve@example.com", "--password-file", "-"], "password1", 2, "first that anybody"),
+    (["reset-password", "nobody@example.com"], "", 3, "no account"),
+    (["workspace", "create", "team", "--owner", "ada@example.com"], "", 4, "slug"),
+    (["key", "create", EMAIL, "--name", "x", "--scope", "admin"], "", 6, "no administrator"),
+]
+MORE_MISTAKES: list[tuple[list[str], str | bytes, int, str]] = [
     (["create", "ada", "--password-file", "-"], PASSWORD, 2, "e-mail address"),
     (["create", "admin@example.com", "--password-file", "-"], PASSWORD, 4, "Sign in instead"),
-    (["create", "eve@example.com", "--password-file", "-"], "password1", 2, "first that anybody"),
     (["create", "eve@example.com", "--password-file", "-"], b"\xff" * 20, 2, "password"),
     (["create", "eve@example.com", "--password-file", "/nowhere"], "", 2, "/nowhere"),
     (["create", "eve@example.com"], "", 2, "--password-file"),
-    (["reset-password", "nobody@example.com"], "", 3, "no account"),
     (["key", "revoke", "ada@example.com", "kurz_nothing"], "", 3, "no key"),
     (["key", "create", "ada@example.com", "--name", "x", "--scope", "all"], "", 2, "links:read"),
     (
@@ -145,19 +150,19 @@ MISTAKES: list[tuple[list[str], str | bytes, int, str]] = [
         2,
         "in the past",
     ),
-    (["key", "create", EMAIL, "--name", "x", "--scope", "admin"], "", 6, "no administrator"),
     (
         ["key", "create", EMAIL, "--name", "x", "--scope", "links:read", "-w", "team"],
         "",
         3,
         "not in this workspace",
     ),
-    (["workspace", "create", "team", "--owner", "ada@example.com"], "", 4, "slug"),
     (["frobnicate"], "", 2, "frobnicate"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "stdin", "code", "words"), MISTAKES, ids=str)
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "words"), [*MISTAKES, *in_the_long_run(*MORE_MISTAKES)], ids=str
+)
 def test_a_mistake_gets_one_line_and_a_code_of_its_own(
     filled_terminal, arguments, stdin, code, words
 ):

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from support import nursery
+from support.long_run import in_the_long_run
+
 KURZ = Path(sys.executable).with_name("kurz")
 ROWS = "url,code,tags\nhttps://example.com/a,first,x|y\nhttps://example.com/b,second,\n"
 
@@ -27,15 +30,7 @@ class Terminal:
     def run(
         self, *arguments: str, given: bytes | None = None
     ) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [KURZ, *arguments],
-            env=self.environment,
-            cwd=self.folder,
-            input=given,
-            capture_output=True,
-            check=False,
-            timeout=60,
-        )
+        return nursery.run(arguments, self.environment, given=given or b"", folder=self.folder)
 
     def file(self, name: str, text: str) -> str:
         (self.folder / name).write_text(text)
@@ -51,6 +46,15 @@ def terminal(environment, tmp_path):
 @pytest.fixture
 def local(tmp_path):
     return Terminal(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """One with links and files, for commands that fail."""
+    terminal = Terminal(tmp_path_factory.mktemp("filled"))
+    assert terminal.run("import", terminal.file("in.csv", ROWS)).returncode == 0
+    terminal.file("odd.csv", "url,price\nx,7\n")
+    return terminal
 
 
 def test_links_move_from_one_kurz_to_another(terminal, tmp_path):
@@ -136,23 +140,23 @@ def test_input_and_output_may_be_pipes(local):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("import", "-"), 2, "--format"),
-        (("import", "links.txt"), 2, "--format"),
-        (("export", "links.txt"), 2, "--format"),
-        (("import", "missing.csv"), 2, "missing.csv cannot be read"),
-        (("import", "in.csv", "--workspace", "nobody"), 3, "no workspace"),
-        (("export", "--workspace", "7"), 3, "no workspace"),
         (("import", "odd.csv"), 2, "“price”"),
         (("export", "missing/links.csv"), 74, "cannot be written"),
         (("qr", "missing"), 3, "no link"),
-        (("qr", "first", "-o", "x.gif"), 2, "--format"),
-        (("qr", "first", "-o", "x.png", "--size", "9"), 2, "size"),
+        *in_the_long_run(
+            (("import", "-"), 2, "--format"),
+            (("import", "links.txt"), 2, "--format"),
+            (("export", "links.txt"), 2, "--format"),
+            (("import", "missing.csv"), 2, "missing.csv cannot be read"),
+            (("import", "in.csv", "--workspace", "nobody"), 3, "no workspace"),
+            (("export", "--workspace", "7"), 3, "no workspace"),
+            (("qr", "first", "-o", "x.gif"), 2, "--format"),
+            (("qr", "first", "-o", "x.png", "--size", "9"), 2, "size"),
+        ),
     ],
 )
-def test_a_mistake_is_one_sentence_and_a_code(local, arguments, code, words):
-    local.run("import", local.file("in.csv", ROWS))
-    local.file("odd.csv", "url,price\nx,7\n")
-    done = local.run(*arguments)
+def test_a_mistake_is_one_sentence_and_a_code(filled, arguments, code, words):
+    done = filled.run(*arguments)
     assert done.returncode == code, done.stderr
     text = done.stderr.decode()
     assert words in text

@@ -17,6 +17,7 @@ from faults.synccount import SyncCounter
 from kurz.bootstrap import open_kurz
 from kurz.links.model import Filter, Scope
 from kurz.settings import Settings
+from support.engines import usually_on
 from support.program import Program
 
 API = "/api/v1/links"
@@ -164,7 +165,7 @@ def kill_again_and_again(program: Program, engine: str, data_dir: Path, rounds: 
 
 
 def test_no_kill_undoes_an_acknowledged_create(program, engine, tmp_path):
-    kill_again_and_again(program, engine, tmp_path / "kurz-data", 3)
+    kill_again_and_again(program, engine, tmp_path / "kurz-data", 2)
 
 
 @pytest.mark.long
@@ -179,6 +180,7 @@ async def stored_urls(settings: Settings) -> dict[str, str]:
     return {link.short_code: link.original_url for link in page.links}
 
 
+@usually_on("sqlite")
 def test_a_stop_answers_every_create_that_it_stored(program, settings):
     writers = [Writer(program, str(number)) for number in range(8)]
     await_acknowledged(writers, 50)

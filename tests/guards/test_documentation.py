@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import openapi
@@ -11,18 +12,33 @@ import pytest
 import kurz
 from kurz import settings
 from kurz.api.app import create_api
+from kurz.bootstrap import retention_of
 from kurz.cli.app import app as command_line
 from kurz.errors import catalogue
 from kurz.links.codes import deterministic
 from kurz.links.codes.words import OWN_SEGMENTS, RESERVED
+from kurz.links.retention import INTERVALS, PRESETS, Ended
 from kurz.links.urls import judge
+from kurz.reaping import schedule_of
+from kurz.setting_values import NEVER, show_duration
 
 ROOT = Path(kurz.__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 
+_TARGET = re.compile(r"""\]\(([^)#\s]+)|\b(?:src|srcset|href)="([^"#\s]+)""")
+
 
 def reference(name: str) -> str:
     return (DOCS / "reference" / name).read_text()
+
+
+def shown(value: object) -> str:
+    """A setting's value as one writes it."""
+    if isinstance(value, timedelta):
+        return show_duration(value)
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return "none" if value is None else str(value)
 
 
 def routes() -> list[str]:
@@ -39,9 +55,7 @@ def test_every_setting_is_documented_with_its_default(item):
         if line.startswith(f"| `{settings.variable(item.name)}`")
     ]
     assert len(rows) == 1
-    default = item.default
-    shown = ", ".join(default) if isinstance(default, tuple) else str(default)
-    assert ("none" if default is None else shown) in rows[0]
+    assert shown(item.default) in rows[0]
 
 
 def test_every_problem_is_documented():
@@ -93,12 +107,48 @@ def test_the_table_of_canonical_urls_is_right():
         assert deterministic.generate(canonical, int(workspace)) == code
 
 
-def test_links_between_documents_lead_somewhere():
+def test_the_table_of_presets_is_right():
+    text = (DOCS / "guides" / "expiration.md").read_text()
+    written = {
+        row.strip("| ").split(" | ")[0].strip("`"): row.strip("| ").split(" | ")[1:]
+        for row in re.findall(r"^\| `[a-z]+` \| .*\|$", text, re.MULTILINE)
+    }
+    assert written == {
+        name: [
+            show_duration(INTERVALS[name]),
+            *(
+                f"{show_duration(NEVER if rule.after is None else rule.after)}, {rule.fate}"
+                for rule in retention.values()
+            ),
+        ]
+        for name, retention in PRESETS.items()
+    }
+    head = re.findall(r"`KURZ_RETENTION_([A-Z]+)`", text.partition("|---")[2])
+    assert [Ended(name.lower()) for name in head[:4]] == list(PRESETS["default"])
+
+
+def test_the_table_of_where_numbers_come_from_is_right():
+    text = (DOCS / "guides" / "expiration.md").read_text()
+    rows = re.findall(
+        r"^\| .+ \| `KURZ_([A-Z_]+)`(?:, by `(\w+)`)? \| (\w+) \|$", text, re.MULTILINE
+    )
+    assert len(rows) == 14
+    for name, preset, value in rows:
+        chosen = settings.Settings(retention=preset or "default")
+        found = getattr(chosen, name.lower())
+        if name == "REAPER_INTERVAL":
+            found = schedule_of(chosen).every
+        elif name.startswith("RETENTION_"):
+            found = retention_of(chosen)[Ended(name.removeprefix("RETENTION_").lower())].after
+        assert shown(found) == value, name
+
+
+def test_links_between_documents_lead_somewhere_and_pictures_are_there():
     targets = [
-        (page.relative_to(ROOT), page.parent / target)
-        for page in [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]
-        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text())
-        if "://" not in target
+        (page.relative_to(ROOT), page.parent / (in_markdown or in_html))
+        for page in [*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("web/*.md")]
+        for in_markdown, in_html in _TARGET.findall(page.read_text())
+        if ":" not in in_markdown + in_html
     ]
     assert targets
     assert [f"{page}: {target}" for page, target in targets if not target.exists()] == []

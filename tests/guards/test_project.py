@@ -1,5 +1,6 @@
 """The project's own files keep their promises."""
 
+import ast
 import re
 import tomllib
 from importlib.metadata import version
@@ -12,6 +13,15 @@ from kurz.storage.migrate import Migrations
 from kurz.storage.sqlite import can_use_wal, default_driver
 
 ROOT = Path(kurz.__file__).parent.parent.parent
+CLIENTS = {
+    "http.client",
+    "urllib.request",
+    "ftplib",
+    "smtplib",
+    "imaplib",
+    "poplib",
+    "xmlrpc.client",
+}
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
 
 
@@ -55,3 +65,23 @@ def test_versions_are_above_the_floors_of_known_holes():
     assert numbers("starlette") >= (1, 0, 1)
     assert numbers("uvicorn") >= (0, 54)
     assert can_use_wal(default_driver.sqlite_version_info)
+
+
+def _imported(path: Path) -> set[str]:
+    """The modules that a file imports, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+    return found
+
+
+def test_nothing_calls_the_outside_by_the_standard_library():
+    """Other clients are import-linter's to forbid, which knows no parts of that one."""
+    sources = sorted((ROOT / "src").rglob("*.py"))
+    assert len(sources) > 200
+    assert {
+        path.name: _imported(path) & CLIENTS for path in sources if _imported(path) & CLIENTS
+    } == {}

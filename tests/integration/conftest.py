@@ -1,6 +1,6 @@
 """kurz over HTTP without sockets, and what the API cannot make yet: workspaces and domains."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 import sqlalchemy as sa
+from asyncpg.prepared_stmt import PreparedStatement
 
 from kurz.bootstrap import Kurz, open_kurz
 from kurz.clock import to_micros
@@ -16,9 +17,13 @@ from kurz.people.passwords import Passwords
 from kurz.serving import open_app
 from kurz.storage.schema import domains, workspace_slugs, workspaces
 from support.clock import FrozenClock
+from support.desk import Desk
+from support.people import People
 
 ORIGIN = "http://kurz.test"
 DESTINATION = "https://example.com/a/path?x=1#part"
+# A person's: a bot would only look at limited links.
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0"
 
 
 @pytest.fixture
@@ -39,7 +44,9 @@ async def connect(
                 )
             app = await stack.enter_async_context(open_app(parts))
             transport = httpx2.ASGITransport(app=app, client=(peer, 50_000))
-            client = httpx2.AsyncClient(transport=transport, base_url=origin)
+            client = httpx2.AsyncClient(
+                transport=transport, base_url=origin, headers={"user-agent": BROWSER}
+            )
             return await stack.enter_async_context(client)
 
         yield connect
@@ -99,3 +106,43 @@ def add_domain(kurz: Kurz) -> Callable[..., Awaitable[None]]:
         await kurz.database.write(lambda connection: connection.execute(domains.insert(), [row]))
 
     return add
+
+
+@pytest.fixture
+async def desk(kurz: Kurz, client: httpx2.AsyncClient, people: People) -> Desk:
+    """At the root."""
+    return Desk(kurz, client, await people.add(), None)
+
+
+@pytest.fixture
+async def team(kurz: Kurz, client: httpx2.AsyncClient, people: People) -> Desk:
+    """In a workspace."""
+    person = await people.add()
+    return Desk(kurz, client, person, (await people.workspace(person)).id)
+
+
+@pytest.fixture(params=["root", "workspace"])
+def place(request: pytest.FixtureRequest, desk: Desk, team: Desk) -> Desk:
+    return desk if request.param == "root" else team
+
+
+@pytest.fixture
+def statements(engine: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What any connection that is opened from now on is told to do."""
+    texts: list[str] = []
+
+    def on_connect(connection: sa.engine.interfaces.DBAPIConnection, _: object) -> None:
+        connection.set_trace_callback(texts.append)
+
+    async def fetch(statement: PreparedStatement, *arguments: Any, **options: Any) -> Any:
+        texts.append(statement.get_query())
+        return await fetch_really(statement, *arguments, **options)
+
+    if engine != "sqlite":  # SQLAlchemy's statements come by here too
+        fetch_really = PreparedStatement.fetch
+        monkeypatch.setattr(PreparedStatement, "fetch", fetch)
+        yield texts
+        return
+    sa.event.listen(sa.Engine, "connect", on_connect)
+    yield texts
+    sa.event.remove(sa.Engine, "connect", on_connect)

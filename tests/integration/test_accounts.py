@@ -22,7 +22,7 @@ from kurz.people.identity import Identity
 from kurz.people.passwords import Passwords
 from kurz.storage import schema
 from support.clock import FrozenClock
-from support.engines import redis_in_the_long_run
+from support.engines import redis_in_the_long_run, usually_on
 from support.forged_tokens import FORGERIES, Forger
 from support.people import PASSWORD, People, Person
 
@@ -34,7 +34,7 @@ AUTH = "/api/v1/auth"
 ME = "/api/v1/me"
 PUBLIC_URL = "https://go.example.com"
 # Where nobody else counts: what a server does for itself.
-OWN_TABLES = {"installation", "counters", "leases", "limits", "search_position"}
+OWN_TABLES = {"installation", "counters", "leases", "limits", "search_position", "count_position"}
 
 Connect = Callable[..., Awaitable[httpx2.AsyncClient]]
 
@@ -635,6 +635,7 @@ ENDS_OF_TOKENS = (_sign_out, _change_password, _reset, _disable, _promote, _degr
 ENDS_OF_KEYS = (_disable, _delete, _revoke)
 
 
+@usually_on("sqlite")
 async def test_what_ends_a_credential_acts_on_other_instances_within_5_seconds(kurz, people, clock):
     seconds = Seconds()
     elsewhere = Identity(people.tokens, kurz.account_store, kurz.keys, clock, monotonic=seconds)
@@ -904,6 +905,29 @@ async def test_a_cookie_is_for_this_host_and_no_script(connect, people):
         {"Path=/", "HttpOnly", "SameSite=Strict", "Max-Age=0"},
     )
     assert await status_of(client, cookie(token)) == 401
+
+
+async def test_whoever_comes_by_a_page_is_signed_in_there(client, people, kurz):
+    setup_token, _ = await kurz.passes.make_setup()
+    by_setup = {"token": setup_token, **credentials("admin@example.com")}
+    made = await client.post(f"{AUTH}/setup", json=by_setup | {"as_cookie": True})
+    assert made.status_code == 201, made.text
+    registered = await register(client, as_cookie=True)
+    assert registered.status_code == 201
+    person = await people.add()
+    reset_token, _ = await kurz.passes.make_reset(person.id, None)
+    body = {"token": reset_token, "password": OTHER_PASSWORD, "as_cookie": True}
+    reset = await client.post(f"{AUTH}/reset", json=body)
+    assert reset.status_code == 200, reset.text
+    client.cookies.clear()
+    for answer in (made, registered, reset):
+        name, token, rest = attributes(answer)
+        assert name == "kurz"
+        assert rest == {"Path=/", "HttpOnly", "SameSite=Strict", "Max-Age=86400"}
+        assert answer.json()["token"] is None
+        assert token not in answer.text
+        me = await client.get(ME, headers=cookie(token))
+        assert me.json()["email"] == answer.json()["account"]["email"]
 
 
 @pytest.mark.parametrize("way", ["TLS", "trusted proxy"])

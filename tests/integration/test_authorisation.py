@@ -18,23 +18,25 @@ from starlette.routing import Route
 
 from kurz.api.app import create_api
 from kurz.bootstrap import Kurz
-from kurz.links.model import Draft, Link
+from kurz.links.model import Draft, Link, Scope
 from kurz.people.access import Permission, Role
 from kurz.people.accounts import Account
 from kurz.people.keyring import Keyring
 from kurz.people.tokens import Tokens
 from kurz.people.workspaces import Workspace
+from kurz.safety.audit import Via
+from kurz.safety.reports import Category, Complaint, State
 from kurz.secret import keep_secret
 from kurz.serving import open_app
 from kurz.settings import Settings
 from kurz.storage import schema
 from servers.dns import DnsServer
 from support.clock import FrozenClock
-from support.engines import redis_in_the_long_run
+from support.engines import sqlite_first
 from support.people import PASSWORD, People, Person
 
 # Nobody follows a link here.
-engine = redis_in_the_long_run
+engine = sqlite_first
 
 ORIGIN = "http://kurz.test"
 URL = "https://example.com/a/new/page"
@@ -152,10 +154,16 @@ BODIES: dict[str, Callable[["World"], Any]] = {
     "add_domain": lambda _: {"host": "new.example.com"},
     "edit_account": lambda _: {"is_disabled": True},
     "set_workspace_quota": lambda _: {"links_per_month": 5},
+    "create_report": lambda world: {"short_url": world.reported.short_code, "category": "spam"},
+    "decide_report": lambda _: {"state": "upheld"},
 }
+LIVE = [operation.id for operation in OPERATIONS if operation.path.endswith("/stats/live")]
 QUERIES: dict[str, dict[str, str]] = {
+    **{name: {"seconds": "0"} for name in LIVE},  # else they would go on
     "import_links": {"format": "csv"},
     "import_links_in_workspace": {"format": "csv"},
+    "get_availability": {"code": "summer"},
+    "get_availability_in_workspace": {"code": "summer"},
     "is_domain_allowed": {"domain": VERIFIED_HOST},
 }
 
@@ -185,6 +193,7 @@ class World:
     owner: Account
     colleague: Account
     team: Workspace
+    reported: Link
     setup_token: str
     reset_token: str
     invitation_token: str
@@ -209,6 +218,8 @@ class World:
         await people.add(is_admin=True)
         personal = await self._link(0)
         shared = await self._link(self.team.id)
+        self.reported = await self._link(0, "reported")
+        report_id = await self._report(self.reported)
         _, key = await kurz.keys.create(owner.id, "a key", frozenset({Permission.LINKS_READ}))
         self.invitation_token, invitation = await kurz.passes.invite(
             owner.id, self.team.id, Role.VIEWER
@@ -216,6 +227,13 @@ class World:
         _, account_invitation = await kurz.passes.invite(None)
         self.setup_token, _ = await kurz.passes.make_setup()
         self.reset_token, _ = await kurz.passes.make_reset(colleague.id, None)
+        self.in_trash = {
+            link_id: await self._trashed_link(space)
+            for link_id, space in (
+                (kurz.links.public_id(personal), 0),
+                (kurz.links.public_id(shared), self.team.id),
+            )
+        }
         self.values = {
             "workspace_id": self.team.id,
             "link_id": kurz.links.public_id(personal),
@@ -223,6 +241,7 @@ class World:
             "key_id": key.id,
             "host": PENDING_HOST,
             "tag": TAG,
+            "report_id": report_id,
         }
         self.team_values = {
             "link_id": kurz.links.public_id(shared),
@@ -249,7 +268,10 @@ class World:
             values |= self.admin_values
         unknown = set(operation.parameters) - values.keys()
         assert not unknown, f"{operation} has parameters that `World` knows no value for: {unknown}"
-        return operation.path.format(**values | others)
+        values |= others
+        if "/trash/" in operation.path:  # where another link of the same place is
+            values["link_id"] = self.in_trash.get(values["link_id"], values["link_id"])
+        return operation.path.format(**values)
 
     async def send(
         self, operation: Operation, headers: Mapping[str, str], path: str | None = None
@@ -268,9 +290,20 @@ class World:
             **options,
         )
 
-    async def _link(self, workspace_id: int) -> Link:
+    async def _report(self, link: Link) -> int:
+        abuse = self.kurz.abuse
+        await abuse.take(link, f"{ORIGIN}/{link.short_code}", Complaint(Category.SPAM), "nobody")
+        [report] = await abuse.store.list(State.OPEN, limit=1)
+        return report.id
+
+    async def _trashed_link(self, workspace_id: int) -> int:
+        public_id = self.kurz.links.public_id(await self._link(workspace_id, "thrown-away"))
+        await self.kurz.links.delete(public_id, Scope())
+        return public_id
+
+    async def _link(self, workspace_id: int, page: str = "") -> Link:
         draft = Draft(
-            original_url="https://example.com/",
+            original_url=f"https://example.com/{page}",
             workspace_id=workspace_id,
             owner_id=self.owner.id,
             tags=(TAG,),
@@ -405,8 +438,8 @@ def _bearer(text: str) -> dict[str, str]:
     return {"authorization": f"Bearer {text}"}
 
 
-# What a server does for itself, and how far the search index is.
-OWN_TABLES = {"installation", "counters", "leases", "limits", "search_position"}
+# What a server does for itself, and how far the search index and the count of links are.
+OWN_TABLES = {"installation", "counters", "leases", "limits", "search_position", "count_position"}
 TABLES = [table for table in schema.metadata.sorted_tables if table.name not in OWN_TABLES]
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -453,7 +486,8 @@ def expected(operation: Operation, caller: Principal, owner_id: int) -> set[int]
         if caller.is_for_one_workspace and operation.id not in NOT_ONLY_PERSONAL:
             return {403}
     is_somebodys = {"link_id", "key_id", "tag"} & set(operation.parameters)
-    return {404} if is_somebodys and caller.account_id != owner_id else operation.success
+    is_hidden = is_somebodys and "/admin/" not in operation.path and caller.account_id != owner_id
+    return {404} if is_hidden else operation.success
 
 
 def _expected_in_workspace(operation: Operation, caller: Principal) -> set[int]:
@@ -544,7 +578,7 @@ async def test_a_workspaces_link_is_not_found_at_the_root_and_a_personal_one_not
     headers = world.people.sign_in(world.owner).headers
     failures = []
     for operation in OPERATIONS:
-        if "link_id" not in operation.parameters:
+        if "link_id" not in operation.parameters or "/admin/" in operation.path:
             continue
         other = world.values if operation.is_in_workspace else world.team_values
         path = world.path_of(operation, link_id=other["link_id"])
@@ -625,3 +659,31 @@ def test_there_is_a_valid_request_for_every_operation_and_none_too_many() -> Non
     tables = (*BODIES, *QUERIES, *NOT_ONLY_PERSONAL, *BY_OWNERS, *OTHER_ANSWERS)
     assert {name for name in tables if name not in known} == set()
     assert len(known) == len(OPERATIONS)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        operation
+        for operation in OPERATIONS
+        if operation.needs == Permission.ADMIN and operation.method != "get"
+    ],
+    ids=lambda operation: operation.id,
+)
+async def test_the_audit_log_tells_of_every_act_of_an_administrator(
+    world: World, operation: Operation
+) -> None:
+    """What is refused leaves nothing: the first test of this file finds it."""
+    [admin] = [caller for caller in world.principals if caller.name == "admin"]
+    answer = await world.send(operation, admin.headers)
+    assert answer.status_code in operation.success, answer.text
+    deeds = await world.kurz.audit.list(limit=100)
+    assert deeds, f"{operation} leaves no trace: call `note` before the act"
+    assert {deed.account_id for deed in deeds} == {admin.account_id}
+    assert {deed.via for deed in deeds} == {Via.API}
+
+
+def test_the_audit_log_is_tried_with_every_way_to_act() -> None:
+    unsafe = [it for it in OPERATIONS if "/admin/" in it.path and it.method != "get"]
+    assert len(unsafe) >= 12
+    assert {it.needs for it in unsafe} == {Permission.ADMIN}

@@ -5,6 +5,7 @@ import asyncio
 import random
 import secrets
 import string
+from datetime import timedelta
 from typing import Any
 
 import httpx2
@@ -14,6 +15,8 @@ import sqlalchemy as sa
 from kurz.bootstrap import Kurz
 from kurz.links.model import Scope, Status
 from kurz.people.access import Permission
+from kurz.safety.audit import OPERATOR
+from kurz.storage.reaping import SqlReaperStore
 from kurz.storage.schema import history, links
 from support.engines import redis_in_the_long_run
 from support.people import PASSWORD, Person
@@ -118,6 +121,19 @@ async def test_with_its_token_the_link_itself_becomes_permanent_and_owned(browse
     assert len(await browser.rows()) == 1
 
 
+async def test_only_the_token_tells_that_a_link_leads_where_none_may(browser, ada, eve):
+    link = await browser.make()
+    await browser.kurz.bans.ban_host("example.com", None, OPERATOR)
+    before = await browser.row(link)
+    wrong = proof(link, claim_token=secrets.token_urlsafe(32))
+    unknown = proof(link, short_code="nothing")
+    assert await browser.claim(eve, wrong) == await browser.claim(eve, unknown) == [NOTHING]
+    [refused] = await browser.claim(ada, proof(link))
+    assert refused["result"] == "not_claimed"
+    assert refused["problem"]["type"] == "/api/problems/destination-refused"
+    assert await browser.row(link) == before
+
+
 async def test_a_claimed_link_answers_beyond_8_hours_and_others_do_not(browser, ada, clock):
     mine, other = await browser.make(), await browser.make()
     await browser.claim(ada, proof(mine))
@@ -126,6 +142,23 @@ async def test_a_claimed_link_answers_beyond_8_hours_and_others_do_not(browser, 
     assert [await browser.status_of(link) for link in (mine, other)] == [302, 410]
     clock.advance(days=3650)
     assert [await browser.status_of(link) for link in (mine, other)] == [302, 410]
+
+
+async def test_a_link_that_was_called_expired_while_a_clock_was_ahead_can_be_claimed(
+    kurz, browser, ada, clock
+):
+    link, late = await browser.make(), await browser.make()
+    reaper = SqlReaperStore(kurz.database, clock, timedelta(days=365))
+    assert await reaper.mark(clock.now() + timedelta(hours=9), 10) == 2
+    [result] = await browser.claim(ada, proof(link))
+    assert (result["result"], result["link"]["status"]) == ("claimed", "ACTIVE")
+    assert {row["short_code"]: row["status"] for row in await browser.rows()} == {
+        link["short_code"]: "ACTIVE",
+        late["short_code"]: "EXPIRED",
+    }
+    clock.advance(hours=8)
+    assert await browser.claim(ada, proof(late)) == [NOTHING]
+    assert await browser.status_of(link) == 302
 
 
 async def test_the_claim_is_in_the_links_history(browser, ada):

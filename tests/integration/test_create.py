@@ -98,16 +98,21 @@ async def test_the_api_answers_with_the_whole_link(client, clock):
         "version": 1,
         "starts_at": None,
         "deleted_at": None,
+        "swept_at": None,
+        "purged_at": None,
         "redirect_status": 302,
         "title": None,
         "tags": [],
         "notes": None,
         "forward_query": False,
         "max_clicks": None,
+        "clicks_used": 0,
         "redirect_count": 0,
         "avg_redirect_ms": None,
         "destination_status": None,
+        "destination_http_status": None,
         "last_checked_at": None,
+        "held_at": None,
     }
 
 

@@ -34,7 +34,8 @@ def test_links_survive_a_restart(program):
 
 def test_the_start_says_where_and_how(program, engine):
     lines = program.output.splitlines()
-    assert len(lines) == 5
+    labels = ["kurz", "dashboard", "data" if engine == "sqlite" else "database", "access"]
+    assert [line.split()[0] for line in lines] == [*labels, "set-up", "stop"]
     assert program.url in lines[0]
     assert ("kurz-data" if engine == "sqlite" else "PostgreSQL") in lines[2]
     assert "public" in lines[3]

@@ -45,7 +45,7 @@ def change_everything(program: Program, dns: DnsServer, **rounds: int) -> int:
 
 
 def test_every_worker_knows_of_every_change_within_a_second(program, dns):
-    assert change_everything(program, dns, links=3, expiries=1, commands=1, workspaces=1) >= 40
+    assert change_everything(program, dns, links=1, expiries=1, commands=1, workspaces=1) >= 20
 
 
 @pytest.mark.long

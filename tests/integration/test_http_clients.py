@@ -4,6 +4,7 @@ they cost nobody else anything."""
 import asyncio
 import contextlib
 import os
+import resource
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,16 +13,30 @@ import pytest
 
 from support import http
 from support.http import END, Line, get
+from support.long_run import in_the_long_run
 from support.program import Program
+from support.slack import slack
+
+pytestmark = pytest.mark.deadlines
 
 KEEP_ALIVE_SECONDS = 2
 HEAD_SECONDS = 10.0
 WATCH_SECONDS = 1.0  # how late the server may notice that a time is over
-SLACK_SECONDS = 3.0  # and how much later on a busy machine
+SLACK_SECONDS = slack(3.0)
+EARLY_SECONDS = 3.0  # a client that begins late
 MAX_HEAD_BYTES = 16 * 1024
-TRICKLING = 500
+TRICKLING = 200
 MAX_UNREAD_BYTES = 300_000_000  # by 35 clients; 40 to 134 million were seen
 ORDINARY = get("/live")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def many_files() -> Iterator[None]:
+    """As many as there may be: a thousand connections, beside what others have open."""
+    usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (usual, most))
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +121,8 @@ OPENINGS = [
 ]
 
 
-@pytest.mark.parametrize("count", [TRICKLING, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("count", [TRICKLING, *in_the_long_run(2000)])
 async def test_trickling_clients_are_cut_off_and_slow_nobody_down(programs, count):
     """A byte a second each. A body may come as slowly, but not stop."""
     ended: list[float] = []
@@ -139,11 +155,11 @@ async def test_trickling_clients_are_cut_off_and_slow_nobody_down(programs, coun
         for opening in OPENINGS * (count // len(OPENINGS))
     ]
     for median in await asyncio.gather(*map(visit, programs.values())):
-        assert median < 0.05
+        assert median < slack(0.05)
     assert not ended
     await asyncio.gather(*clients)
     assert len(ended) == len(clients)
-    assert min(ended) > HEAD_SECONDS - SLACK_SECONDS
+    assert min(ended) > HEAD_SECONDS - EARLY_SECONDS
     assert max(ended) < HEAD_SECONDS + WATCH_SECONDS + SLACK_SECONDS
 
 
@@ -246,7 +262,7 @@ async def test_clients_that_never_read_cost_little_memory_and_nobody_else_time(p
             took = sorted([await hit(line) for _ in range(20)])
         lines = await started
         assert resident_bytes(program) - before < MAX_UNREAD_BYTES
-        assert took[10] < 0.5
+        assert took[10] < slack(0.5)
         for line in lines:
             line.reset()
 

@@ -29,7 +29,8 @@ from kurz.storage.schema import (
     usage,
     workspaces,
 )
-from support.engines import redis_in_the_long_run
+from support.engines import redis_in_the_long_run, usually_on
+from support.long_run import in_the_long_run
 from support.people import People, Person
 
 # Nobody follows a link here; receipts are in the database.
@@ -275,7 +276,9 @@ async def test_stored_answers_hold_no_secret_in_clear(world):
 # Many at once
 
 
-@pytest.mark.parametrize("name", ["a stranger's link", "a link", "a workspace's link", "a text"])
+@pytest.mark.parametrize(
+    "name", ["a link", *in_the_long_run("a stranger's link", "a workspace's link", "a text")]
+)
 async def test_fifty_at_once_make_one_link(world, name):
     answers = await asyncio.gather(*(world.send(WAYS[name]) for _ in range(50)))
     good = [answer for answer in answers if answer.status_code == 201]
@@ -294,6 +297,7 @@ async def test_of_fifty_different_requests_with_one_key_one_is_done(world):
     assert await world.made(links) == 1
 
 
+@usually_on("postgres")
 @pytest.mark.parametrize("name", ["a stranger's link", "a workspace's link", "many links"])
 async def test_two_instances_with_one_key_make_one_link(world, connect: Connect, name):
     way = WAYS[name]
@@ -312,6 +316,7 @@ async def test_two_instances_with_one_key_make_one_link(world, connect: Connect,
         assert await world.made(links) == way.makes * (number + 1)
 
 
+@usually_on("postgres")
 async def test_of_two_instances_with_different_bodies_one_is_refused(world, connect: Connect):
     clients = [await connect(log_level="info"), await connect(log_level="info")]
     for number in range(6):

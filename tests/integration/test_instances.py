@@ -7,14 +7,15 @@ import pytest
 
 from servers.postgres import PostgresServer
 from support.alike import change_with_wake_ups, change_without
-from support.cut_off import CutOff, Story
+from support.cut_off import BOUND_SECONDS, CutOff, Story
 from support.editor import Author
+from support.every_worker import SLACK_SECONDS
 from support.instances import Installation
 from support.outdated import check_first_answers, leave_outdated
 from support.wake_ups import redis_cut
 
 
-@pytest.fixture(params=["redis", "database"])
+@pytest.fixture(params=["redis", pytest.param("database", marks=pytest.mark.long)])
 def waker(request: pytest.FixtureRequest) -> str:
     """What instances wake each other by."""
     name: str = request.param
@@ -37,6 +38,7 @@ def test_all_instances_know_of_every_change_within_a_second(installation):
         assert change_with_wake_ups(installation, author, links=1, workspaces=1) == 15
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("waker", ["redis"], indirect=True)
 def test_an_instance_that_is_not_woken_knows_of_every_change_within_seconds(installation):
     installation.add()
@@ -54,7 +56,7 @@ def test_an_instance_cut_off_from_the_database_answers_nothing_that_is_no_longer
         story.begin()
         with cut_off.cut():
             story.go_on()
-            cut_off.watch(6)
+            cut_off.watch(BOUND_SECONDS + SLACK_SECONDS + 2)
             cut_off.await_readiness(503)
             cut_off.report()
         print(f"right again after {cut_off.recover():.1f} s")

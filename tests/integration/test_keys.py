@@ -15,7 +15,8 @@ from kurz.people.access import Permission, Role
 from kurz.people.identity import Identity
 from kurz.settings import Settings
 from kurz.storage import schema
-from support.engines import redis_in_the_long_run
+from support.engines import redis_in_the_long_run, usually_on
+from support.patience import PATIENCE
 from support.people import Person
 
 engine = redis_in_the_long_run
@@ -464,6 +465,7 @@ class Visitor:
         self.keep("second token", made["token"])
 
 
+@usually_on("sqlite")
 async def test_no_secret_can_be_read_in_the_database_or_the_log(
     addresses, environment, start_program, tmp_path
 ):
@@ -479,7 +481,7 @@ async def test_no_secret_can_be_read_in_the_database_or_the_log(
         visitor.claim(bearer)
         visitor.hand_out_links(bearer)
         visitor.change_password(bearer)
-    tables = await _dump(Settings(data_dir=folder, database_url=url))
+    tables = await _dump(Settings(data_dir=folder, database_url=url, **PATIENCE))
     files = _files(folder)
     program.stop()
     log = program.log().encode() + program.output.encode()

@@ -10,7 +10,6 @@ from collections import Counter
 from typing import Any
 from urllib.parse import quote
 
-import httpx2
 import pytest
 import sqlalchemy as sa
 import zxingcpp
@@ -19,86 +18,12 @@ from kurz.bootstrap import Kurz
 from kurz.links.model import Draft, Link, Scope, Status
 from kurz.people.access import Permission, Role
 from kurz.storage.schema import changes, link_tags, links
-from support.engines import redis_in_the_long_run
-from support.people import Person
+from support.desk import URL, Desk, code_of
+from support.engines import sqlite_first, usually_on
 
-engine = redis_in_the_long_run
+engine = sqlite_first  # the contracts of links and of their store are tried on every engine
 
-URL = "https://example.com/page"
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-
-
-class Desk:
-    """Somebody at work in one place."""
-
-    def __init__(
-        self, kurz: Kurz, client: httpx2.AsyncClient, person: Person, workspace_id: int | None
-    ) -> None:
-        self.kurz = kurz
-        self.client = client
-        self.person = person
-        self.workspace_id = workspace_id
-        base = "/api/v1" if workspace_id is None else f"/api/v1/workspaces/{workspace_id}"
-        self.links = f"{base}/links"
-        self.tags = f"{base}/tags"
-
-    async def ask(self, method: str, path: str, **options: Any) -> httpx2.Response:
-        headers = self.person.headers | options.pop("headers", {})
-        return await self.client.request(method, path, headers=headers, **options)
-
-    async def make(self, url: str = URL, **body: Any) -> dict[str, Any]:
-        answer = await self.ask("POST", self.links, json={"original_url": url} | body)
-        assert answer.status_code == 201, answer.text
-        link: dict[str, Any] = answer.json()
-        return link
-
-    async def get(self, link: dict[str, Any], end: str = "") -> httpx2.Response:
-        return await self.ask("GET", f"{self.links}/{link['id']}{end}")
-
-    async def edit(
-        self, link: dict[str, Any], *, if_match: str | None = None, **body: Any
-    ) -> httpx2.Response:
-        headers = {} if if_match is None else {"if-match": if_match}
-        return await self.ask("PATCH", f"{self.links}/{link['id']}", json=body, headers=headers)
-
-    async def delete(self, link: dict[str, Any], if_match: str | None = None) -> httpx2.Response:
-        headers = {} if if_match is None else {"if-match": if_match}
-        return await self.ask("DELETE", f"{self.links}/{link['id']}", headers=headers)
-
-    async def restore(self, link: dict[str, Any], **options: Any) -> httpx2.Response:
-        return await self.ask("POST", f"{self.links}/{link['id']}/restore", **options)
-
-    async def follow(self, link: dict[str, Any]) -> httpx2.Response:
-        return await self.client.get(link["short_url"])
-
-    async def bulk(self, *items: Any) -> list[dict[str, Any]]:
-        answer = await self.ask("POST", f"{self.links}/bulk", json={"items": [*items]})
-        assert answer.status_code == 200, answer.text
-        results: list[dict[str, Any]] = answer.json()["results"]
-        assert len(results) == len(items)
-        return results
-
-    async def tag_counts(self) -> dict[str, int]:
-        answer = await self.ask("GET", self.tags)
-        return {item["tag"]: item["links"] for item in answer.json()["tags"]}
-
-
-@pytest.fixture
-async def desk(kurz, client, people) -> Desk:
-    """At the root."""
-    return Desk(kurz, client, await people.add(), None)
-
-
-@pytest.fixture
-async def team(kurz, client, people) -> Desk:
-    """In a workspace."""
-    person = await people.add()
-    return Desk(kurz, client, person, (await people.workspace(person)).id)
-
-
-@pytest.fixture(params=["root", "workspace"])
-def place(request: pytest.FixtureRequest, desk: Desk, team: Desk) -> Desk:
-    return desk if request.param == "root" else team
 
 
 async def create_all(kurz: Kurz, drafts: list[Draft]) -> list[Link]:
@@ -109,11 +34,6 @@ async def create_all(kurz: Kurz, drafts: list[Draft]) -> list[Link]:
         created = await asyncio.gather(*(kurz.links.create(draft) for draft in some))
         made += [item.link for item in created]
     return made
-
-
-def code_of(answer: httpx2.Response) -> tuple[int, str]:
-    assert answer.headers["content-type"] == "application/problem+json", answer.text
-    return answer.status_code, answer.json()["type"].removeprefix("/api/problems/")
 
 
 NOT_FOUND = (404, "link-not-found")
@@ -971,6 +891,7 @@ async def test_fields_that_an_act_does_not_take_are_refused(desk):
     assert (await desk.ask("GET", desk.links)).json()["total"] == 1
 
 
+@usually_on("postgres")
 async def test_a_thousand_items_are_done_and_one_more_is_refused(desk):
     made = await desk.bulk(
         *({"act": "create", "link": {"original_url": f"{URL}/{n}"}} for n in range(400))

@@ -11,10 +11,12 @@ import pytest
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresServer
 from support.endurance import Endurance
+from support.long_run import in_the_long_run
 from support.postgres_troubles import killed, swallowed
 from support.program import Program
+from support.slack import slack
 
-PATIENCE_SECONDS = 5.0
+PATIENCE_SECONDS = slack(5.0)
 
 
 @pytest.fixture
@@ -30,20 +32,21 @@ def proxy(own_postgres: PostgresServer) -> Iterator[FaultProxy]:
         yield proxy
 
 
+@pytest.mark.parametrize(("seconds", "restarts"), [(3, 1), *in_the_long_run((6, 3))])
 def test_killed_and_restarted_under_load_it_loses_nothing_that_was_acknowledged(
-    own_postgres, proxy, start_program
+    own_postgres, proxy, start_program, seconds, restarts
 ):
     endurance = Endurance(start_program, {"KURZ_DATABASE_URL": own_postgres.url()})
     with endurance.load(lives_seconds=(6, 20)):
         endurance.run(1)
         with endurance.outage(killed(own_postgres, proxy)):
-            endurance.run(6)
-        for _ in range(3):
+            endurance.run(seconds)
+        for _ in range(restarts):
             endurance.run(1)
             with endurance.outage(killed(own_postgres, proxy)):
                 pass
         endurance.run(3)
-    endurance.check("killed for 6 s, restarted 3 times")
+    endurance.check(f"killed for {seconds} s, restarted {restarts} times")
 
 
 def wait_until(holds: Callable[[], object]) -> None:
@@ -53,7 +56,7 @@ def wait_until(holds: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("trouble", [killed, swallowed])
+@pytest.mark.parametrize("trouble", [killed, *in_the_long_run(swallowed)])
 def test_a_worker_that_ends_while_the_database_is_out_comes_back_with_it(
     own_postgres, proxy, start_program: Callable[..., Program], trouble
 ):

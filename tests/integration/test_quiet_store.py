@@ -1,28 +1,21 @@
 """What is in memory is answered without the database: statements are counted at the driver."""
 
 import asyncio
-import gc
-import os
 import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
-from typing import Any
 from uuid import uuid4
 
 import pytest
-import sqlalchemy as sa
 import structlog
-from asyncpg.prepared_stmt import PreparedStatement
 
 from kurz.bootstrap import Kurz
 from kurz.links.model import Draft
-from kurz.server.serve import bind, serve
-from kurz.serving import open_serving
 from kurz.settings import Settings
 from support.clock import FrozenClock
+from support.serving import serving
 
 CONNECTIONS = 4
 # The feed reads the log of changes once a second, whatever is served; on SQLite in a transaction.
@@ -41,57 +34,6 @@ def logs() -> Iterator[None]:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("info"))
     yield
     structlog.reset_defaults()
-
-
-@pytest.fixture
-def statements(engine: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """What any connection that is opened from now on is told to do."""
-    texts: list[str] = []
-
-    def on_connect(connection: sa.engine.interfaces.DBAPIConnection, _: object) -> None:
-        connection.set_trace_callback(texts.append)
-
-    async def fetch(statement: PreparedStatement, *arguments: Any, **options: Any) -> Any:
-        texts.append(statement.get_query())
-        return await fetch_really(statement, *arguments, **options)
-
-    if engine != "sqlite":  # SQLAlchemy's statements come by here too
-        fetch_really = PreparedStatement.fetch
-        monkeypatch.setattr(PreparedStatement, "fetch", fetch)
-        yield texts
-        return
-    sa.event.listen(sa.Engine, "connect", on_connect)
-    yield texts
-    sa.event.remove(sa.Engine, "connect", on_connect)
-
-
-@asynccontextmanager
-async def serving(kurz: Kurz) -> AsyncIterator[int]:
-    """A server in this process, as a worker runs it; gives its port."""
-    lifeline, other_end = os.pipe()
-    listener = bind("127.0.0.1", 0)
-    started = asyncio.Event()
-    async with open_serving(kurz) as parts:
-        server = asyncio.create_task(
-            serve(
-                parts.app,
-                listener,
-                started.set,
-                lifeline,
-                tick=parts.tick,
-                connect=parts.connect,
-                keep_alive_seconds=60,
-            )
-        )
-        await started.wait()
-        gc.unfreeze()  # this process goes on afterwards
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            os.close(other_end)
-            await server
-            os.close(lifeline)
-            listener.close()
 
 
 class Visitor:

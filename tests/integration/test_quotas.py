@@ -14,7 +14,7 @@ from kurz.bootstrap import Kurz
 from kurz.people.workspaces import Workspace
 from kurz.storage.schema import links, receipts, usage
 from support.clock import FrozenClock
-from support.engines import redis_in_the_long_run
+from support.engines import redis_in_the_long_run, usually_on
 from support.people import People, Person
 
 # Nobody follows a link here; quotas are counted in the database.
@@ -102,6 +102,34 @@ async def test_the_last_link_of_the_month_is_made_and_the_next_is_not(quota):
     for _ in range(2):
         assert code_of(await place.make()) == EXCEEDED
     assert await place.stored() == await place.spent() == 3
+
+
+async def test_how_much_is_used_is_told(quota):
+    place = await quota(3)
+    path = f"{place.path.removesuffix('/links')}/quota"
+    path = path if "workspaces" in path else "/api/v1/me/quota"
+
+    async def told() -> dict[str, Any]:
+        answer = await place.client.get(path, headers=place.person.headers)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    resets_at = "2026-04-01T00:00:00Z"
+    whole = {"links_per_month": 3, "links_this_month": 0, "resets_at": resets_at}
+    assert await told() == whole
+    for _ in range(4):
+        await place.make()
+    assert await told() == whole | {"links_this_month": 3}
+
+
+async def test_without_a_quota_nobody_counts(client, people):
+    person = await people.add()
+    workspace = await people.workspace(person)
+    nothing = dict.fromkeys(("links_per_month", "links_this_month", "resets_at"))
+    for path in ("me", f"workspaces/{workspace.id}"):
+        answer = await client.get(f"/api/v1/{path}/quota", headers=person.headers)
+        assert answer.json() == nothing
 
 
 async def test_a_refusal_says_what_is_used_up_and_when_to_come_back(quota, clock):
@@ -391,6 +419,7 @@ async def _race(place: Quota, limit: int, clients: list[httpx2.AsyncClient]) -> 
     assert await place.spent() == limit
 
 
+@usually_on("postgres")
 async def test_of_64_at_once_for_the_last_link_one_gets_it(quota, people, clock, kurz):
     place = await quota(3)
     for number in range(1, 4):
@@ -406,6 +435,7 @@ async def test_of_64_at_two_instances_for_the_last_link_one_gets_it(own, connect
     assert await place.stored() == 3
 
 
+@usually_on("sqlite")
 async def test_of_64_at_once_for_the_first_link_one_gets_it(quota):
     """There is no count yet that they could wait for."""
     place = await quota(1)

@@ -1,5 +1,6 @@
 """What every answer carries: security headers and a request id, and nothing of our insides."""
 
+import itertools
 import json
 import re
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from structlog.testing import capture_logs
 
 from kurz.api.app import create_api
 from kurz.bootstrap import Kurz
@@ -63,8 +65,10 @@ def check_headers(answer: httpx2.Response) -> None:
     assert headers["referrer-policy"] == "strict-origin-when-cross-origin"
     assert headers["cross-origin-opener-policy"] == "same-origin"
     directives = policy(answer)
-    for name in ("default-src", "frame-ancestors", "base-uri", "form-action"):
+    for name in ("default-src", "frame-ancestors", "base-uri"):
         assert directives[name] == ["'none'"], (name, answer.request.url)
+    forms = "'self'" if "<form" in answer.text else "'none'"
+    assert directives["form-action"] == [forms], answer.request.url
     assert "'unsafe-inline'" not in directives.get("script-src", [])
     assert "'unsafe-eval'" not in answer.headers["content-security-policy"]
     assert "server" not in headers
@@ -115,8 +119,10 @@ async def broken_client(
     async with open_app(parts) as app:
         broken.is_broken = True
         transport = httpx2.ASGITransport(app=app)
-        async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
-            yield client
+        # Written as it is by default, with all that every frame knows, a mistake takes a second.
+        with capture_logs():
+            async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
+                yield client
 
 
 def routes() -> list[tuple[str, str]]:
@@ -200,7 +206,8 @@ async def test_every_answer_carries_them_whatever_its_status(
 async def test_pages_allow_their_own_style_and_nothing_else(client, add_link):
     link = await add_link(URL)
     for path in ("/", "/nothing", f"/{link.short_code}+"):
-        answer = await client.get(path, headers=PAGE)
+        # Browsers get the dashboard's Home at `/`, which has a policy of its own.
+        answer = await client.get(path, headers={} if path == "/" else PAGE)
         directives = policy(answer)
         assert "script-src" not in directives
         (style,) = directives["style-src"]
@@ -216,10 +223,10 @@ async def test_a_request_id_of_the_visitor_is_not_taken_over(client):
 
 @on_sqlite
 @pytest.mark.parametrize("base_url", [None, BASE])
-@pytest.mark.parametrize("path", ["/abcdefg", "/@team/abc", "/readyz"])
-async def test_a_mistake_of_ours_tells_nothing_of_itself(kurz, base_url, path):
+async def test_a_mistake_of_ours_tells_nothing_of_itself(kurz, base_url):
+    asked = itertools.product(("/abcdefg", "/@team/abc", "/readyz"), ({}, PAGE))
     async with broken_client(kurz, base_url) as client:
-        for accept in ({}, PAGE):
+        for path, accept in asked:
             answer = await client.get(path, headers=accept)
             assert answer.status_code == 500
             check_headers(answer)
@@ -233,10 +240,10 @@ async def test_a_mistake_of_ours_tells_nothing_of_itself(kurz, base_url, path):
 
 
 @on_sqlite
-@pytest.mark.parametrize("path", ["/abcdefg", "/readyz"])
-async def test_a_mistake_of_ours_says_where_to_look_for_it(kurz, path):
+async def test_a_mistake_of_ours_says_where_to_look_for_it(kurz):
     async with broken_client(kurz, BASE) as client:
-        assert "X-Request-Id" in (await client.get(path)).json().get("detail", "")
+        for path in ("/abcdefg", "/readyz"):
+            assert "X-Request-Id" in (await client.get(path)).json().get("detail", "")
 
 
 DROP = "import pysqlite3, sys; pysqlite3.connect(sys.argv[1], 10).execute('DROP TABLE links')"

@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from kurz.bootstrap import Kurz, open_kurz
+from kurz.clicks.batch import Kind
 from kurz.errors import SettingRefused
 from kurz.links.codes.permutation import Permutation
 from kurz.links.drafting import Drafting
@@ -24,7 +25,9 @@ from kurz.links.service import LinkService
 from kurz.people.own_hosts import OwnHosts
 from kurz.serving import open_app
 from kurz.settings import Settings, load
+from kurz.storage.click_schema import click_totals
 from kurz.storage.installation import LeasedCounter
+from kurz.storage.link_counter import LinkCounter
 from kurz.storage.postgres import POOL_SIZE
 from kurz.storage.schema import accounts, links
 from support.engines import redis_in_the_long_run
@@ -384,7 +387,7 @@ async def test_a_users_url_is_in_their_list(adma, people):
 
 async def test_the_list_shows_what_a_link_has_been_through(adma, clock):
     made = await adma.make()
-    await adma.set(made, redirect_count=4, avg_redirect_ms=172.5, destination_status=200)
+    await adma.set(made, redirect_count=4, avg_redirect_ms=172.5, destination_http_status=200)
     await adma.set(made, last_checked_at=1_772_366_400_000_000)
     [shown] = await adma.list()
     assert shown == made | {
@@ -495,16 +498,16 @@ async def test_an_empty_platform_has_no_latency(client):
 
 async def test_numbers_count_live_links_and_weigh_latency_by_redirects(adma, clock):
     """Links of everybody, temporary and permanent, in workspaces too; redirects of all links."""
-    public = await adma.make_public()
-    first, second, deleted, paused, used_up = [await adma.make() for _ in range(5)]
+    await adma.make_public()
+    _, _, deleted, paused, used_up = [await adma.make() for _ in range(5)]
     await adma.kurz.links.create(Draft(original_url=URL, workspace_id=1))
-    await adma.set(first, redirect_count=3, avg_redirect_ms=10.0)
-    await adma.set(second, redirect_count=1, avg_redirect_ms=50.0)
-    await adma.set(deleted, redirect_count=4, avg_redirect_ms=30.0)
-    await adma.set(public, redirect_count=0)
+    total = {"kind": Kind.INSTALLATION, "subject": 0, "clicks": 8, "timed": 6}
+    statement = sa.insert(click_totals).values(**total, mean_ms=25.0, m2=0.0)
+    await adma.kurz.database.write(lambda it: it.execute(statement))
     await adma.set(paused, status=Status.PAUSED)
     await adma.set(used_up, max_clicks=2, clicks_used=2)
     await adma.delete(deleted)
+    await LinkCounter(adma.kurz.database).catch_up()
     expected = {"totalLinks": 4, "totalRedirects": 8, "avgLatencyMs": 25.0}
     assert await _stats(adma.client) == expected
 
@@ -512,6 +515,7 @@ async def test_numbers_count_live_links_and_weigh_latency_by_redirects(adma, clo
 async def test_numbers_leave_out_what_has_expired_whatever_the_row_says(adma, clock):
     await adma.make_public()
     await adma.make()
+    await LinkCounter(adma.kurz.database).catch_up()
     clock.advance(hours=8)
     assert (await _stats(adma.client))["totalLinks"] == 1
 

@@ -17,7 +17,8 @@ from kurz.people.access import Permission, Role
 from kurz.people.workspaces import Workspace
 from kurz.storage import schema
 from support.clock import FrozenClock
-from support.engines import redis_in_the_long_run
+from support.engines import redis_in_the_long_run, usually_on
+from support.long_run import in_the_long_run
 from support.people import PASSWORD, People, Person
 
 engine = redis_in_the_long_run
@@ -596,14 +597,14 @@ class TestMembers:
 class TestTwoOwnersAtOnce:
     """Each works with another instance, which remembers that both are owners."""
 
-    ROUNDS = 10
-
+    @usually_on("postgres")
+    @pytest.mark.parametrize("rounds", [3, *in_the_long_run(10)])
     async def test_an_owner_is_left_whatever_they_do_to_each_other(
-        self, connect: Connect, kurz: Kurz, people: People
+        self, connect: Connect, kurz: Kurz, people: People, rounds: int
     ) -> None:
         clients = [await connect(code_length=length) for length in (7, 8)]
         pair = [await people.add(), await people.add()]
-        for number, deed in enumerate(DEEDS * self.ROUNDS):
+        for number, deed in enumerate(DEEDS * rounds):
             workspace = await people.workspace(pair[0], f"round-{number}")
             await people.join(workspace, pair[1], Role.OWNER)
             for client, person in zip(clients, pair, strict=True):
@@ -1060,6 +1061,7 @@ class TestDeletingAccounts:
             left = await roles(kurz, workspace)
             assert sorted(left.values()) == [Role.OWNER, Role.VIEWER]
 
+    @usually_on("postgres")
     async def test_nobody_becomes_its_only_owner_while_deleting_their_account(
         self, connect: Connect, kurz: Kurz, people: People, team: Workspace, owner: Person
     ) -> None:

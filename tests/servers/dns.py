@@ -1,23 +1,29 @@
 """A small DNS server on loopback, whose records and manners a test changes while it runs."""
 
 import contextlib
+import itertools
 import socketserver
 import struct
 import threading
+from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Self
 
 import dns.flags
 import dns.message
+import dns.name
 import dns.rcode
+import dns.rdata
 import dns.rdataclass
 import dns.rdatatype
 import dns.rrset
+from dns.rdtypes.ANY.CNAME import CNAME
 from dns.rdtypes.ANY.TXT import TXT
 
 from servers.process import HOST, free_port
 
 MAX_UDP_SIZE = 512  # without EDNS, which kurz does not ask for
+MAX_ALIASES = 8
 
 
 class Trouble(Enum):
@@ -31,13 +37,15 @@ class Trouble(Enum):
 
 
 class DnsServer:
-    """Knows TXT records only. A name that nobody put is NXDOMAIN; what is too long for UDP is
-    truncated there and complete over TCP."""
+    """Knows TXT records, addresses and aliases, which it follows as a server does that asks others
+    for us. A name that nobody put is NXDOMAIN; what is too long for UDP is truncated there and
+    complete over TCP."""
 
     def __init__(self) -> None:
         self.port = 0
         self.questions: list[tuple[str, str]] = []
-        self._records: dict[str, list[TXT] | Trouble] = {}
+        self._records: dict[str, list[dns.rdata.Rdata] | Trouble] = {}
+        self._turns: dict[str, Iterator[str]] = {}
         self._servers: list[socketserver.BaseServer] = []
         self._threads: list[threading.Thread] = []
 
@@ -53,6 +61,22 @@ class DnsServer:
         self._records[name] = [
             TXT(dns.rdataclass.IN, dns.rdatatype.TXT, strings) for strings in pieces
         ]
+
+    def put_addresses(self, name: str, *addresses: str) -> None:
+        self._records[name] = [_address(text) for text in addresses]
+
+    def put_alias(self, name: str, target: str) -> None:
+        self._records[name] = [dns.rdata.from_text("IN", "CNAME", f"{target}.")]
+
+    def put_turns(self, name: str, *addresses: str) -> None:
+        """IPv4 addresses: each question for them gets the next one."""
+        self._records[name] = []
+        self._turns[name] = itertools.cycle(addresses)
+
+    def clear(self) -> None:
+        self._records.clear()
+        self._turns.clear()
+        self.questions.clear()
 
     def forget(self, name: str) -> None:
         del self._records[name]
@@ -96,17 +120,33 @@ class DnsServer:
                 return response.to_wire() if protocol == "udp" else None
             case Trouble.SERVFAIL | Trouble.REFUSED:
                 response.set_rcode(dns.rcode.from_text(found.name))
-            case None:
-                response.set_rcode(dns.rcode.NXDOMAIN)
-            case [_, *_] as records:
-                asked = request.question[0].name
-                response.answer.append(dns.rrset.from_rdata_list(asked, 60, records))
+            case _:
+                self._fill(response, name, request.question[0].rdtype)
         wire = response.to_wire()
         if protocol == "udp" and len(wire) > MAX_UDP_SIZE:
             response.answer.clear()
             response.flags |= dns.flags.TC
             wire = response.to_wire()
         return wire
+
+    def _fill(
+        self, response: dns.message.Message, name: str, kind: dns.rdatatype.RdataType
+    ) -> None:
+        for _ in range(MAX_ALIASES):
+            if name in self._turns and kind == dns.rdatatype.A:
+                self._records[name] = [_address(next(self._turns[name]))]
+            records = self._records.get(name)
+            if records is None or isinstance(records, Trouble):
+                response.set_rcode(dns.rcode.SERVFAIL if records else dns.rcode.NXDOMAIN)
+                return
+            aliases = [it for it in records if isinstance(it, CNAME)]
+            fitting = [it for it in records if isinstance(it, CNAME) or it.rdtype == kind]
+            if fitting:
+                owner = dns.name.from_text(name)
+                response.answer.append(dns.rrset.from_rdata_list(owner, 60, fitting))
+            if not aliases:
+                return
+            name = aliases[0].target.to_text(omit_final_dot=True)
 
     def __enter__(self) -> Self:
         self.start()
@@ -150,3 +190,7 @@ def _tcp_handler(server: DnsServer) -> type[socketserver.StreamRequestHandler]:
                 self.wfile.write(struct.pack("!H", len(answer)) + answer)
 
     return Handler
+
+
+def _address(text: str) -> dns.rdata.Rdata:
+    return dns.rdata.from_text("IN", "AAAA" if ":" in text else "A", text)

@@ -15,6 +15,9 @@ class FrozenClock:
     def micros(self) -> int:
         return to_micros(self._instant)
 
+    def earliest_micros(self) -> int:
+        return self.micros()
+
     def advance(self, **distance: float) -> None:
         """Moves on, by `timedelta`'s arguments: `clock.advance(hours=8)`."""
         self._instant += timedelta(**distance)

@@ -10,6 +10,7 @@ from typing import Self
 from support.editor import Author
 from support.every_worker import SLACK_SECONDS, connect_to_each
 from support.instances import WORKERS, Installation, Instance
+from support.slack import slack
 from support.wire import Wire
 
 Said = tuple[int, str | None]
@@ -19,7 +20,7 @@ MISSING: Said = (404, None)
 GONE: Said = (410, None)
 BOUND_SECONDS = 5.0
 ANSWER_SECONDS = 0.4  # the database's 250 ms, Redis' 50 ms, and our own work
-LATE_SECONDS = 0.7  # a slow machine
+LATE_SECONDS = slack(0.7)
 PAUSE_SECONDS = 0.05
 
 

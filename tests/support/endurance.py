@@ -9,11 +9,12 @@ from urllib.parse import urlsplit
 from support.census import Census
 from support.ledger import Ledger
 from support.program import Program
+from support.slack import slack
 
-LATE_SECONDS = 1.0  # for a busy machine
+LATE_SECONDS = slack(1.0)
 LOOK_UP_SECONDS = 0.25
 WRITE_SECONDS = 1.0
-RECOVERY_SECONDS = 5.0
+RECOVERY_SECONDS = slack(5.0)
 WORKERS = 2
 # Of a worker: the pool's, the look-ups', and the one that listens. The jobs process has a pool too.
 MAX_CONNECTIONS = WORKERS * (8 + 2 + 1) + 8

@@ -14,7 +14,7 @@ from kurz.storage.changes import SqlChangeLog
 
 NEVER_SECONDS = 600.0  # a tick that no test lives to see
 SOON_SECONDS = 0.05
-PATIENCE_SECONDS = 20.0  # for a busy machine; nothing here takes a tenth of a second
+PATIENCE_SECONDS = 40.0  # for a busy machine; nothing here takes a tenth of a second
 
 
 class Listener:

@@ -18,7 +18,6 @@ API = "/api/v1"
 PATIENCE_SECONDS = 40.0
 HOT_LINKS = 20
 DELETIONS = 15
-QUIET_SECONDS = 1.0
 SKEW_SECONDS = 0.01  # between our reading of the clock and the server's
 
 
@@ -106,14 +105,9 @@ class Ledger:
         return max((note.seconds for note in self.notes if note.kind in kinds), default=0.0)
 
     def recovery_seconds(self, since: float, until: float) -> float:
-        """From the first instant until a second begins in which no request comes to nothing. A
-        single one later is a busy machine's."""
-        failed = sorted(note.began for note in self.notes if note.status == 503)
-        last = since
-        for began in failed:
-            if since < began < until and began - last < QUIET_SECONDS:
-                last = began
-        return last - since
+        """From the first instant until the last request that comes to nothing."""
+        failed = [note.began for note in self.notes if note.status == 503]
+        return max((began for began in failed if since < began < until), default=since) - since
 
     def lost(self) -> list[str]:
         """The acknowledged that are not there, or lead elsewhere, by the word of a program that

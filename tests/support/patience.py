@@ -1,5 +1,13 @@
 """Deadlines for tests that are about something else: a slow machine must not fail them."""
 
+from typing import Any
+
 from kurz.storage.patience import Deadlines
 
-PATIENT = Deadlines(look_up_seconds=5.0, write_seconds=5.0)
+SECONDS = 15
+PATIENT = Deadlines(look_up_seconds=SECONDS, write_seconds=SECONDS)
+# The same, as settings.
+PATIENCE: dict[str, Any] = {
+    "database_look_up_milliseconds": SECONDS * 1000,
+    "database_write_milliseconds": SECONDS * 1000,
+}

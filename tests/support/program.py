@@ -3,15 +3,16 @@
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Self, TextIO
 
 import httpx2
+
+from support import nursery
 
 KURZ = Path(sys.executable).with_name("kurz")
 START_SECONDS = 30
@@ -24,20 +25,23 @@ class Program:
 
     def __init__(self, environment: dict[str, str], log: Path) -> None:
         self._environment = {"KURZ_PORT": "0", "KURZ_RATE_LIMITS": "off", **environment}
-        self._process: subprocess.Popen[str] | None = None
+        self._process: nursery.Child | None = None
+        self._stdout: TextIO | None = None
         self.output = ""
         self._log = log
 
     def start(self) -> Self:
-        with self._log.open("a") as log:
-            self._process = subprocess.Popen(
-                [KURZ, "serve"],
-                env=self._full_environment,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                start_new_session=True,  # a group of its own, to be killed as a whole
-            )
+        reading, writing = os.pipe()
+        try:
+            with self._log.open("a") as log, Path(os.devnull).open() as nothing:
+                files = [nothing.fileno(), writing, log.fileno()]
+                # A group of its own, to be killed as a whole.
+                self._process = nursery.start(
+                    ["serve"], self._full_environment, files, is_leader=True
+                )
+        finally:
+            os.close(writing)
+        self._stdout = os.fdopen(reading)
         self.output = self._read_output()
         # With a base URL the address it listens on comes after that.
         ports = re.findall(r"^kurz .*http://127\.0\.0\.1:(\d+)", self.output, re.MULTILINE)
@@ -46,17 +50,10 @@ class Program:
 
     def run(self, *arguments: str) -> str:
         """Another command of kurz with the same settings, beside it; gives what it printed."""
-        ended = subprocess.run(
-            [KURZ, *arguments],
-            env=self._full_environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert ended.returncode == 0, ended.stdout
-        return ended.stdout
+        ended = nursery.run(arguments, self._full_environment)
+        printed = (ended.stdout + ended.stderr).decode()
+        assert ended.returncode == 0, printed
+        return printed
 
     @property
     def _full_environment(self) -> dict[str, str]:
@@ -64,7 +61,7 @@ class Program:
         return {**inherited, **self._environment}
 
     @property
-    def process(self) -> subprocess.Popen[str]:
+    def process(self) -> nursery.Child:
         assert self._process is not None
         return self._process
 
@@ -127,7 +124,7 @@ class Program:
 
     def _end(self) -> int:
         """Returns when all processes have ended: each of them has the standard output open."""
-        pid, stdout = self.process.pid, self.process.stdout
+        pid, stdout = self.process.pid, self._stdout
         assert stdout is not None
         watchdog = threading.Timer(END_SECONDS, partial(_kill_group, pid))
         watchdog.start()
@@ -142,7 +139,7 @@ class Program:
 
     def _read_output(self) -> str:
         """What it prints at start, up to the last line."""
-        stdout = self.process.stdout
+        stdout = self._stdout
         assert stdout is not None
         text = ""
         watchdog = threading.Timer(START_SECONDS, partial(_kill_group, self.process.pid))

@@ -91,12 +91,30 @@ def test_a_base_url_is_normalised(given, kept):
         ("KURZ_BASE_URL", "https://go.example.com/s"),
         ("KURZ_BASE_URL", "https://me@go.example.com"),
         ("KURZ_BASE_URL", "https://go.example.com:99999"),
+        ("KURZ_DASHBOARD_URL", "kurz.example.com"),
+        ("KURZ_DASHBOARD_URL", "https://kurz.example.com/app"),
         ("KURZ_ACCESS", "open"),
         ("KURZ_CODE_STRATEGY", "deterministic"),
         ("KURZ_CODE_LENGTH", "3"),
         ("KURZ_REDIRECT_STATUS", "303"),
         ("KURZ_TRUSTED_PROXIES", "everyone"),
         ("KURZ_TEMPORARY_LINK_HOURS", "0"),
+        ("KURZ_REAPER_INTERVAL", "15"),
+        ("KURZ_REAPER_INTERVAL", "-15m"),
+        ("KURZ_REAPER_INTERVAL", "1.5h"),
+        ("KURZ_REAPER_INTERVAL", "15 m"),
+        ("KURZ_REAPER_INTERVAL", "never"),
+        ("KURZ_REAPER_INTERVAL", "999999999d"),
+        ("KURZ_REAPER_BATCH", "0"),
+        ("KURZ_REAPER_BATCH", "10001"),
+        ("KURZ_REAPER_ENABLED", "true"),
+        ("KURZ_REAPER_WINDOW", "02:00"),
+        ("KURZ_REAPER_WINDOW", "02:00-02:00"),
+        ("KURZ_REAPER_WINDOW", "02:00-25:00"),
+        ("KURZ_REAPER_WINDOW", "2-5"),
+        ("KURZ_RETENTION", "forever"),
+        ("KURZ_RETENTION_DELETED", "a week"),
+        ("KURZ_CODE_QUARANTINE", "never"),
     ],
 )
 def test_a_bad_value_is_refused_by_name(variable, value):
@@ -262,3 +280,31 @@ def test_an_administrators_password_is_never_shown():
     with pytest.raises(SettingRefused) as refused:
         load({}, both)
     assert "hunter2" not in refused.value.detail
+
+
+def test_the_dashboard_has_a_host_of_its_own_or_none():
+    base = {"KURZ_BASE_URL": "https://go.example.com"}
+    given = {**base, "KURZ_DASHBOARD_URL": "HTTPS://Kurz.Example.com:443/"}
+    assert load({}, given).settings.dashboard_url == "https://kurz.example.com"
+    with pytest.raises(SettingRefused, match="needs KURZ_BASE_URL"):
+        load({}, {"KURZ_DASHBOARD_URL": "https://kurz.example.com"})
+    for address in (
+        "https://go.example.com",
+        "http://go.example.com:8443",
+        "https://go.example.com.",
+    ):
+        with pytest.raises(SettingRefused, match="another host than KURZ_BASE_URL"):
+            load({}, {**base, "KURZ_DASHBOARD_URL": address})
+
+
+def test_an_installation_is_local_where_every_address_of_it_is():
+    base = {"KURZ_BASE_URL": "http://127.0.0.1:8080"}
+    assert load({}, base).settings.is_local
+    assert load({}, {**base, "KURZ_DASHBOARD_URL": "http://localhost:8080"}).settings.is_local
+    for addresses in (
+        {**base, "KURZ_DASHBOARD_URL": "https://kurz.example.com"},
+        {"KURZ_BASE_URL": "https://go.example.com", "KURZ_DASHBOARD_URL": "http://localhost"},
+        {"KURZ_BASE_URL": "https://go.example.com"},
+        {"KURZ_HOST": "192.0.2.1"},
+    ):
+        assert not load({}, addresses).settings.is_local, addresses

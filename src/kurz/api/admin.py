@@ -1,10 +1,11 @@
-"""`/api/v1/admin`: people and workspaces, for administrators."""
+"""`/api/v1/admin`: the instance, people and workspaces, for administrators."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
+from kurz.api.acts import note
 from kurz.api.auth import account_read
 from kurz.api.bodies import described, read_body, read_edit
 from kurz.api.callers import get_admin
@@ -21,6 +22,7 @@ from kurz.api.schemas.people import (
     WorkspaceRead,
 )
 from kurz.api.schemas.problems import problems
+from kurz.api.schemas.system import SystemRead
 from kurz.api.security import needs
 from kurz.api.workspaces import WorkspaceId, workspace_read
 from kurz.people.access import Permission
@@ -31,6 +33,18 @@ router = APIRouter(prefix="/api/v1/admin", tags=["admin"], responses=problems(40
 AccountId = Annotated[int, Path(ge=1, lt=2**53)]
 InvitationId = Annotated[int, Path(ge=1, lt=2**53)]
 ADMIN = needs(Permission.ADMIN)
+
+
+@router.get(
+    "/system",
+    summary="How this instance is: lamps, and the numbers behind them",
+    operation_id="get_system",
+    openapi_extra=ADMIN,
+)
+async def get_system(request: Request) -> SystemRead:
+    """What does not answer is a lamp that is `bad`, and no error."""
+    await get_admin(request)
+    return await context(request).system()
 
 
 @router.get("/accounts", summary="All accounts", operation_id="list_accounts", openapi_extra=ADMIN)
@@ -51,9 +65,10 @@ async def list_accounts(request: Request) -> AccountList:
 async def edit_account(request: Request, account_id: AccountId) -> AccountRead:
     """Ends every token of the account, everywhere within 5 seconds."""
     kurz = context(request)
-    await get_admin(request)
+    caller = await get_admin(request)
     changes = await read_edit(request, AccountEdit)
     account = await kurz.accounts.get(account_id)
+    await note(request, caller, "edit-account", f"account {account_id}", **changes)
     if "is_admin" in changes:
         account = await kurz.accounts.set_admin(account_id, is_admin=changes["is_admin"])
     if "is_disabled" in changes:
@@ -76,6 +91,7 @@ async def create_reset_link(request: Request, account_id: AccountId) -> Response
     kurz = context(request)
     caller = await get_admin(request)
     account = await kurz.accounts.get(account_id)
+    await note(request, caller, "make-reset-link", f"account {account_id}")
     return await make_pass(
         request,
         caller,
@@ -97,6 +113,7 @@ async def invite_account(request: Request) -> Response:
     """Shown once; works once, for 7 days."""
     kurz = context(request)
     caller = await get_admin(request)
+    await note(request, caller, "invite")
     return await make_pass(
         request,
         caller,
@@ -125,7 +142,8 @@ async def list_account_invitations(request: Request) -> InvitationList:
     openapi_extra=ADMIN,
 )
 async def revoke_account_invitation(request: Request, invitation_id: InvitationId) -> Response:
-    await get_admin(request)
+    caller = await get_admin(request)
+    await note(request, caller, "revoke-invitation", f"invitation {invitation_id}")
     await context(request).passes.revoke(invitation_id, None)
     return Response(status_code=204)
 
@@ -152,9 +170,10 @@ async def list_all_workspaces(request: Request) -> WorkspaceList:
 )
 async def set_workspace_quota(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
     kurz = context(request)
-    await get_admin(request)
+    caller = await get_admin(request)
     body = await read_body(request, QuotaEdit)
     if await kurz.workspaces.find(workspace_id) is None:
         raise WorkspaceNotFound("There is no workspace with this number.")
     changes = {"links_per_month": body.links_per_month}
+    await note(request, caller, "set-quota", f"workspace {workspace_id}", **changes)
     return workspace_read(await kurz.teams.edit(workspace_id, changes), None)

@@ -1,5 +1,7 @@
 """`/api/v1/auth`: registering, signing in and out, passwords."""
 
+from typing import TypeVar
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -10,6 +12,7 @@ from kurz.api.responses import Answer
 from kurz.api.schemas.people import (
     AccountRead,
     Credentials,
+    Entry,
     PasswordChange,
     Registration,
     Reset,
@@ -19,9 +22,11 @@ from kurz.api.schemas.people import (
 from kurz.api.schemas.problems import problems
 from kurz.api.security import nobody, session
 from kurz.people.accounts import Account, normalise_email
-from kurz.people.errors import EmailRefused
+from kurz.people.errors import EmailRefused, RequestForged
 from kurz.people.limits import LimitClass
 from kurz.people.tokens import LIFE
+
+AnyEntry = TypeVar("AnyEntry", bound=Entry)
 
 router = APIRouter(
     prefix="/api/v1/auth", tags=["auth"], responses=problems(400, 413, 415, 422, 429, 503)
@@ -41,10 +46,10 @@ async def register(request: Request) -> Response:
     """Makes an account and signs in. Where registration is closed it takes an invitation. The first
     account of an installation on a loopback address is the administrator's."""
     kurz = context(request)
-    body = await read_body(request, Registration)
+    body = await _read_entry(request, Registration)
     await kurz.limit_by_address(request, LimitClass.REGISTER)
     account = await kurz.accounts.register(body.email, body.password, body.invitation)
-    return _session(kurz, account, 201).respond()
+    return _begin(request, body, account, 201)
 
 
 @router.post(
@@ -52,19 +57,14 @@ async def register(request: Request) -> Response:
     response_model=SessionRead,
     summary="Sign in",
     operation_id="sign_in",
-    responses=problems(401),
+    responses=problems(401, 403),
     openapi_extra=described(Credentials) | nobody(),
 )
 async def sign_in(request: Request) -> Response:
     """Gives a token for 24 hours. A forgotten password is reset by an administrator's link."""
-    kurz = context(request)
-    body = await read_body(request, Credentials)
+    body = await _read_entry(request, Credentials)
     account = await check_credentials(request, body.email, body.password)
-    return (
-        _page_session(request, account)
-        if body.as_cookie
-        else _session(kurz, account, 200).respond()
-    )
+    return _begin(request, body, account, 200)
 
 
 @router.post(
@@ -103,7 +103,7 @@ async def change_password(request: Request) -> Response:
     )
     kurz.identity.forget()
     if "authorization" not in request.headers:  # a page's, where no script may see the token
-        return _page_session(request, account)
+        return _page_session(request, account, 200)
     return _session(kurz, account, 200).respond()
 
 
@@ -112,16 +112,17 @@ async def change_password(request: Request) -> Response:
     response_model=SessionRead,
     summary="Set a new password by a one-time link",
     operation_id="reset_password",
+    responses=problems(403),
     openapi_extra=described(Reset) | nobody(),
 )
 async def reset_password(request: Request) -> Response:
     """Ends every token of the account, and gives a new one."""
     kurz = context(request)
-    body = await read_body(request, Reset)
+    body = await _read_entry(request, Reset)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
     account = await kurz.accounts.reset_password(body.token, body.password)
     kurz.identity.forget()
-    return _session(kurz, account, 200).respond()
+    return _begin(request, body, account, 200)
 
 
 @router.post(
@@ -130,16 +131,24 @@ async def reset_password(request: Request) -> Response:
     response_model=SessionRead,
     summary="Make the first administrator",
     operation_id="set_up",
-    responses=problems(409),
+    responses=problems(403, 409),
     openapi_extra=described(Setup) | nobody(),
 )
 async def set_up(request: Request) -> Response:
     """Takes the token of the set-up link that the server printed at its start."""
     kurz = context(request)
-    body = await read_body(request, Setup)
+    body = await _read_entry(request, Setup)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
     account = await kurz.accounts.set_up(body.token, body.email, body.password)
-    return _session(kurz, account, 201).respond()
+    return _begin(request, body, account, 201)
+
+
+async def _read_entry(request: Request, schema: type[AnyEntry]) -> AnyEntry:
+    """Refused before anything is used up: pages have their sessions where the pages are."""
+    body = await read_body(request, schema)
+    if body.as_cookie and not request.scope["kurz.site"].has_pages:
+        raise RequestForged("Pages sign in under the dashboard's own address.")
+    return body
 
 
 async def check_credentials(request: Request, email: str, password: str) -> Account:
@@ -162,18 +171,24 @@ def account_read(account: Account) -> AccountRead:
     return AccountRead.model_validate(account, from_attributes=True)
 
 
+def _begin(request: Request, body: Entry, account: Account, status: int) -> Response:
+    if body.as_cookie:
+        return _page_session(request, account, status)
+    return _session(context(request), account, status).respond()
+
+
 def _session(kurz: Context, account: Account, status: int) -> Answer:
     token, expires_at = kurz.tokens.issue(account.id, account.epoch)
     body = SessionRead(token=token, expires_at=expires_at, account=account_read(account))
     return Answer(status, body.model_dump_json().encode())
 
 
-def _page_session(request: Request, account: Account) -> Response:
+def _page_session(request: Request, account: Account, status: int) -> Response:
     """A session of a page: its token is in a cookie, where no script sees it."""
     token, expires_at = context(request).tokens.issue(account.id, account.epoch)
     shown = SessionRead(token=None, expires_at=expires_at, account=account_read(account))
     cookie = _cookie(request, token, int(LIFE.total_seconds()))
-    return Answer(200, shown.model_dump_json().encode()).respond(set_cookie=cookie)
+    return Answer(status, shown.model_dump_json().encode()).respond(set_cookie=cookie)
 
 
 def _cookie(request: Request, token: str, seconds: int) -> str:

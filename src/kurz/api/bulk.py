@@ -36,7 +36,7 @@ def _add(path: str, suffix: str, enter: Callable[[Permission], Enter]) -> None:
     @router.post(
         path,
         response_model=BulkResults,
-        summary="Make, change, delete or restore many links",
+        summary="Make, change, delete, restore or purge many links",
         operation_id=f"bulk_links{suffix}",
         openapi_extra=described(Bulk) | needs(Permission.LINKS_CREATE),
     )
@@ -87,6 +87,13 @@ class _Worker:
         if item.id is None:
             raise refusal([{"type": "missing", "loc": ("id",), "msg": "Field required"}])
         request, place = self._request, self._place
+        if item.act == "purge":
+            trash = context(request).trash
+            account_id = place.caller.account_id
+            await trash.purge(
+                item.id, place.scope, expected_version=item.version, account_id=account_id
+            )
+            return {"status": 204}
         if item.act == "edit":
             link = await edit(
                 request, place, item.id, sent_fields(item.changes, *CLEARABLE), item.version
@@ -135,6 +142,7 @@ _FIELDS = {
     "edit": {"act", "id", "version", "changes"},
     "delete": {"act", "id", "version"},
     "restore": {"act", "id", "version"},
+    "purge": {"act", "id", "version"},
 }
 
 

@@ -10,6 +10,7 @@ from kurz.errors import SignInRequired
 from kurz.people.access import Caller, Permission
 from kurz.people.errors import CredentialRefused, RequestForged
 from kurz.people.identity import Identity
+from kurz.people.workspaces import Site
 
 # A browser keeps the first one only for this host, over TLS.
 SECURE_COOKIE = "__Host-kurz"
@@ -44,7 +45,7 @@ async def identify(request: Request, identity: Identity) -> Caller | None:
         return await identity.identify(_bearer(found[b"authorization"]))
     if b"x-api-key" in found:
         return await identity.identify(_key(found[b"x-api-key"]))
-    token = _cookie(request, found[b"cookie"])
+    token = _cookie(request, found[b"cookie"]) if _has_sessions(request) else None
     if token is None:
         return None
     if request.method not in _SAFE_METHODS:
@@ -88,6 +89,13 @@ def _key(value: bytes) -> str:
     if not text.startswith("kurz_"):
         raise CredentialRefused("`X-Api-Key` takes a key, which begins with `kurz_`.")
     return text
+
+
+def _has_sessions(request: Request) -> bool:
+    """Pages have theirs where the pages are: what stands in a cookie elsewhere is none of ours. The
+    probes have no site, and answer everywhere."""
+    site: Site | None = request.scope.get("kurz.site")
+    return site is None or site.has_pages
 
 
 def _cookie(request: Request, cookies: bytes) -> str | None:

@@ -164,7 +164,9 @@ class Maker:
     @property
     def name(self) -> str:
         """Who is meant where requests are told apart."""
-        return f"address:{self.subject}" if self.place is None else self.place.caller.name
+        if self.place is None:
+            return self.kurz.receipts.name_stranger(self.subject)
+        return self.place.caller.name
 
     async def limit(self) -> Verdict:
         is_stranger = self.place is None

@@ -6,13 +6,20 @@ from typing import TYPE_CHECKING
 
 from fastapi import Request
 
+from kurz.api.schemas.system import SystemRead
+from kurz.clicks.live import Live
+from kurz.clicks.reports import Reports
 from kurz.clock import Clock
 from kurz.errors import SignInRequired
+from kurz.links.availability import Availability
 from kurz.links.model import Strategy
+from kurz.links.ports import Screen
 from kurz.links.service import LinkService
 from kurz.links.tagging import Tagging
 from kurz.links.totals import RecentTotals
 from kurz.links.transfers import LinkExporter, LinkImporter
+from kurz.links.trash import Trash
+from kurz.links.upkeep import Upkeep
 from kurz.people.accounts import AccountService
 from kurz.people.custom_domains import CustomDomains
 from kurz.people.domains import Domains
@@ -20,9 +27,14 @@ from kurz.people.identity import Identity
 from kurz.people.keys import KeyService
 from kurz.people.limits import LimitClass, Limits, Verdict, subject_of_address
 from kurz.people.passes import Passes
+from kurz.people.quotas import UsageStore
 from kurz.people.teams import Teams
 from kurz.people.tokens import Tokens
 from kurz.people.workspaces import Workspace, WorkspaceStore
+from kurz.safety.audit import AuditStore
+from kurz.safety.banning import Bans
+from kurz.safety.link_checks import LinkChecks
+from kurz.safety.reporting import AbuseReports
 
 if TYPE_CHECKING:
     from kurz.api.idempotency import Receipts
@@ -30,14 +42,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What the API is built from. `base_url` None: short URLs use the request's host.
+    """What the API is built from. `base_url` None: short URLs use the request's host;
+    `dashboard_url` None: the pages are where the short URLs are.
     `root_workspace_id`: whose links stand at the root, instead of anonymous and personal ones.
     `check_store` raises `StoreUnavailable` while the store does not answer, or nothing is heard of
     changes; `ask_redis` tells whether Redis answers, None where there is none."""
 
     links: LinkService
+    screen: Screen
+    availability: Availability
+    trash: Trash
     tagging: Tagging
+    link_checks: LinkChecks
     totals: RecentTotals
+    upkeep: Upkeep
+    reports: Reports
+    live: Live
     exporter: LinkExporter
     importer: LinkImporter
     accounts: AccountService
@@ -55,14 +75,20 @@ class Context:
     check_store: Callable[[], Awaitable[None]]
     ask_redis: Callable[[], Awaitable[bool | None]]
     metrics: Callable[[], bytes]
+    system: Callable[[], Awaitable[SystemRead]]
     metrics_token: str | None
     are_metrics_public: bool
     base_url: str | None
+    dashboard_url: str | None
     is_private: bool
     links_per_month: int
+    usage: UsageStore
     root_strategy: Strategy
     redirect_status: int
     root_workspace_id: int | None
+    audit: AuditStore
+    bans: Bans
+    abuse: AbuseReports
 
     def refuse_strangers(self) -> None:
         if self.is_private or self.root_workspace_id is not None:
@@ -72,9 +98,13 @@ class Context:
         return await self.limits.check(class_, client_of(request))
 
     def origin(self, request: Request) -> str:
-        """What addresses of this installation start with."""
+        """What short URLs of this installation start with."""
         scope = request.scope
         return self.base_url or f"{scope['scheme']}://{scope['kurz.host']}"
+
+    def page_origin(self, request: Request) -> str:
+        """What addresses of its pages start with."""
+        return self.dashboard_url or self.origin(request)
 
     async def prefix(self, request: Request, workspace: Workspace | None) -> str:
         """What stands before the code in a short URL: a workspace's own domain, if it has one."""

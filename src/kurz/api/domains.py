@@ -115,6 +115,7 @@ def _read(kurz: Context, domain: Domain) -> DomainRead:
         is_verified=domain.is_active,
         verified_at=domain.verified_at if domain.is_active else None,
         checked_at=domain.checked_at,
+        missing_since=domain.missing_since,
         created_at=domain.created_at,
         record_name=record.name,
         record_value=record.value,

@@ -14,9 +14,10 @@ from starlette.responses import Response
 from kurz.api.bodies import described, read_body, read_edit
 from kurz.api.dependencies import context
 from kurz.api.places import Enter, Place, at_root, in_workspace, view_at, views
-from kurz.api.problems import refusal
+from kurz.api.problems import refusal, status_of
 from kurz.api.responses import Answer
 from kurz.api.schemas.links import (
+    CodeAvailability,
     DeedRead,
     LinkEdit,
     LinkHistory,
@@ -25,12 +26,14 @@ from kurz.api.schemas.links import (
     LinkRestore,
     QrQuery,
 )
-from kurz.api.schemas.problems import problems
+from kurz.api.schemas.problems import Problem, problems
 from kurz.api.security import needs
+from kurz.errors import problem
 from kurz.links import qr
 from kurz.links.errors import InstantRefused
-from kurz.links.model import Edit, Filter, Link, Sort, Status
+from kurz.links.model import DestinationStatus, Edit, Filter, Link, Sort, Status
 from kurz.people.access import Permission
+from kurz.people.limits import LimitClass
 
 LinkId = Annotated[int, Path(ge=0, lt=2**53)]
 IfMatch = Annotated[str | None, Header(description="The `ETag` you have seen.")]
@@ -43,6 +46,7 @@ router = APIRouter(tags=["links"], responses=problems(401, 403, 404, 422, 503))
 def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], Enter]) -> None:
     """Adds the operations below `prefix`."""
     may_read = Annotated[Place, Depends(enter(Permission.LINKS_READ))]
+    may_create = Annotated[Place, Depends(enter(Permission.LINKS_CREATE))]
     may_write = Annotated[Place, Depends(enter(Permission.LINKS_WRITE))]
 
     @router.get(
@@ -61,6 +65,7 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
         status: Status | None = None,
         tag: str | None = None,
         owner_id: Annotated[int | None, Query(ge=1, lt=2**53)] = None,
+        destination_status: DestinationStatus | None = None,
         created_from: AwareDatetime | None = None,
         created_before: AwareDatetime | None = None,
         sort: Sort = Sort.CREATED_DOWN,
@@ -73,11 +78,27 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
             status=status,
             tag=tag,
             owner_id=owner_id,
+            destination_status=destination_status,
             created_from=created_from,
             created_before=created_before,
             sort=sort,
         )
         return await _list(request, place, wanted, cursor, limit)
+
+    @router.get(
+        f"{prefix}/availability",
+        summary="Whether a code is free",
+        operation_id=f"get_availability{suffix}",
+        responses=problems(429),
+        openapi_extra=needs(Permission.LINKS_CREATE),
+    )
+    async def get_availability(
+        request: Request,
+        place: may_create,
+        code: Annotated[str, Query(description="The `custom_code` you are thinking of.")],
+    ) -> CodeAvailability:
+        """By the rules of making a link. It promises nothing: another one may be quicker."""
+        return await _look(request, place, code)
 
     @router.get(
         f"{prefix}/{{link_id}}",
@@ -190,6 +211,21 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
         image = qr.render(shown["short_url"], **style.model_dump())
         media_type = "image/svg+xml" if style.format == "svg" else "image/png"
         return Response(image, media_type=media_type, headers={"cache-control": "no-store"})
+
+
+async def _look(request: Request, place: Place, code: str) -> CodeAvailability:
+    kurz = context(request)
+    await kurz.limits.check(LimitClass.AVAILABILITY, str(place.caller.account_id))
+    found = await kurz.availability.look(code, place.scope)
+    error, holder = found.problem, found.holder
+    refused = None if error is None else problem(error, status_of(type(error)))
+    return CodeAvailability(
+        code=code,
+        is_free=error is None,
+        problem=None if refused is None else Problem.model_validate(refused),
+        link_id=None if holder is None else kurz.links.public_id(holder),
+        short_url=await kurz.prefix(request, place.workspace) + code if error is None else None,
+    )
 
 
 async def _list(

@@ -194,7 +194,7 @@ async def make_pass(
 
     def render(made: tuple[str, Pass]) -> Answer:
         token, item = made
-        url = f"{kurz.origin(request)}/app/{page}#{token}"
+        url = f"{kurz.page_origin(request)}/app/{page}#{token}"
         link = OneTimeLink(id=item.id, url=url, token=token, expires_at=item.expires_at)
         return Answer(201, link.model_dump_json().encode())
 

@@ -103,9 +103,13 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         )
         results = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115  `_lines` closes it
         summary = Summary()
-        async for batch in batches:
-            summary.add(batch)
-            results.write(b"".join(to_json(result.view()) + b"\n" for result in batch))
+        try:
+            async for batch in batches:
+                summary.add(batch)
+                results.write(b"".join(to_json(result.view()) + b"\n" for result in batch))
+        except BaseException:
+            results.close()
+            raise
         results.write(to_json({"summary": summary.view()}) + b"\n")
         headers = {"cache-control": "no-store"}
         return StreamingResponse(_lines(results), media_type=_LINES, headers=headers)

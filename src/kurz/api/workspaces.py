@@ -13,6 +13,7 @@ from kurz.api.schemas.people import WorkspaceCreate, WorkspaceEdit, WorkspaceLis
 from kurz.api.schemas.problems import problems
 from kurz.api.security import needs, owner, session
 from kurz.links import urls
+from kurz.links.errors import DestinationRefused
 from kurz.people.access import Permission, Role
 from kurz.people.errors import PermissionMissing
 from kurz.people.own_hosts import OwnHosts
@@ -91,8 +92,10 @@ async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> Workspa
     await kurz.teams.own(caller, workspace_id)
     changes = await read_edit(request, WorkspaceEdit, "root_url", "default_expiry_days")
     if changes.get("root_url") is not None:
-        own_hosts = await OwnHosts(kurz.base_url, kurz.domains).get()
+        own_hosts = await OwnHosts(kurz.base_url, kurz.domains, kurz.dashboard_url).get()
         judged = urls.judge(changes["root_url"], own_hosts, kurz.own_hosts_of(request))
+        if not kurz.screen.admit(judged.location):
+            raise DestinationRefused("Not all lists can be read at the moment. Try again later.")
         changes["root_url"] = judged.location
     return workspace_read(await kurz.teams.edit(workspace_id, changes), Role.OWNER)
 

@@ -16,6 +16,7 @@ from kurz.cache.topology import FAILURES, LOST, Argument, Topology, tell
 from kurz.redis_address import Kind
 
 Call = tuple[bytes, tuple[Argument, ...]]  # the key, and what else the script is told
+_Command = tuple[bytes, tuple[Argument, ...]]  # the key, and all the words
 
 
 class LeftAlone(RedisError):
@@ -54,6 +55,10 @@ class RedisClient:
         found: bytes | None = await self._send(key, "GET", key)
         return found
 
+    async def get_all(self, keys: Sequence[bytes]) -> list[bytes | RedisUnavailable | None]:
+        """Many at once: a fifth of the processor time of one by one. Never raises."""
+        return await self._send_all([(key, ("GET", key)) for key in keys])
+
     async def answers(self) -> bool:
         """Whether it does at the moment."""
         try:
@@ -71,18 +76,19 @@ class RedisClient:
 
     async def run_all(self, script: Script, calls: Sequence[Call]) -> list[RedisUnavailable]:
         """Many at once, the same key's in their order. Returns the failures, and never raises."""
-        by_server: dict[Redis, list[Call]] = {}
-        try:
-            async with asyncio.timeout(self._timeout_seconds):
-                for call in calls:
-                    server = self._topology.peek(call[0]) or await self._topology.get(call[0])
-                    by_server.setdefault(server, []).append(call)
-        except FAILURES as error:
-            return [self._failure(None, error)] * len(calls)
-        found = await asyncio.gather(
-            *(self._run_there(server, script, own) for server, own in by_server.items())
+        found = await self._send_all(
+            [(key, ("EVALSHA", script.digest, 1, key, *arguments)) for key, arguments in calls]
         )
-        return [failure for failures in found for failure in failures]
+        failures = []
+        for (key, arguments), result in zip(calls, found, strict=True):
+            if isinstance(result, NoScriptError):
+                try:
+                    await self.run(script, key, *arguments)
+                except RedisUnavailable as failure:
+                    failures.append(failure)
+            elif isinstance(result, RedisUnavailable):
+                failures.append(result)
+        return failures
 
     async def publish(self, channel: str) -> None:
         """Wakes whoever has subscribed. Any server of a Cluster passes it on to all; one that is
@@ -151,27 +157,47 @@ class RedisClient:
         pipeline.execute_command(*command)
         return (await pipeline.execute())[1]
 
-    async def _run_there(
-        self, server: Redis, script: Script, calls: Sequence[Call]
-    ) -> list[RedisUnavailable]:
-        """In one round trip; what that server cannot do, each for itself."""
+    async def _send_all(self, commands: Sequence[_Command]) -> list[Any]:
+        """One answer for each; a failure, or that a script is not known there, is one too."""
+        by_server: dict[Redis, list[int]] = {}
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                for number, (key, _) in enumerate(commands):
+                    server = self._topology.peek(key) or await self._topology.get(key)
+                    by_server.setdefault(server, []).append(number)
+        except FAILURES as error:
+            return [self._failure(None, error)] * len(commands)
+        answers: list[Any] = [None] * len(commands)
+
+        async def ask(server: Redis, numbers: Sequence[int]) -> None:
+            found = await self._send_there(server, [commands[number] for number in numbers])
+            for number, answer in zip(numbers, found, strict=True):
+                answers[number] = answer
+
+        await asyncio.gather(*(ask(server, numbers) for server, numbers in by_server.items()))
+        return answers
+
+    async def _send_there(self, server: Redis, commands: Sequence[_Command]) -> list[Any]:
+        """In one round trip; what another server has to do, each for itself."""
         pipeline = server.pipeline(transaction=False)
-        for key, arguments in calls:
-            pipeline.execute_command("EVALSHA", script.digest, 1, key, *arguments)
+        for _, command in commands:
+            pipeline.execute_command(*command)
         try:
             self._check(server)
             async with asyncio.timeout(self._timeout_seconds):
-                found = await pipeline.execute(raise_on_error=False)
+                answers = await pipeline.execute(raise_on_error=False)
         except FAILURES as error:
-            return [self._failure(server, error)] * len(calls)
+            return [self._failure(server, error)] * len(commands)
         self._topology.trust(server)
-        failures = []
-        for (key, arguments), result in zip(calls, found, strict=True):
-            if isinstance(result, NoScriptError | AskError):
-                try:
-                    await self.run(script, key, *arguments)
-                except RedisUnavailable as failure:
-                    failures.append(failure)
-            elif isinstance(result, Exception):
-                failures.append(self._failure(server, result))
-        return failures
+        for number, answer in enumerate(answers):
+            if isinstance(answer, AskError):
+                answers[number] = await self._answer(*commands[number])
+            elif isinstance(answer, Exception) and not isinstance(answer, NoScriptError):
+                answers[number] = self._failure(server, answer)
+        return answers
+
+    async def _answer(self, key: bytes, command: tuple[Argument, ...]) -> Any:
+        try:
+            return await self._send(key, *command)
+        except (RedisUnavailable, NoScriptError) as failure:
+            return failure

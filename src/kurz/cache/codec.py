@@ -7,7 +7,7 @@ from typing import Any
 
 from kurz.links.model import Cached, Change, Route, Status
 
-FORMAT = 1
+FORMAT = 2
 
 ABSENT = "unknown"  # there is no such link
 WRITTEN = "written"  # something newer than this version's forerunners: ask the store
@@ -66,6 +66,7 @@ def encode_route(key: str, route: Route, position: int, reason: str | None) -> s
             "created_at": route.created_at,
             "starts_at": route.starts_at,
             "expires_at": route.expires_at,
+            "is_held": bool(route.is_held),
         }
     )
 
@@ -112,12 +113,15 @@ def _encode_without_route(key: str, reason: str, link_id: int, version: int, pos
 def _route(value: dict[str, Any], link_id: int, version: int) -> Route:
     status, location = value.get("status"), value.get("original_url")
     redirect_status, forward_query = value.get("redirect_status"), value.get("forward_query")
+    is_held = value.get("is_held")
     if type(status) is not str or status not in STATUSES:
         raise ValueError("another kind of link")
     if type(redirect_status) is not int or redirect_status not in REDIRECTS:
         raise ValueError("another kind of link")
     if type(location) is not str or not is_sound(location) or type(forward_query) is not bool:
         raise ValueError("no destination")
+    if type(is_held) is not bool:
+        raise ValueError("another kind of link")
     return Route(
         link_id,
         version,
@@ -130,6 +134,7 @@ def _route(value: dict[str, Any], link_id: int, version: int) -> Route:
         _number(value, "created_at"),
         _number_or_none(value, "starts_at"),
         _number_or_none(value, "expires_at"),
+        is_held,
     )
 
 

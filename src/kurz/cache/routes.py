@@ -55,6 +55,7 @@ return 1
 """)
 
 Pending = tuple[int, str, Route | None, int] | Change
+Wanted = tuple[str, asyncio.Future[Cached | None]]
 
 
 class RedisRouteCache:
@@ -76,6 +77,9 @@ class RedisRouteCache:
         self._max_pending = max_pending
         self._pending: deque[Pending] = deque()
         self._writer: asyncio.Task[None] | None = None
+        self._wanted: list[Wanted] = []
+        self._readers: set[asyncio.Task[None]] = set()
+        self._wrong_keys = 0
         self._renewed_at = float("-inf")
         self.hits = 0
         self.misses = 0
@@ -85,32 +89,15 @@ class RedisRouteCache:
         self.dropped = 0  # writes that were not even tried
 
     async def find(self, workspace_id: int, short_code: str) -> Cached | None:
+        """What is wanted in one turn of the event loop is asked for together."""
         if not self._breaker.may_try():
             self.misses += 1
             return None
-        key = self._key(workspace_id, short_code)
-        try:
-            text = await self._client.get(_encoded(key))
-        except RedisUnavailable as error:
-            self.errors += 1
-            if error.is_outage:
-                self._breaker.note_failure(error)
-            return None
-        self._breaker.note_success()
-        if text is None:
-            self.misses += 1
-            return None
-        try:
-            found = decode(text, key)
-        except (WrongKey, TypeError):  # or no text at all, but the answer to a script
-            self.refused += 1
-            await self._start_afresh()
-            return None
-        except (ValueError, RecursionError):
-            self.refused += 1
-            return None
-        self.hits += 1
-        return found
+        answer: asyncio.Future[Cached | None] = asyncio.get_running_loop().create_future()
+        self._wanted.append((self._key(workspace_id, short_code), answer))
+        if len(self._wanted) == 1:
+            asyncio.get_running_loop().call_soon(self._ask)
+        return await answer
 
     def keep(self, workspace_id: int, short_code: str, found: Route | None, position: int) -> None:
         self._put((workspace_id, short_code, found, position))
@@ -140,6 +127,48 @@ class RedisRouteCache:
             await asyncio.wait((self._writer,), timeout=FLUSH_SECONDS)
             self._writer.cancel()
             await asyncio.wait((self._writer,))
+        for reader in self._readers:
+            reader.cancel()
+
+    def _ask(self) -> None:
+        for first in range(0, len(self._wanted), MAX_BATCH):
+            task = asyncio.create_task(self._read(self._wanted[first : first + MAX_BATCH]))
+            self._readers.add(task)
+            task.add_done_callback(self._readers.discard)
+        self._wanted = []
+
+    async def _read(self, wanted: Sequence[Wanted]) -> None:
+        try:
+            found = await self._client.get_all([_encoded(key) for key, _ in wanted])
+            failures = [text for text in found if isinstance(text, RedisUnavailable)]
+            self._note(len(found), failures)
+            wrong_keys = self._wrong_keys
+            for (key, answer), text in zip(wanted, found, strict=True):
+                cached = self._believed(key, text)
+                if not answer.done():  # who wanted it has not left
+                    answer.set_result(cached)
+            if self._wrong_keys > wrong_keys:
+                await self._start_afresh()
+        finally:
+            for _, answer in wanted:
+                if not answer.done():
+                    answer.set_result(None)
+
+    def _believed(self, key: str, text: bytes | RedisUnavailable | None) -> Cached | None:
+        if text is None:
+            self.misses += 1
+        elif not isinstance(text, RedisUnavailable):
+            try:
+                found = decode(text, key)
+            except (WrongKey, TypeError):  # or no text at all, but the answer to a script
+                self.refused += 1
+                self._wrong_keys += 1
+            except (ValueError, RecursionError):
+                self.refused += 1
+            else:
+                self.hits += 1
+                return found
+        return None
 
     def _put(self, pending: Pending) -> None:
         if len(self._pending) >= self._max_pending:
@@ -160,16 +189,19 @@ class RedisRouteCache:
             calls = [call for call in batch if call is not None]
             self.refused += size - len(calls)
             if calls:
-                self._note(len(calls), await self._client.run_all(SCRIPT, calls))
+                failures = await self._client.run_all(SCRIPT, calls)
+                self.writes += len(calls) - len(failures)
+                self._note(len(calls), failures)
 
-    def _note(self, tried: int, failures: Sequence[RedisUnavailable]) -> None:
+    def _note(self, asked: int, failures: Sequence[RedisUnavailable]) -> None:
+        """What became of a round trip. Of several servers one that answers is enough: the client
+        leaves the others alone."""
         self.errors += len(failures)
-        self.writes += tried - len(failures)
-        outage = next((failure for failure in failures if failure.is_outage), None)
-        if outage is None:
-            self._breaker.note_success()
+        outages = [failure for failure in failures if failure.is_outage]
+        if len(outages) == asked:
+            self._breaker.note_failure(outages[0])
         else:
-            self._breaker.note_failure(outage)
+            self._breaker.note_success()
 
     def _call(self, pending: Pending) -> Call | None:
         """What the script is told; None: no value that a reader would believe."""

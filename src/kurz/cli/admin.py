@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kurz.cli import output, values
+from kurz.cli import bans, output, reports, values
+from kurz.cli.lists import lists
 from kurz.cli.places import get_workspace
-from kurz.cli.session import AsJson, DataDir, shown_base_url, with_kurz
+from kurz.cli.reaper import reaper
+from kurz.cli.session import AsJson, DataDir, note, shown_dashboard_url, with_kurz
 from kurz.people.access import Permission
 from kurz.people.errors import MemberNotFound, PasswordRefused, PermissionMissing
 
@@ -23,7 +25,9 @@ PasswordFile = Annotated[
     typer.Option(help="File to read the password from; - is the standard input. Else it is asked."),
 ]
 
-admin = typer.Typer(name="admin", help="Look after people, keys and workspaces.")
+admin = typer.Typer(
+    name="admin", help="Look after people, keys, workspaces, reports, bans and the reaper."
+)
 key = typer.Typer(name="key", help="Look after API keys.")
 workspace = typer.Typer(name="workspace", help="Look after workspaces.")
 
@@ -38,6 +42,8 @@ def register(app: typer.Typer) -> None:
         disable,
         enable,
         invite,
+        reaper,
+        lists,
     ):
         name = {"list_accounts": "list"}.get(command.__name__)
         admin.command(name)(command)
@@ -48,6 +54,8 @@ def register(app: typer.Typer) -> None:
     workspace.command("list")(list_workspaces)
     admin.add_typer(key)
     admin.add_typer(workspace)
+    reports.register(admin)
+    bans.register(admin)
     app.add_typer(admin)
 
 
@@ -61,6 +69,7 @@ def create(
     password = _password(password_file)
 
     async def work(kurz: "Kurz") -> "Account":
+        await note(kurz, "create-admin", email=email)
         return await kurz.accounts.create_admin(email, password)
 
     account = with_kurz(data_dir, work)
@@ -85,8 +94,13 @@ def reset_password(email: Email, as_json: AsJson = False, data_dir: DataDir = No
 
     async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
         account = await kurz.accounts.get_by_email(email)
+        await note(kurz, "make-reset-link", f"account {account.id}")
         token, item = await kurz.passes.make_reset(account.id, None)
-        return f"{shown_base_url(kurz.settings)}/app/reset#{token}", item.expires_at, account.email
+        return (
+            f"{shown_dashboard_url(kurz.settings)}/app/reset#{token}",
+            item.expires_at,
+            account.email,
+        )
 
     _print_link(*with_kurz(data_dir, work), as_json)
 
@@ -95,8 +109,13 @@ def invite(as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Print a one-time link to make an account with."""
 
     async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
+        await note(kurz, "invite")
         token, item = await kurz.passes.invite(None)
-        return f"{shown_base_url(kurz.settings)}/app/join#{token}", item.expires_at, "one person"
+        return (
+            f"{shown_dashboard_url(kurz.settings)}/app/join#{token}",
+            item.expires_at,
+            "one person",
+        )
 
     _print_link(*with_kurz(data_dir, work), as_json)
 
@@ -114,7 +133,7 @@ def list_accounts(as_json: AsJson = False, data_dir: DataDir = None) -> None:
     rows = [
         (
             "disabled" if item["disabled_at"] else "admin" if item["is_admin"] else "person",
-            item["email"],
+            output.printable(item["email"]),
             output.relative(item["created_at"], now),
             output.relative(item["signed_in_at"], now) if item["signed_in_at"] else "never",
         )
@@ -157,6 +176,8 @@ def create_key(
         only = None if workspace is None else (await get_workspace(kurz, workspace)).id
         if only and await kurz.workspaces.find_membership(only, account.id) is None:
             raise MemberNotFound(f"{account.email} is not in this workspace.")
+        scopes = sorted(scope)
+        await note(kurz, "create-key", f"account {account.id}", name=name, scopes=scopes)
         text, _ = await kurz.keys.create(
             account.id, name, frozenset(scope), workspace_id=only, expires_at=expires_at
         )
@@ -197,7 +218,7 @@ def list_keys(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -
     rows = [
         (
             item["prefix"],
-            item["name"],
+            output.printable(item["name"]),
             ", ".join(item["scopes"]),
             output.relative(item["expires_at"], now) if item["expires_at"] else "never",
             output.relative(item["last_used_at"], now) if item["last_used_at"] else "never",
@@ -221,6 +242,7 @@ def revoke_key(
         account = await kurz.accounts.get_by_email(email)
         for item in await kurz.keys.list(account.id):
             if f"kurz_{item.prefix}" == prefix:
+                await note(kurz, "revoke-key", f"account {account.id}", key=prefix)
                 await kurz.keys.revoke(item.id, account.id)
                 return
         raise KeyNotFound(f"{account.email} has no key that begins with “{prefix}”.")
@@ -240,6 +262,7 @@ def create_workspace(
 
     async def work(kurz: "Kurz") -> dict[str, Any]:
         account = await kurz.accounts.get_by_email(owner)
+        await note(kurz, "create-workspace", f"account {account.id}", slug=slug)
         made = await kurz.teams.create(account.id, name or slug, slug)
         return {"id": made.id, "name": made.name, "slug": made.slug}
 
@@ -277,7 +300,7 @@ def list_workspaces(as_json: AsJson = False, data_dir: DataDir = None) -> None:
             f"/@{item['slug']}/",
             item["strategy"],
             output.relative(item["created_at"], now),
-            item["name"] + (" (deleted)" if item["deleted_at"] else ""),
+            output.printable(item["name"]) + (" (deleted)" if item["deleted_at"] else ""),
         )
         for item in workspaces
     ]
@@ -288,6 +311,7 @@ def list_workspaces(as_json: AsJson = False, data_dir: DataDir = None) -> None:
 def _set_admin(email: str, data_dir: Path | None, *, is_admin: bool) -> None:
     async def work(kurz: "Kurz") -> str:
         account = await kurz.accounts.get_by_email(email)
+        await note(kurz, "edit-account", f"account {account.id}", is_admin=is_admin)
         await kurz.accounts.set_admin(account.id, is_admin=is_admin)
         return account.email
 
@@ -300,6 +324,7 @@ def _set_admin(email: str, data_dir: Path | None, *, is_admin: bool) -> None:
 def _set_disabled(email: str, data_dir: Path | None, *, is_disabled: bool) -> None:
     async def work(kurz: "Kurz") -> str:
         account = await kurz.accounts.get_by_email(email)
+        await note(kurz, "edit-account", f"account {account.id}", is_disabled=is_disabled)
         await kurz.accounts.set_disabled(account.id, is_disabled=is_disabled)
         return account.email
 

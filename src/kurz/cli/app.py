@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import kurz
-from kurz.cli import admin, doctor, links, qr, serve, transfer
+from kurz.cli import admin, archive, checks, doctor, links, qr, serve, stats, transfer, trash
 from kurz.errors import Kind, KurzError, SchemaOutdated, SettingRefused
 
 # What a script can tell apart: 2 is wrong usage; 69, 74 and 78 are "unavailable", "I/O error" and
@@ -36,7 +36,11 @@ app = typer.Typer(
 )
 serve.register(app)
 links.register(app)
+checks.register(app)
+trash.register(app)
+stats.register(app)
 transfer.register(app)
+archive.register(app)
 qr.register(app)
 doctor.register(app)
 admin.register(app)

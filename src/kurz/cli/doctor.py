@@ -2,7 +2,10 @@
 
 import platform
 import shutil
+import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import Any, Literal
 
 import typer
@@ -12,9 +15,9 @@ from kurz.cli import output
 from kurz.cli.session import AsJson, DataDir
 from kurz.errors import KurzError
 from kurz.redis_address import Kind
+from kurz.scheduling import Outcome, Run
+from kurz.setting_values import show_duration
 from kurz.settings import Loaded, Settings, fields, load, variable, warnings_about
-
-MIN_FREE_BYTES = 1024**3
 
 REDIS_SECONDS = 2.0  # many times what kurz itself would wait
 _REDIS_KINDS = {
@@ -66,6 +69,10 @@ def examine(loaded: Loaded) -> list[Finding]:
         _base_url(settings),
         *_secret(settings),
         *_redis(settings),
+        *_countries(settings),
+        *_lists(settings),
+        *_archive(settings),
+        *_checks(settings),
         *(Finding("warning", "settings", sentence) for sentence in warnings_about(loaded)),
     ]
 
@@ -84,6 +91,7 @@ def shown(loaded: Loaded) -> dict[str, dict[str, Any]]:
 
 
 def _embedded(settings: Settings) -> list[Finding]:
+    from kurz.api.lamps import MIN_FREE_BYTES
     from kurz.storage.sqlite import can_use_wal, default_driver
 
     version = default_driver.sqlite_version
@@ -110,27 +118,59 @@ def _database(settings: Settings) -> list[Finding]:
     import asyncio
 
     from kurz.bootstrap import open_database
+    from kurz.links.reaping import JOB
+    from kurz.safety.checks import JOB as CHECKS
     from kurz.storage.accounts import has_admin
+    from kurz.storage.job_runs import last_runs
     from kurz.storage.migrate import Migrations
+    from kurz.storage.timekeeper import ask_clock
 
-    async def check() -> bool:
+    async def check() -> tuple[bool, list[Finding]]:
         database = open_database(settings)
         try:
             await database.read(Migrations().check)
-            return await database.read(has_admin)
+            instant_ns = None if settings.is_embedded else await ask_clock(database)
+            clock = [] if instant_ns is None else [_clock(time.time_ns() - instant_ns)]
+            runs = await database.read(last_runs, JOB, 1)
+            checks = await database.read(last_runs, CHECKS, 1)
+            more = [*clock, *_skipped("reaper", runs), *_skipped("checks", checks)]
+            return await database.read(has_admin), more
         finally:
             await database.close()
 
     try:
-        is_administered = asyncio.run(check())
+        is_administered, more = asyncio.run(check())
     except KurzError as error:
         return [Finding("error", "database", error.detail)]
     engine = "SQLite" if settings.is_embedded else "PostgreSQL"
-    findings = [Finding("ok", "database", f"{engine} answers, schema {Migrations().head}")]
+    findings = [Finding("ok", "database", f"{engine} answers, schema {Migrations().head}"), *more]
     if not is_administered:
         hint = "there is none yet: kurz admin create ada@example.com"
         findings.append(Finding("warning", "administrator", hint))
     return findings
+
+
+def _clock(ahead_ns: int) -> Finding:
+    from kurz.clock import TOLERATED_NS
+
+    if abs(ahead_ns) <= TOLERATED_NS:
+        return Finding("ok", "clock", "this machine's agrees with the database's")
+    where = "ahead of" if ahead_ns > 0 else "behind"
+    return Finding(
+        "warning",
+        "clock",
+        f"this machine's is {abs(ahead_ns) / 1e9:.1f} s {where} the database's, which kurz follows."
+        " Keep both right by NTP.",
+    )
+
+
+def _skipped(job: str, runs: Sequence[Run]) -> list[Finding]:
+    """Whether the last run of a job was skipped, and why."""
+    return [
+        Finding("warning", job, f"its last run was skipped. {run.reason}")
+        for run in runs[:1]
+        if run.outcome is Outcome.SKIPPED
+    ]
 
 
 def _replicas(settings: Settings) -> list[Finding]:
@@ -213,6 +253,73 @@ def _redis(settings: Settings) -> list[Finding]:
     return [Finding("ok", "Redis", f"{_REDIS_KINDS[kind]} answers")]
 
 
+def _countries(settings: Settings) -> list[Finding]:
+    from kurz.outbound.geo import check_countries
+
+    try:
+        check_countries(settings.geoip_db)
+    except KurzError as error:
+        return [Finding("error", "countries", error.detail)]
+    return []
+
+
+def _lists(settings: Settings) -> list[Finding]:
+    """Whether all lists can be read, and those who serve have what they say."""
+    from kurz.guarding import open_shelf
+    from kurz.safety.lists_file import FILE_NAME
+
+    shelf = open_shelf(settings)
+    if shelf.sources.is_empty:
+        return []
+    found = shelf.lists
+    if found is None:
+        return [Finding("error", "lists", "they could not be compiled")]
+    findings = [
+        Finding(
+            "error",
+            "lists",
+            f"{state.path} cannot be read ({state.problem}): visitors of new links are warned",
+        )
+        if state.problem is not None
+        else Finding("warning", "lists", f"{state.path} has no rules")
+        for state in found.sources
+        if state.problem is not None or not state.rules
+    ]
+    compiled = settings.screening_dir / FILE_NAME
+    if not shelf.is_kept and compiled.exists():
+        says = (
+            f"{compiled} is of other lists, or of what they said before: kurz serve notices other"
+            " files within seconds, and other settings on SIGHUP"
+        )
+        findings.append(Finding("warning", "lists", says))
+    return findings or [Finding("ok", "lists", f"{found.hosts:,} hosts and URLs")]
+
+
+def _archive(settings: Settings) -> list[Finding]:
+    if settings.archive is None:
+        return []
+    import asyncio
+
+    from kurz.archiving import open_files
+
+    async def check() -> None:
+        files = open_files(settings)
+        if files is not None:
+            await files.check()
+
+    try:
+        asyncio.run(check())
+    except KurzError as error:
+        return [Finding("error", "archive", error.detail)]
+    return [Finding("ok", "archive", f"{settings.archive} can be used")]
+
+
+def _checks(settings: Settings) -> list[Finding]:
+    if settings.destination_checks == "on":
+        return []
+    return [Finding("ok", "checks", "switched off: nobody looks whether links lead to something")]
+
+
 def _base_url(settings: Settings) -> Finding:
     if settings.base_url is None:
         return Finding(
@@ -221,7 +328,8 @@ def _base_url(settings: Settings) -> Finding:
             "KURZ_BASE_URL is not set: short URLs use whatever host a request names, and every host"
             " is answered.",
         )
-    return Finding("ok", "base URL", settings.base_url)
+    pages = f", the dashboard at {settings.dashboard_url}" if settings.dashboard_url else ""
+    return Finding("ok", "base URL", settings.base_url + pages)
 
 
 def _print(findings: list[Finding], loaded: Loaded) -> None:
@@ -239,5 +347,7 @@ def _print(findings: list[Finding], loaded: Loaded) -> None:
 
 def _plain(value: object) -> object:
     if isinstance(value, tuple):
-        return ", ".join(value)
+        return ", ".join(map(str, value))
+    if isinstance(value, timedelta):
+        return show_duration(value)
     return value if isinstance(value, (int, str, type(None))) else str(value)

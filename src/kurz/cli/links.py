@@ -1,7 +1,7 @@
 """Commands about links: the operator's tool, on the store itself."""
 
 import shlex
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -9,11 +9,12 @@ from urllib.parse import urlsplit
 
 import typer
 
+from kurz.addresses import LOOPBACK
 from kurz.cli import output, values
 from kurz.cli.places import address_of, find_workspace, get_workspace, id_of, own_hosts
 from kurz.cli.session import AsJson, DataDir, shown_base_url, with_kurz
 from kurz.links.errors import FieldRefused, InstantRefused, LinkNotFound
-from kurz.links.model import Draft, Edit, Filter, Link, Scope, Status, Strategy
+from kurz.links.model import DestinationStatus, Draft, Edit, Filter, Link, Scope, Status, Strategy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from kurz.bootstrap import Kurz
     from kurz.links.model import LinkPage
 
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 EVERYTHING = Scope()  # the operator sees every link
 
 Reference = Annotated[
@@ -121,7 +121,7 @@ def create(
             max_clicks=max_clicks,
         )
         created = await kurz.links.create(draft, own_hosts=own_hosts(kurz))
-        return await _view(kurz, created.link), created.is_new
+        return await view_of(kurz, created.link), created.is_new
 
     item, is_new = with_kurz(data_dir, work)
     if as_json:
@@ -141,6 +141,9 @@ def list_links(
     status: Annotated[
         Status | None, typer.Option(case_sensitive=False, help="Only links in this state.")
     ] = None,
+    check: Annotated[
+        DestinationStatus | None, typer.Option(help="Only links whose destination is found so.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Go on after an earlier page.")] = None,
     as_json: AsJson = False,
@@ -150,9 +153,9 @@ def list_links(
 
     async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], "LinkPage", datetime]:
         only = None if workspace is None else (await get_workspace(kurz, workspace)).id
-        wanted = Filter(search=search, status=status, with_deleted=True)
+        wanted = Filter(search=search, status=status, destination_status=check, with_deleted=True)
         page = await kurz.links.list(Scope(only), wanted, cursor=cursor, limit=limit)
-        views = [await _view(kurz, link) for link in page.links]
+        views = [await view_of(kurz, link) for link in page.links]
         return views, page, kurz.clock.now()
 
     views, page, now = with_kurz(data_dir, work)
@@ -170,9 +173,10 @@ def list_links(
         given = [] if search is None else [search]
         given += [] if workspace is None else ["--workspace", workspace]
         given += [] if status is None else ["--status", status.lower()]
+        given += [] if check is None else ["--check", check]
         given += ["--limit", str(limit), "--cursor", next_cursor]
-        output.print_hint("More: " + _command(data_dir, "list", *given))
-    elif not views and search is None and status is None:
+        output.print_hint("More: " + command(data_dir, "list", *given))
+    elif not views and search is None and status is None and check is None:
         output.print_hint("Make one: kurz create https://example.com/a/long/path")
 
 
@@ -182,7 +186,7 @@ def show(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> 
     async def work(_: "Kurz", found: Link) -> Link:
         return found
 
-    _act(link, work, as_json, data_dir)
+    act_on(link, work, as_json, data_dir)
 
 
 def edit(
@@ -244,7 +248,7 @@ def edit(
             public_id, EVERYTHING, cast("Edit", changes), own_hosts=own_hosts(kurz)
         )
 
-    _act(link, work, as_json, data_dir)
+    act_on(link, work, as_json, data_dir)
 
 
 def delete(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> None:
@@ -253,9 +257,9 @@ def delete(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -
     async def work(kurz: "Kurz", found: Link) -> Link:
         return await kurz.links.delete(kurz.links.public_id(found), EVERYTHING)
 
-    _act(link, work, as_json, data_dir)
+    act_on(link, work, as_json, data_dir)
     if not as_json:
-        output.print_hint("Bring it back: " + _command(data_dir, "restore", link))
+        output.print_hint("Bring it back: " + command(data_dir, "restore", link))
 
 
 def restore(
@@ -274,7 +278,7 @@ def restore(
             expires_at=_expiry(kurz, expires_in, expires_at),
         )
 
-    _act(link, work, as_json, data_dir)
+    act_on(link, work, as_json, data_dir)
 
 
 def code(
@@ -296,37 +300,44 @@ def code(
         typer.echo(short_code)
 
 
-def _act(
+def act_on(
     reference: str,
     act: Callable[["Kurz", Link], Awaitable[Link]],
     as_json: bool,
     data_dir: "Path | None",
+    show: Callable[[Mapping[str, Any], datetime], None] = output.print_link,
 ) -> None:
-    """Finds the link that is meant, acts on it and prints it."""
-    host, slug, short_code = values.reference(reference)
+    """Finds the link that is meant, acts on it and shows it."""
+    values.reference(reference)  # before anything is opened
 
     async def work(kurz: "Kurz") -> tuple[dict[str, Any], datetime]:
-        own = urlsplit(shown_base_url(kurz.settings)).hostname
-        if host not in (None, own, *LOOPBACK):
-            raise LinkNotFound(f"{host} is another site. Give a code or a short URL of {own}.")
-        workspace = await find_workspace(kurz, slug)
-        found = await kurz.links.get_by_code(id_of(workspace), short_code)
-        return await _view(kurz, await act(kurz, found)), kurz.clock.now()
+        found = await find_link(kurz, reference)
+        return await view_of(kurz, await act(kurz, found)), kurz.clock.now()
 
     item, now = with_kurz(data_dir, work)
     if as_json:
         output.print_json(item)
     else:
-        output.print_link(item, now)
+        show(item, now)
 
 
-def _command(data_dir: "Path | None", *words: str) -> str:
+async def find_link(kurz: "Kurz", reference: str) -> Link:
+    """The link that is meant by its code, its workspace and code, or its short URL."""
+    host, slug, short_code = values.reference(reference)
+    own = urlsplit(shown_base_url(kurz.settings)).hostname
+    if host not in (None, own, *LOOPBACK):
+        raise LinkNotFound(f"{host} is another site. Give a code or a short URL of {own}.")
+    workspace = await find_workspace(kurz, slug)
+    return await kurz.links.get_by_code(id_of(workspace), short_code)
+
+
+def command(data_dir: "Path | None", *words: str) -> str:
     """A command to type next, on the same data."""
     place = [] if data_dir is None else ["--data-dir", str(data_dir)]
     return shlex.join(["kurz", *words, *place])
 
 
-async def _view(kurz: "Kurz", link: Link) -> dict[str, Any]:
+async def view_of(kurz: "Kurz", link: Link) -> dict[str, Any]:
     from kurz.links.view import view
 
     return view(link, kurz.links, await address_of(kurz, link))

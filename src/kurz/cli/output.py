@@ -1,9 +1,10 @@
 """How results look in a terminal, and as JSON for programs."""
 
 import json
+import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -21,13 +22,24 @@ _MARKS = {
 _SPANS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 _GAP = "  "
 _NARROWEST = 16  # characters that a URL keeps in the narrowest terminal
+_RAW_CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")  # JSON escapes those below a space only
 
 
 def print_json(value: object) -> None:
     def plain(item: object) -> str:
         return item.isoformat() if isinstance(item, datetime) else str(item)
 
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=plain))
+    typer.echo(escape_controls(json.dumps(value, ensure_ascii=False, indent=2, default=plain)))
+
+
+def escape_controls(text: str) -> str:
+    """JSON that says the same, and that a terminal can show too."""
+    return _RAW_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def printable(text: str) -> str:
+    """What strangers have sent, without what would move the cursor or colour the rest."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def print_links(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
@@ -40,17 +52,32 @@ def print_links(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
             f"{item['redirect_count']:,}",
             relative(item["expires_at"], now) if item["expires_at"] else "never",
             relative(item["created_at"], now),
-            item["original_url"],
+            printable(item["original_url"]),
         )
         for item in views
     ]
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
-    room = _room(sum(widths) + len(_GAP) * len(widths))
-    typer.secho(_line(head, widths, room), dim=True)
-    for item, row in zip(views, rows, strict=True):
-        line = _line(row, widths, room)
-        mark = line[: widths[0]]
-        typer.echo(typer.style(mark, fg=_MARKS[item["status"]][1]) + line[widths[0] :])
+    width = max(len(row[0]) for row in (head, *rows))
+    for item, line in zip(views, _lines(head, rows), strict=True):
+        mark = line[:width]
+        typer.echo(typer.style(mark, fg=_MARKS[item["status"]][1]) + line[width:])
+
+
+def print_trash(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
+    """Links in the trash, in the same way: since when they are there, and until when."""
+    head = ("deleted", "link", "clicks", "by", "purged", "leads to")
+    rows = [
+        (
+            relative(item["deleted_at"], now) if item["deleted_at"] else "",
+            _name(item["short_url"]),
+            f"{item['redirect_count']:,}",
+            "reaper" if item["swept_at"] else "owner",
+            _purge(item["purged_at"], now),
+            printable(item["original_url"]),
+        )
+        for item in views
+    ]
+    for line in _lines(head, rows):
+        typer.echo(line)
 
 
 def print_link(item: Mapping[str, Any], now: datetime) -> None:
@@ -58,7 +85,7 @@ def print_link(item: Mapping[str, Any], now: datetime) -> None:
     mark, colour = _MARKS[item["status"]]
     rows = [
         ("short URL", typer.style(item["short_url"], bold=True)),
-        ("leads to", item["original_url"]),
+        ("leads to", printable(item["original_url"])),
         ("status", typer.style(f"{mark} {item['status'].lower()}", fg=colour)),
     ]
     rows += [
@@ -68,7 +95,9 @@ def print_link(item: Mapping[str, Any], now: datetime) -> None:
     ]
     width = max(len(label) for label, _ in rows)
     for label, text in rows:
-        typer.echo(typer.style(f"{label:<{width}}", dim=True) + _GAP + text)
+        # What has several lines cannot look like another field.
+        lines = text.replace("\n", "\n" + " " * width + _GAP)
+        typer.echo(typer.style(f"{label:<{width}}", dim=True) + _GAP + lines)
 
 
 _FIELDS = (
@@ -85,6 +114,12 @@ _FIELDS = (
     ("changed", "updated_at"),
     ("starts", "starts_at"),
     ("expires", "expires_at"),
+    ("held", "held_at"),
+    ("deleted", "deleted_at"),
+    ("purged", "purged_at"),
+    ("destination", "destination_status"),
+    ("it answered", "destination_http_status"),
+    ("checked", "last_checked_at"),
     ("workspace", "workspace_id"),
     ("id", "id"),
 )
@@ -94,6 +129,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Columns as wide as their widest cell; the last one takes what it needs."""
     if not rows:
         return
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
     for number, row in enumerate((head, *rows)):
         cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)]
@@ -103,6 +139,21 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def print_hint(text: str) -> None:
     """The next useful thing to do; on the error stream, so that pipes do not see it."""
     typer.secho(text, err=True, dim=True)
+
+
+def _lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The rows as lines; the head is printed before the first."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
+    room = _room(sum(widths) + len(_GAP) * len(widths))
+    typer.secho(_line(head, widths, room), dim=True)
+    for row in rows:
+        yield _line(row, widths, room)
+
+
+def _purge(purged_at: datetime | None, now: datetime) -> str:
+    if purged_at is None:
+        return "never"
+    return relative(purged_at, now) if purged_at > now else "soon"
 
 
 def _line(row: Sequence[str], widths: Sequence[int], room: int | None) -> str:
@@ -130,10 +181,12 @@ def _shown(value: object, now: datetime) -> str:
     if isinstance(value, datetime):
         return f"{relative(value, now)}  ({value:%Y-%m-%d %H:%M:%S} UTC)"
     if isinstance(value, list):
-        return ", ".join(value)
+        return printable(", ".join(map(str, value)))
     if value is True:
         return "yes"
-    return value.lower() if isinstance(value, StrEnum) else str(value)
+    if isinstance(value, StrEnum):
+        return value.lower()
+    return "\n".join(printable(line.expandtabs()) for line in str(value).split("\n"))
 
 
 def relative(instant: datetime, now: datetime) -> str:

@@ -1,32 +1,50 @@
-"""What the processes of `kurz serve` do: the supervisor before it forks, workers, and jobs."""
+"""What processes do: the supervisor of `kurz serve` before it forks, workers, and jobs."""
 
 import asyncio
+import os
+import signal
 import socket
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import structlog
 
 from kurz import logs
-from kurz.bootstrap import make_first_admin, open_kurz, prepare
+from kurz.bootstrap import Kurz, make_first_admin, open_kurz, prepare
+from kurz.loading import open_loader, own_journals
 from kurz.server.children import Tether
 from kurz.server.lifeline import ending
 from kurz.server.scoreboard import Scoreboard
-from kurz.server.serve import serve
+from kurz.server.serve import TICK_SECONDS, serve
 from kurz.serving import Board, open_jobs, open_serving
 from kurz.settings import Settings
+from kurz.transfer.tuning import favour_throughput
+
+NICENESS = 5  # of the jobs process beside workers
 
 
 def get_ready(settings: Settings) -> tuple[Path | None, str | None]:
-    """Makes or upgrades the schema and the first administrator. Gives the backup made before and
-    the token of a set-up link, if there are any. No thread or connection is left of it."""
+    """Makes or upgrades the schema, the folder of journals and the first administrator. Gives the
+    backup made before, if there is one, and the page where the first administrator's account is
+    made, if there is none yet. No thread or connection is left of it."""
 
     async def run() -> tuple[Path | None, str | None]:
         backup = await prepare(settings, upgrades_postgres=False)
         async with open_kurz(settings) as kurz:
-            return backup, await make_first_admin(kurz)
+            (await own_journals(kurz)).make()
+            return backup, await _first_page(kurz)
 
     return asyncio.run(run())
+
+
+async def _first_page(kurz: Kurz) -> str | None:
+    token = await make_first_admin(kurz)
+    if token is not None:
+        return f"/app/setup#{token}  (once, for the administrator)"
+    if await kurz.account_store.has_admin():
+        return None
+    return "/app/sign-up  (the first account is the administrator's)"
 
 
 def run_worker(
@@ -37,10 +55,36 @@ def run_worker(
     _run(_work(settings, listener, Board(scoreboard, tether.slot), tether))
 
 
-def run_jobs(settings: Settings, tether: Tether) -> None:
-    """Does what belongs into exactly one process, until it is told to end."""
+def run_jobs(settings: Settings, scoreboard: Scoreboard, tether: Tether) -> None:
+    """Does what belongs into exactly one process, until it is told to end. Visitors come first."""
+    os.nice(NICENESS)
+    favour_throughput()
     _log_as(settings, process="jobs")
-    _run(_do_jobs(settings, tether))
+    board = Board(scoreboard, tether.slot)
+    _run(_do_jobs(settings, [], board, tether.on_ready, tether.lifeline))
+
+
+def run_jobs_alone(
+    settings: Settings, journals: Sequence[Path], on_ready: Callable[[], None]
+) -> None:
+    """The same without a supervisor, for the journals in these folders too."""
+    favour_throughput()
+    _log_as(settings, process="jobs")
+    _run(_do_jobs(settings, journals, None, on_ready, None))
+
+
+def load_journals(settings: Settings, journals: Sequence[Path]) -> int:
+    """Counts what is in the journals by now, and tells how many clicks that were."""
+
+    async def run() -> int:
+        async with open_kurz(settings) as kurz:
+            (await own_journals(kurz)).check()  # who asks for them is told why not
+            async with open_loader(kurz, journals) as loader:
+                return await loader.load_all()
+
+    favour_throughput()
+    _log_as(settings, process="jobs")
+    return asyncio.run(run())
 
 
 async def _work(settings: Settings, listener: socket.socket, board: Board, tether: Tether) -> None:
@@ -52,17 +96,30 @@ async def _work(settings: Settings, listener: socket.socket, board: Board, tethe
             tether.lifeline,
             tick=serving.tick,
             connect=serving.connect,
+            on_stop=serving.on_stop,
             keep_alive_seconds=settings.keep_alive_seconds,
         )
         structlog.get_logger().info("stopped", **kurz.database.counts())
 
 
-async def _do_jobs(settings: Settings, tether: Tether) -> None:
+async def _do_jobs(
+    settings: Settings,
+    journals: Sequence[Path],
+    board: Board | None,
+    on_ready: Callable[[], None],
+    lifeline: int | None,
+) -> None:
     end = asyncio.Event()
-    async with open_kurz(settings) as kurz, open_jobs(kurz):
-        with ending(tether.lifeline, end.set, end.set):
-            tether.on_ready()
-            await end.wait()
+    async with open_kurz(settings) as kurz, open_jobs(kurz, board, journals) as tick:
+        with ending(lifeline, end.set, end.set):
+            if lifeline is None:  # nobody else says what Ctrl+C means
+                asyncio.get_running_loop().add_signal_handler(signal.SIGINT, end.set)
+            on_ready()
+            while not end.is_set():
+                tick()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(TICK_SECONDS):
+                        await end.wait()
 
 
 def _log_as(settings: Settings, **process: object) -> None:

@@ -1,10 +1,11 @@
-"""`kurz serve` and `kurz migrate`."""
+"""`kurz serve`, `kurz jobs` and `kurz migrate`."""
 
 import gc
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,6 +26,7 @@ CLOSE_SECONDS = 5  # for the store and the journal
 
 def register(app: typer.Typer) -> None:
     app.command()(serve)
+    app.command()(jobs)
     app.command()(migrate)
 
 
@@ -50,6 +52,33 @@ def serve(
     for warning in warnings_about(loaded):
         typer.secho(f"Warning: {warning}", fg="yellow", err=True)
     _supervise(loaded.settings, flags)
+
+
+def jobs(
+    journals: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--journals",
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+            help="Another folder of journals to count, such as one that a lost instance left.",
+        ),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option(help="Only count what is in the journals, and end.")
+    ] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Do what goes on in the background, without serving."""
+    from kurz.cli.processes import load_journals, run_jobs_alone
+
+    settings = read_settings(data_dir=data_dir)
+    if once:
+        clicks = load_journals(settings, journals or [])
+        typer.echo(f"{clicks} {'click' if clicks == 1 else 'clicks'} counted.")
+    else:
+        run_jobs_alone(settings, journals or [], lambda: typer.echo("Working. Stop: Ctrl+C"))
 
 
 def migrate(data_dir: DataDir = None) -> None:
@@ -78,7 +107,7 @@ def _supervise(settings: "Settings", flags: Mapping[str, object]) -> None:
 
     logs.configure(settings.log_level, settings.log_format)
     listener = bind(settings.host, settings.port)
-    backup, setup_token = get_ready(settings)
+    backup, first_page = get_ready(settings)
     if backup is not None:
         typer.echo(f"The database was upgraded. A copy from before: {backup}")
     gc.enable()
@@ -95,25 +124,36 @@ def _supervise(settings: "Settings", flags: Mapping[str, object]) -> None:
         _plan(settings, listener, scoreboard),
         listener,
         reload=reload,
-        on_ready=lambda: _announce(settings, listener, setup_token),
+        on_ready=lambda: _announce(settings, listener, first_page),
         notify=partial(notify, os.environ.get("NOTIFY_SOCKET")),  # systemd's, no setting of ours
     ).run()
 
 
 def _plan(settings: "Settings", listener: "socket.socket", scoreboard: "Scoreboard") -> "Plan":
+    from kurz.archiving import open_files
     from kurz.cli.processes import run_jobs, run_worker
+    from kurz.guarding import open_shelf
+    from kurz.jobs.loader import STOP_SECONDS
+    from kurz.outbound.geo import check_countries
+    from kurz.reaping import schedule_of
     from kurz.server.serve import ANSWER_SECONDS
     from kurz.server.supervisor import Plan
 
+    # What the jobs process would refuse: else no click would be counted until somebody looks.
+    check_countries(settings.geoip_db)
+    schedule_of(settings)
+    open_files(settings)
+    open_shelf(settings).prepare()  # compiles them, if they are others than before
     return Plan(
         settings.workers,
         work=partial(run_worker, settings, listener, scoreboard),
-        jobs=partial(run_jobs, settings),
+        jobs=partial(run_jobs, settings, scoreboard),
         stop_seconds=settings.keep_alive_seconds + ANSWER_SECONDS + CLOSE_SECONDS,
+        jobs_stop_seconds=STOP_SECONDS + CLOSE_SECONDS,
     )
 
 
-def _announce(settings: "Settings", listener: "socket.socket", setup_token: str | None) -> None:
+def _announce(settings: "Settings", listener: "socket.socket", first_page: str | None) -> None:
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     hours = settings.temporary_link_hours
@@ -123,18 +163,19 @@ def _announce(settings: "Settings", listener: "socket.socket", setup_token: str 
         "private": "private: nobody may make links without an account",
     }[settings.access]
     base = settings.base_url or address
+    pages = settings.dashboard_url or base
     lines = [
         ("kurz", f"{base}" + (f"  (listening on {address})" if settings.base_url else "")),
-        ("API", f"{base}/api/docs"),
+        ("dashboard", f"{pages}/app  (API: {pages}/api/docs)"),
         ("database" if settings.database_url else "data", store),
         ("access", access),
     ]
     if settings.workers > 1:
         lines.append(("workers", str(settings.workers)))
-    if setup_token is not None:
-        lines.append(("set-up", f"{base}/app/setup#{setup_token}  (once, for the administrator)"))
+    if first_page is not None:
+        lines.append(("set-up", f"{pages}{first_page}"))
     for label, text in (*lines, ("stop", "Ctrl+C")):
-        typer.echo(f"{typer.style(f'{label:<9}', bold=True)}{text}")
+        typer.echo(f"{typer.style(f'{label:<10}', bold=True)}{text}")
 
 
 def _embedded_store(settings: "Settings") -> str:

@@ -38,7 +38,19 @@ def with_kurz(data_dir: Path | None, work: Callable[["Kurz"], Awaitable[T]]) -> 
     return asyncio.run(run())
 
 
+async def note(kurz: "Kurz", act: str, subject: str | None = None, **details: object) -> None:
+    """Tells the audit log what the operator is about to do."""
+    from kurz.safety.audit import OPERATOR
+
+    await kurz.audit.record(OPERATOR, act, subject, details)
+
+
 def shown_base_url(settings: Settings) -> str:
     """What short URLs start with, as far as settings tell."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return settings.base_url or f"http://{host}:{settings.port}"
+
+
+def shown_dashboard_url(settings: Settings) -> str:
+    """What addresses of pages start with, as far as settings tell."""
+    return settings.dashboard_url or shown_base_url(settings)

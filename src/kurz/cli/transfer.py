@@ -86,7 +86,8 @@ def import_links(
     """Make links from a file: CSV or JSON Lines."""
     from kurz.transfer.tuning import favour_throughput
 
-    chosen = _format(format_, file, None)
+    is_gzipped = file.endswith(".gz")  # as the files of the archive are
+    chosen = _format(format_, file.removesuffix(".gz"), None)
     source = _open(file)
     favour_throughput()
     _prepare(read_settings(data_dir=data_dir), dry_run)
@@ -96,7 +97,11 @@ def import_links(
         with ImportReport(report, as_json=as_json, is_dry=dry_run) as telling:
             try:
                 async for results in kurz.importer.run(
-                    _chunks(source), chosen, targets, own_hosts=own_hosts(kurz), is_dry=dry_run
+                    _chunks(source, is_gzipped=is_gzipped),
+                    chosen,
+                    targets,
+                    own_hosts=own_hosts(kurz),
+                    is_dry=dry_run,
                 ):
                     telling.add(results)
             except BaseException:  # Ctrl+C too
@@ -130,7 +135,13 @@ def _open(file: str) -> BinaryIO:
         raise FileRefused(f"{file} cannot be read: {error.strerror}.") from None
 
 
-async def _chunks(source: BinaryIO) -> AsyncIterator[bytes]:
+def _chunks(source: BinaryIO, *, is_gzipped: bool) -> AsyncIterator[bytes]:
+    from kurz.transfer.archive_format import plain_lines
+
+    return plain_lines(_read(source)) if is_gzipped else _read(source)
+
+
+async def _read(source: BinaryIO) -> AsyncIterator[bytes]:
     import asyncio
 
     while chunk := await asyncio.to_thread(source.read, CHUNK_BYTES):

@@ -11,6 +11,7 @@ from typing import BinaryIO, Self, TextIO
 
 import typer
 
+from kurz.cli import output
 from kurz.links.transfers import Outcome, RowResult, Summary
 
 MOST_LISTED = 20
@@ -150,4 +151,4 @@ def _create(path: Path) -> TextIO:
 
 
 def _line(result: RowResult) -> str:
-    return json.dumps(result.view(), ensure_ascii=False)
+    return output.escape_controls(json.dumps(result.view(), ensure_ascii=False))

@@ -100,9 +100,18 @@ class Click:
         return bool(self.flags & COUNT_ONLY)
 
 
+# What a record's body says, in the order of `Click`: quicker to make, and quicker to take apart.
+Fields = tuple[int, int, int, int, int, bytes, bytes, bytes, bytes, bytes]
+
+
 def decode(body: bytes) -> Click:
     """The click that a record's body holds. Raises `ValueError` for anything `encode` would not
     have made; bits of `flags` that are not known here are kept."""
+    return Click(*fields_of(body))
+
+
+def fields_of(body: bytes) -> Fields:
+    """As `decode`."""
     try:
         fields = _FIXED.unpack_from(body)
     except StructError as error:
@@ -116,17 +125,17 @@ def decode(body: bytes) -> Click:
         raise ValueError("the lengths of the texts do not fit")
     referrer_at = MIN_BODY_BYTES + tag
     agent_at = referrer_at + origin
-    return Click(
-        at_micros=at,
-        latency_ns=units * 100,
-        link_id=link_id,
-        workspace_id=workspace_id,
-        flags=flags,
-        network=_network(form, place),
-        visitor=visitor,
-        language=body[MIN_BODY_BYTES:referrer_at],
-        referrer=body[referrer_at:agent_at],
-        user_agent=body[agent_at:],
+    return (
+        at,
+        units * 100,
+        link_id,
+        workspace_id,
+        flags,
+        _network(form, place),
+        visitor,
+        body[MIN_BODY_BYTES:referrer_at],
+        body[referrer_at:agent_at],
+        body[agent_at:],
     )
 
 

@@ -73,11 +73,27 @@ def read(path: Path, offset: int = 0) -> Iterator[tuple[Click, int]]:
     was, and nobody got an answer for it. Raises `Corrupt` at damage with something behind it; the
     clicks before it have been given by then."""
     with path.open("rb", buffering=0) as file:
-        if offset < HEADER_BYTES:
-            if _header(path, os.pread(file.fileno(), HEADER_BYTES, 0)) is None:
-                return
-            offset = HEADER_BYTES
-        yield from _read(path, file.fileno(), offset)
+        start = find_start(path, file.fileno(), offset)
+        if start is not None:
+            yield from _read(path, file.fileno(), start)
+
+
+def find_start(path: Path, fd: int, offset: int) -> int | None:
+    """Where the first record at or behind the offset stands, if there is one; None while no header
+    is written. Raises `Corrupt` if the header is damaged."""
+    if offset >= HEADER_BYTES:
+        return offset
+    return None if _header(path, os.pread(fd, HEADER_BYTES, 0)) is None else HEADER_BYTES
+
+
+def is_end(path: Path, fd: int, offset: int) -> bool:
+    """To be asked where what was read held no whole record: True if nothing is to be had there yet,
+    False if a record has come. Raises `Corrupt` at damage with something behind it."""
+    if _is_whole(fd, offset):
+        return False
+    if _is_damage(fd, offset):
+        raise Corrupt(path, offset)
+    return True
 
 
 def quarantine(path: Path, offset: int) -> Damage:
@@ -91,8 +107,8 @@ def quarantine(path: Path, offset: int) -> Damage:
     except OSError:  # a file system without links
         shutil.copy2(path, kept)
     with path.open("rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size  # first: what is written meanwhile is not skipped
         found = _find_record(file.fileno(), offset + 1)
-        size = os.fstat(file.fileno()).st_size
     next_offset = max(size, offset) if found is None else found
     return Damage(kept, next_offset, next_offset - offset)
 
@@ -112,9 +128,7 @@ def _read(path: Path, fd: int, offset: int) -> Iterator[tuple[Click, int]]:
         for click, end in _whole_records(chunk):
             yield click, offset + end
         offset += end
-        if end == 0 and not _is_whole(fd, offset):
-            if _is_damage(fd, offset):
-                raise Corrupt(path, offset)
+        if end == 0 and is_end(path, fd, offset):
             return
 
 

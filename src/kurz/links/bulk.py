@@ -12,7 +12,8 @@ from kurz.people.quotas import Allowance
 
 @dataclass(slots=True)
 class Holder:
-    """The link that has what a new one wanted: its code or, both being deterministic, its URL."""
+    """The link that has what a new one wanted: its code or, both being deterministic, its URL. No
+    URL at all: the code is kept for somebody else who had it."""
 
     short_code: str
     original_url: str
@@ -37,7 +38,7 @@ class BulkInserter(Protocol):
 class BulkStore(BulkInserter, Protocol):
     """An outage raises `StoreUnavailable`."""
 
-    async def find_holders(self, links: Sequence[Link]) -> list[Holder | None]:
+    async def find_holders(self, links: Sequence[Link], now: datetime) -> list[Holder | None]:
         """Whom `insert` would meet now."""
 
     async def find_left(

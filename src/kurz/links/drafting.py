@@ -88,7 +88,7 @@ class Drafting:
         return timedelta(seconds=seconds)
 
 
-def changes_of(link: Link, edit: Edit, url: JudgedUrl | None, now: datetime) -> Mapping[str, Any]:
+def changes_of(link: Link, edit: Edit, url: JudgedUrl | None, now: datetime) -> dict[str, Any]:
     """An edit in the fields of a stored link; `url` is the edit's own, judged."""
     changes: dict[str, Any] = {**edit}
     fields.check(**{name: changes[name] for name in _CHECKED_FIELDS & changes.keys()})
@@ -115,10 +115,10 @@ def changes_of(link: Link, edit: Edit, url: JudgedUrl | None, now: datetime) -> 
     return changes
 
 
-def revival_of(link: Link, expires_at: datetime | None, now: datetime) -> Mapping[str, Any]:
+def revival_of(link: Link, expires_at: datetime | None, now: datetime) -> dict[str, Any]:
     """What brings an expired or deleted link back: an expired one lives until `expires_at`, or for
     ever."""
-    changes: dict[str, Any] = {"deleted_at": None}
+    changes: dict[str, Any] = {"deleted_at": None, "swept_at": None}
     if expires_at is not None or lifecycle.is_expired(link, now):
         changes |= _expiring(link, expires_at, now)
         _check_order(link.starts_at, changes["expires_at"])

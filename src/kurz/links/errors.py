@@ -15,6 +15,18 @@ class LinkBanned(KurzError):
     title = "This link was taken down"
 
 
+class LinkHeld(KurzError):
+    kind = Kind.FORBIDDEN
+    code = "link-held"
+    title = "This link has not been looked at yet"
+
+
+class DestinationRefused(KurzError):
+    kind = Kind.INVALID
+    code = "destination-refused"
+    title = "No link may lead there"
+
+
 class LinkChanged(KurzError):
     kind = Kind.CONFLICT
     code = "link-changed"
@@ -68,6 +80,10 @@ class CustomCodeTaken(KurzError):
     title = "This custom code is taken"
 
 
+def code_taken(code: str) -> CustomCodeTaken:
+    return CustomCodeTaken(f"The code “{code}” is taken. Choose another one.")
+
+
 class UrlRefused(KurzError):
     kind = Kind.INVALID
     code = "url-refused"
@@ -90,3 +106,20 @@ class TagNotFound(KurzError):
     kind = Kind.NOT_FOUND
     code = "tag-not-found"
     title = "There is no such tag"
+
+
+class ArchiveUnavailable(Unavailable):
+    code = "archive-unavailable"
+    title = "The archive cannot be used"
+
+
+class ArchiveFileNotFound(KurzError):
+    kind = Kind.NOT_FOUND
+    code = "archive-file-not-found"
+    title = "There is no such file in the archive"
+
+
+class ArchiveFileBroken(KurzError):
+    kind = Kind.INVALID
+    code = "archive-file-broken"
+    title = "This file of the archive cannot be read"

@@ -14,6 +14,7 @@ class Outcome(StrEnum):
     EXPIRED = "expired"
     EXHAUSTED = "exhausted"
     BANNED = "banned"
+    HELD = "held"
 
 
 def is_expired(link: Link, now: datetime) -> bool:
@@ -46,4 +47,7 @@ _OUTCOMES = {
 def outcome(link: Link, now: datetime) -> Outcome:
     if link.starts_at is not None and now < link.starts_at and link.status is not Status.BANNED:
         return Outcome.MISSING
-    return _OUTCOMES[status(link, now)]
+    if link.swept_at is not None and is_expired(link, now):
+        return Outcome.EXPIRED  # as before it went to the trash
+    outcome = _OUTCOMES[status(link, now)]
+    return Outcome.HELD if outcome is Outcome.REDIRECT and link.held_at is not None else outcome

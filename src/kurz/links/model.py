@@ -28,6 +28,15 @@ class Status(StrEnum):
     BANNED = "BANNED"
 
 
+class DestinationStatus(StrEnum):
+    """What checks say of where a link leads."""
+
+    OK = "ok"
+    BROKEN = "broken"
+    UNKNOWN = "unknown"
+    NOT_CHECKED = "not_checked"  # kurz does not call there
+
+
 class Strategy(StrEnum):
     """How a link got its code."""
 
@@ -67,8 +76,11 @@ class Link:
     clicks_used: int = 0
     redirect_count: int = 0
     avg_redirect_ms: float | None = None
-    destination_status: int | None = None
+    destination_status: DestinationStatus | None = None
+    destination_http_status: int | None = None
     last_checked_at: datetime | None = None
+    swept_at: datetime | None = None  # the reaper moved it to the trash, not its owner
+    held_at: datetime | None = None  # since when visitors are warned: it could not be screened
 
 
 class Route(NamedTuple):
@@ -85,6 +97,7 @@ class Route(NamedTuple):
     created_at: int
     starts_at: int | None
     expires_at: int | None
+    is_held: bool = False
 
 
 class Change(NamedTuple):
@@ -203,6 +216,7 @@ class Filter:
     status: Status | None = None
     tag: str | None = None
     owner_id: int | None = None
+    destination_status: DestinationStatus | None = None
     created_from: datetime | None = None
     created_before: datetime | None = None
     sort: Sort = Sort.CREATED_DOWN

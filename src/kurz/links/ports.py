@@ -1,6 +1,6 @@
 """What the links service needs from a store."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -21,9 +21,8 @@ from kurz.people.receipts import Receipt
 
 
 class LinkStore(Protocol):
-    """Keeps links. Every write is durable when it returns, and each but `spend_click` leaves its
-    row in the change log in the same transaction. An outage raises `StoreUnavailable`, never "not
-    found"."""
+    """Keeps links. Every write is durable when it returns, and leaves its row in the change log in
+    the same transaction. An outage raises `StoreUnavailable`, never "not found"."""
 
     async def insert(
         self,
@@ -33,14 +32,24 @@ class LinkStore(Protocol):
         allowances: tuple[Allowance, ...] = (),
         receipt: Receipt | None = None,
     ) -> int | None:
-        """Stores a new link and returns the id it got. None: its code is taken in its workspace or,
-        for a deterministic link, its canonical URL is. In the same transaction the allowances are
-        spent (`QuotaExceeded` undoes it all) and the receipt kept (`AlreadyAnswered` does); it is
-        handed the id."""
+        """Stores a new link and returns the id it got. None: its code is taken in its workspace or
+        kept for somebody else who had it, or, for a deterministic link, its canonical URL is taken.
+        In the same transaction the allowances are spent (`QuotaExceeded` undoes it all) and the
+        receipt kept (`AlreadyAnswered` does); it is handed the id."""
 
     async def find(self, link_id: int, scope: Scope) -> Link | None: ...
 
     async def find_by_code(self, workspace_id: int, short_code: str) -> Link | None: ...
+
+    async def is_free(self, link: Link, short_code: str, now: datetime) -> bool:
+        """Whether an existing link could get this code, which no other has, and which is not kept
+        for somebody else."""
+
+    async def is_kept(
+        self, workspace_id: int, short_code: str, owner_id: int | None, now: datetime
+    ) -> bool:
+        """Whether a new link of this owner could not get a code that no link has, because it is
+        kept for somebody else."""
 
     async def find_deterministic(self, workspace_id: int, canonical_url: str) -> Link | None: ...
 
@@ -67,8 +76,8 @@ class LinkStore(Protocol):
     ) -> Link | None:
         """Writes `changes` (fields of `Link`) if the stored version is still `link.version`, and
         returns the link with its next version. None: somebody else wrote first, or the new code
-        is taken. The act is kept in the link's history, and the receipt as by `insert`; it is
-        handed the link."""
+        is taken, or kept for somebody else. The act is kept in the link's history, and the receipt
+        as by `insert`; it is handed the link."""
 
     async def history(self, link_id: int) -> Sequence[Deed]:
         """The last 1000 deeds, newest first."""
@@ -80,16 +89,35 @@ class LinkStore(Protocol):
         account_id: int,
         now: datetime,
         allowances: tuple[Allowance, ...] = (),
+        *,
+        admit: Callable[[str], object],
     ) -> Link | None:
         """Makes a live anonymous link the account's, for ever. None, whatever the reason: it is
-        not theirs to claim."""
+        not theirs to claim. `admit` is asked about where it leads once that is proved; what it
+        raises undoes it all."""
 
     async def find_claimed(self, account_id: int, claim_hash: bytes) -> Link | None:
         """The link that an account got by a claim before."""
 
     async def spend_click(self, link_id: int) -> bool:
         """Uses up one of a link's `max_clicks`; False when none is left. Exact however many
-        workers ask at once."""
+        workers ask at once. Only the last one is told to the change log: until then nobody needs
+        to know."""
+
+
+class Screen(Protocol):
+    """What judges where links may lead, by lists and bans."""
+
+    def admit(self, location: str) -> bool:
+        """`DestinationRefused`: no link may lead there. False: that cannot be told at the moment,
+        and visitors of the link are to be warned. Neither waits nor raises anything else."""
+
+
+class NullScreen:
+    """No lists, no bans."""
+
+    def admit(self, location: str) -> bool:  # noqa: ARG002
+        return True
 
 
 class NotNow(Exception):

@@ -12,12 +12,12 @@ from kurz.links.codes.permutation import Permutation
 from kurz.links.drafting import Drafting, changes_of, revival_of
 from kurz.links.errors import (
     CodesExhausted,
-    CustomCodeTaken,
     InstantRefused,
     LinkBanned,
     LinkChanged,
     LinkNotFound,
     VersionOutdated,
+    code_taken,
 )
 from kurz.links.listing import Listing
 from kurz.links.minting import ATTEMPTS, Mint
@@ -34,7 +34,8 @@ from kurz.links.model import (
     Status,
     Strategy,
 )
-from kurz.links.ports import LinkStore
+from kurz.links.ports import LinkStore, NullScreen, Screen
+from kurz.links.retention import DEFAULT, Retention, purged_at
 from kurz.people.own_hosts import OwnHosts
 from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
@@ -51,6 +52,8 @@ class LinkService:
         ids: Permutation,
         own_hosts: OwnHosts,
         clock: Clock,
+        retention: Retention = DEFAULT,
+        screen: Screen | None = None,
     ) -> None:
         self._store = store
         self._mint = mint
@@ -58,6 +61,8 @@ class LinkService:
         self._ids = ids
         self._own_hosts = own_hosts
         self._clock = clock
+        self._retention = retention
+        self._screen = screen or NullScreen()
         self._listing = Listing(store, ids, clock)
 
     async def create(
@@ -77,6 +82,7 @@ class LinkService:
         )
         url = urls.judge(draft.original_url, await self._own_hosts.get(), own_hosts)
         link = self._drafting.link(draft, strategy, url, now)
+        link.held_at = self._screened(url.location, now)
         token = secrets.token_urlsafe(32) if draft.is_anonymous else None
         new = _New(link, token, None if token is None else hash_claim_token(token), allowances)
         new.receipt = receipt
@@ -109,7 +115,9 @@ class LinkService:
         if earlier is not None:
             return Created(earlier, is_new=False)
         strategy = self._mint.choose(None, None, draft.workspace_id)
-        link = self._drafting.link(draft, strategy, url, self._clock.now())
+        now = self._clock.now()
+        link = self._drafting.link(draft, strategy, url, now)
+        link.held_at = self._screened(url.location, now)
         try:
             return await self._insert(_New(link, None, mark, allowances))
         except CodesExhausted:
@@ -125,9 +133,16 @@ class LinkService:
         claim_token: str,
         allowances: tuple[Allowance, ...],
     ) -> Created | None:
+        """What is claimed lives for ever, so it is screened again; but only whoever has the token
+        is told where it may not lead."""
         claim_hash = hash_claim_token(claim_token)
         claimed = await self._store.claim(
-            short_code, claim_hash, account_id, self._clock.now(), allowances
+            short_code,
+            claim_hash,
+            account_id,
+            self._clock.now(),
+            allowances,
+            admit=self._screen.admit,
         )
         if claimed is not None:
             return Created(claimed, is_new=True)
@@ -180,9 +195,11 @@ class LinkService:
                 raise LinkBanned("This link was taken down and cannot be edited.")
             if link.status is Status.DELETED:
                 raise LinkNotFound("This link is in the trash. Restore it first.")
-            _check_version(link, expected_version)
+            check_version(link, expected_version)
             now = self._clock.now()
             changes = changes_of(link, edit, url, now)
+            if url is not None:
+                changes |= {"held_at": self._screened(url.location, now)}
             edited = await self._store.update(link, changes, now, Act("edit", account_id))
             if edited is not None:
                 return edited
@@ -204,7 +221,7 @@ class LinkService:
                 raise LinkNotFound("This link is in the trash already.")
             if link.status is Status.BANNED:
                 raise LinkBanned("This link was taken down; its record is kept.")
-            _check_version(link, expected_version)
+            check_version(link, expected_version)
             now = self._clock.now()
             changes = {"status": Status.DELETED, "deleted_at": now}
             deleted = await self._store.update(link, changes, now, Act("delete", account_id))
@@ -227,30 +244,44 @@ class LinkService:
             link = await self.get(public_id, scope)
             if link.status is Status.BANNED:
                 raise LinkBanned("This link was taken down and cannot be restored.")
-            _check_version(link, expected_version)
+            check_version(link, expected_version)
             now = self._clock.now()
             if lifecycle.status(link, now) not in (Status.EXPIRED, Status.DELETED):
                 if expires_at is not None:
                     raise InstantRefused("This link is live. Edit it to change when it expires.")
                 return link
             changes = revival_of(link, expires_at, now)
+            changes |= {"held_at": self._screened(link.location, now)}
             restored = await self._store.update(link, changes, now, Act("restore", account_id))
             if restored is not None:
                 return restored
         raise LinkChanged("Somebody else is changing this link. Try again.")
 
+    def _screened(self, location: str, now: datetime) -> datetime | None:
+        """Since when a link that leads there is held; None: it is not. `DestinationRefused`: there
+        may be none."""
+        return None if self._screen.admit(location) else now
+
     def public_id(self, link: Link) -> int:
         """The id as the outside sees it: it tells nothing about how many links there are."""
         return self._ids.apply(link.id)
 
+    def public_row_id(self, link_id: int) -> int:
+        """The same, of a link that may be gone."""
+        return self._ids.apply(link_id)
+
     def status(self, link: Link) -> Status:
         return lifecycle.status(link, self._clock.now())
+
+    def purged_at(self, link: Link) -> datetime | None:
+        """From when on the reaper purges a link in the trash; None: never."""
+        return purged_at(link, self._retention)
 
     async def _insert(self, new: "_New") -> Created:
         link = new.link
         if link.strategy is Strategy.CUSTOM:
             if not await self._try(new, link.short_code):
-                raise CustomCodeTaken(f"The code “{link.short_code}” is taken. Choose another one.")
+                raise code_taken(link.short_code)
             return new.created(link.id)
         for attempt in range(ATTEMPTS[link.strategy]):
             if await self._try(new, await self._code(link, attempt)):
@@ -293,7 +324,8 @@ class LinkService:
             if status not in (Status.EXPIRED, Status.DELETED):
                 return Created(existing, is_new=False)
             changes = {name: getattr(wanted, name) for name in _FIELDS_OF_A_REQUEST}
-            changes |= {"status": Status.ACTIVE, "deleted_at": None, "clicks_used": 0}
+            changes |= {"status": Status.ACTIVE, "deleted_at": None, "swept_at": None}
+            changes["clicks_used"] = 0
             revived = await self._store.update(
                 existing, changes, now, Act("revive", wanted.owner_id), receipt=receipt
             )
@@ -308,9 +340,8 @@ class LinkService:
     async def _check_code_is_free(self, link: Link, code: str | None) -> None:
         if code is None or code == link.short_code:
             return
-        holder = await self._store.find_by_code(link.workspace_id, code)
-        if holder is not None and holder.id != link.id:
-            raise CustomCodeTaken(f"The code “{code}” is taken. Choose another one.")
+        if not await self._store.is_free(link, code, self._clock.now()):
+            raise code_taken(code)
 
     def _row_id(self, public_id: int) -> int:
         try:
@@ -319,7 +350,8 @@ class LinkService:
             raise LinkNotFound("There is no link with this id.") from None
 
 
-def _check_version(link: Link, expected: int | None) -> None:
+def check_version(link: Link, expected: int | None) -> None:
+    """Refuses a write of what somebody else has changed since the caller saw it."""
     if expected is not None and link.version != expected:
         raise VersionOutdated("Somebody else changed this link. Load it again, then repeat.")
 
@@ -358,6 +390,7 @@ _FIELDS_OF_A_REQUEST = (
     "notes",
     "forward_query",
     "max_clicks",
+    "held_at",
 )
 
 

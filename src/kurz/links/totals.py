@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
-FRESH_SECONDS = 60.0
+FRESH_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,23 +16,24 @@ class Totals:
 
 
 class TotalsStore(Protocol):
-    async def count(self) -> Totals:
-        """Reads every link."""
+    async def get(self) -> Totals:
+        """As far as links and clicks are counted by now. Reads a few rows, however many there
+        are."""
 
 
 class RecentTotals:
-    """Counted once a minute at most, however many ask."""
+    """Read once a second at most, however many ask."""
 
     def __init__(self, store: TotalsStore) -> None:
         self._store = store
         self._totals: Totals | None = None
-        self._counted_at = 0.0
-        self._counting = asyncio.Lock()
+        self._read_at = 0.0
+        self._reading = asyncio.Lock()
 
     async def get(self) -> Totals:
-        async with self._counting:
-            is_old = time.monotonic() - self._counted_at >= FRESH_SECONDS
+        async with self._reading:
+            is_old = time.monotonic() - self._read_at >= FRESH_SECONDS
             if self._totals is None or is_old:
-                self._totals = await self._store.count()
-                self._counted_at = time.monotonic()
+                self._totals = await self._store.get()
+                self._read_at = time.monotonic()
             return self._totals

@@ -43,6 +43,40 @@ class JudgedUrl:
     canonical: str
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Whom a URL calls: `host` as in a `Host` field, an IPv6 address in brackets; `path` with the
+    query."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The host as name servers and certificates know it."""
+        return self.host.strip("[]").removesuffix(".")
+
+    @property
+    def authority(self) -> str:
+        is_default = str(self.port) == DEFAULT_PORTS[self.scheme]
+        return self.host if is_default else f"{self.host}:{self.port}"
+
+    def is_one_of(self, own_hosts: Collection[str]) -> bool:
+        return _is_own(self.host, str(self.port), own_hosts)
+
+
+def target_of(location: str) -> Target:
+    """Takes the `location` of a judged URL apart."""
+    parts = _SERIALISED.fullmatch(location)
+    if parts is None:
+        raise ValueError(location)
+    scheme, host, port, path, query = parts.groups()
+    number = int(port or DEFAULT_PORTS[scheme])
+    return Target(scheme, host, number, path if query is None else f"{path}?{query}")
+
+
 def judge(original: str, *own_hosts: Collection[str]) -> JudgedUrl:
     """The URL in its three forms, or `UrlRefused` with the reason.
 
@@ -65,6 +99,26 @@ def judge(original: str, *own_hosts: Collection[str]) -> JudgedUrl:
         if hosts and _is_own(host, port or DEFAULT_PORTS[scheme], hosts):
             raise UrlRefused("This URL leads back to this shortener.")
     return JudgedUrl(original, location, _canonical(scheme, host, port, path, query))
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What a location is made of. `host` has no dot at its end, `port` is the one that is called,
+    `path` has no query."""
+
+    host: str
+    port: str
+    path: str
+    query: str
+
+
+def take_apart(location: str) -> Address | None:
+    """None: nobody has judged this."""
+    parts = _SERIALISED.fullmatch(location)
+    if parts is None:
+        return None
+    scheme, host, port, path, query = parts.groups()
+    return Address(host.removesuffix("."), port or DEFAULT_PORTS[scheme], path, query or "")
 
 
 def merge_query(location: str, query: str) -> str:

@@ -1,4 +1,4 @@
-"""TXT records, asked for over DNS."""
+"""TXT records, asked for over DNS; and the name servers that kurz asks for anything."""
 
 import asyncio
 import ipaddress
@@ -19,12 +19,33 @@ DEFAULT_PORT = 53
 MAX_PORT = 65535
 
 
-class DnsTxtLookup:
-    """The `TxtLookup` over DNS. A server is an address, with a port as `127.0.0.1@5353`; without
-    any, the system's are asked."""
+class NameServers:
+    """A server is an address, with a port as `127.0.0.1@5353`; without any, the system's are
+    asked."""
 
     def __init__(self, servers: tuple[str, ...] = ()) -> None:
         self._servers = [_server(text) for text in servers]
+
+    async def ask(self, name: str, kind: str, seconds: float) -> dns.resolver.Answer:
+        """Raises dnspython's errors."""
+        # Absolute, so that no search domain of the system is put behind it.
+        absolute = dns.name.from_text(name, origin=dns.name.root)
+        return await self._resolver().resolve(absolute, kind, lifetime=seconds, search=False)
+
+    def _resolver(self) -> Resolver:
+        """A new one each time: the system's servers may have changed."""
+        resolver = Resolver(configure=not self._servers)
+        if self._servers:
+            resolver.nameservers = list(self._servers)
+        resolver.timeout = TRY_SECONDS
+        return resolver
+
+
+class DnsTxtLookup:
+    """The `TxtLookup` over DNS, by name servers as `NameServers` takes them."""
+
+    def __init__(self, servers: tuple[str, ...] = ()) -> None:
+        self._servers = NameServers(servers)
 
     async def lookup(self, name: str) -> list[str]:
         try:
@@ -38,19 +59,8 @@ class DnsTxtLookup:
             ) from error
 
     async def _ask(self, name: str) -> list[str]:
-        resolver = self._resolver()
-        # Absolute, so that no search domain of the system is put behind it.
-        absolute = dns.name.from_text(name, origin=dns.name.root)
-        answer = await resolver.resolve(absolute, "TXT", lifetime=TOTAL_SECONDS, search=False)
+        answer = await self._servers.ask(name, "TXT", TOTAL_SECONDS)
         return [_text(record) for record in answer]
-
-    def _resolver(self) -> Resolver:
-        """A new one each time: the system's servers may have changed."""
-        resolver = Resolver(configure=not self._servers)
-        if self._servers:
-            resolver.nameservers = list(self._servers)
-        resolver.timeout = TRY_SECONDS
-        return resolver
 
 
 def _server(text: str) -> Do53Nameserver:

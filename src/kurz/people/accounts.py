@@ -213,8 +213,10 @@ class AccountService:
         return await self._store.delete(account_id, self._clock.now())
 
     async def needs_set_up(self) -> bool:
-        """True while there is no administrator and registering does not make one."""
-        return not self._first_is_admin and not await self._store.has_admin()
+        """True while there is no administrator and the page for new accounts makes none: it is
+        closed, or strangers reach it, too."""
+        makes_one = self._first_is_admin and self._is_open
+        return not makes_one and not await self._store.has_admin()
 
     async def _is_first(self) -> bool:
         return self._first_is_admin and not await self._store.has_admin()

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
@@ -34,7 +35,8 @@ _IPV4 = re.compile(r"[0-9.]+")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
     """`verified_at` None: it waits for its proof. `removed_at` is when it was given up; it stays
-    set while the workspace wants it back but has not proved it again."""
+    set while the workspace wants it back but has not proved it again. `missing_since` is when the
+    record of an active one was first found missing; it stays set until it is there again."""
 
     host: str
     workspace_id: int
@@ -42,6 +44,7 @@ class Domain:
     checked_at: datetime | None = None
     verified_at: datetime | None = None
     removed_at: datetime | None = None
+    missing_since: datetime | None = None
 
     @property
     def is_active(self) -> bool:
@@ -76,11 +79,20 @@ class DomainStore(Protocol):
     async def doubt(self, seen: Domain, now: datetime) -> None:
         """Notes that there was no proof: it is not active any more."""
 
+    async def miss(self, seen: Domain, now: datetime, *, is_lost: bool) -> bool:
+        """Notes that there was no proof: it goes on being active, or not. False: somebody has
+        looked for it or removed it since it was seen, and nothing is noted."""
+
     async def remove(self, workspace_id: int, host: str, now: datetime) -> bool:
         """Gives an active one up, and deletes one that never was. False: there is none."""
 
     async def list(self, workspace_id: int) -> list[Domain]:
         """By name, without those that were given up."""
+
+    async def list_unchecked(self, since: datetime, lost_since: datetime) -> Sequence[Domain]:
+        """Those of all workspaces that are not deleted, whose record was last looked for before
+        `since`, the longest ago first: active ones, and lost ones whose record is missing since
+        `lost_since` or later."""
 
 
 class TxtLookup(Protocol):
@@ -91,7 +103,7 @@ class TxtLookup(Protocol):
 
 class CustomDomains:
     """`key` makes the values of TXT records: with another one, every domain has to be proved
-    again. The host of `base_url` is nobody's."""
+    again. The hosts of `base_url` and `dashboard_url` are nobody's."""
 
     def __init__(
         self,
@@ -102,18 +114,19 @@ class CustomDomains:
         *,
         key: bytes,
         base_url: str | None,
+        dashboard_url: str | None = None,
     ) -> None:
         self._store = store
         self._lookup = lookup
         self._domains = domains
         self._clock = clock
         self._key = key
-        base_host = urlsplit(base_url).hostname if base_url else None
-        self._base_host = base_host.removesuffix(".") if base_host else None
+        own = (urlsplit(it).hostname or "" for it in (base_url, dashboard_url) if it)
+        self._own_names = frozenset(name.removesuffix(".") for name in own)
 
     async def add(self, workspace_id: int, host: str, receipt: Receipt | None = None) -> Domain:
         host = normalise_host(host)
-        if host == self._base_host:
+        if host in self._own_names:
             raise DomainRefused("This is kurz's own address. It serves everybody's links.")
         wanted = Domain(host=host, workspace_id=workspace_id, created_at=self._clock.now())
         return _not_taken(await self._store.insert(wanted, receipt), host)
@@ -136,12 +149,35 @@ class CustomDomains:
         """Looks for the record and makes the domain active, or, if it is not there (any more),
         inactive. Without an answer everything stays as it is."""
         domain = await self.get(workspace_id, host)
+        confirmed = await self._prove(domain)
+        if confirmed is None:
+            await self._store.doubt(domain, self._clock.now())
+            self._domains.forget()
+            raise _unproven(domain, self.instructions(domain))
+        return confirmed
+
+    async def is_proved(self, domain: Domain) -> bool:
+        """Looks for the record and makes the domain active. If it is not there, everything stays as
+        it is, as without an answer."""
+        return await self._prove(domain) is not None
+
+    async def miss(self, seen: Domain, patience: timedelta) -> bool:
+        """Notes that the record was not there. True: it is missing for so long that the domain,
+        which was active, serves nothing from now on."""
+        now = self._clock.now()
+        is_lost = seen.missing_since is not None and seen.missing_since <= now - patience
+        is_noted = await self._store.miss(seen, now, is_lost=is_lost)
+        if not (is_noted and is_lost and seen.is_active):
+            return False
+        self._domains.forget()
+        return True
+
+    async def _prove(self, domain: Domain) -> Domain | None:
+        """None: the record is not there."""
         record = self.instructions(domain)
         values = await self._lookup.lookup(record.name)
         if not _is_among(record.value, values):
-            await self._store.doubt(domain, self._clock.now())
-            self._domains.forget()
-            raise _unproven(domain, record)
+            return None
         confirmed = await self._store.confirm(domain, self._clock.now())
         self._domains.forget()
         return _not_taken(confirmed, domain.host)
@@ -159,6 +195,10 @@ class CustomDomains:
 
     async def list(self, workspace_id: int) -> "list[Domain]":
         return await self._store.list(workspace_id)
+
+    async def list_unchecked(self, since: datetime, lost_since: datetime) -> Sequence[Domain]:
+        """As the store's."""
+        return await self._store.list_unchecked(since, lost_since)
 
 
 def normalise_host(host: str) -> str:

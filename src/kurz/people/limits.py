@@ -21,6 +21,7 @@ from kurz.errors import Kind, KurzError
 
 SECOND = 1_000_000  # microseconds
 MINUTE_SECONDS = 60
+HOUR_SECONDS = 60 * 60
 DAY_SECONDS = 24 * 60 * 60
 
 MAX_SUBJECTS = 100_000  # in memory, some 20 MB; beyond it the oldest are forgotten
@@ -70,6 +71,9 @@ class LimitClass(StrEnum):
     REDEEM = "redeem"  # address; links that work once: set-up, a new password, an invitation
     BULK = "bulk"  # account; many links in one request, and imports
     CLAIM = "claim"  # account
+    REPORT = "report"  # address; reports of abuse
+    CHECK = "check"  # account; checks of destinations that do not wait until they are due
+    AVAILABILITY = "availability"  # account; whether a code is free: no quicker than by visiting it
     MISS = "miss"  # address; short links that do not exist
 
 
@@ -86,6 +90,9 @@ LIMITS: Mapping[LimitClass, tuple[Policy, ...]] = {
     LimitClass.REDEEM: (Policy("redeem", Rate(2, MINUTE_SECONDS)),),
     LimitClass.BULK: (Policy("bulk", Rate(20, MINUTE_SECONDS)),),
     LimitClass.CLAIM: (Policy("claim", Rate(10, MINUTE_SECONDS)),),
+    LimitClass.REPORT: (Policy("report", Rate(5, HOUR_SECONDS)),),
+    LimitClass.CHECK: (Policy("check", Rate(10, MINUTE_SECONDS)),),
+    LimitClass.AVAILABILITY: (Policy("availability", Rate(30, MINUTE_SECONDS)),),
     LimitClass.MISS: (Policy("miss", Rate(30, MINUTE_SECONDS)),),
 }
 
@@ -98,6 +105,7 @@ WORTH_A_WRITE = frozenset(
         LimitClass.ACCOUNT_CREATE,
         LimitClass.SIGN_IN_ACCOUNT,
         LimitClass.SIGN_IN_ADDRESS,
+        LimitClass.REPORT,
     )
     for policy in LIMITS[class_]
 )

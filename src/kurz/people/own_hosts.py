@@ -8,10 +8,12 @@ from kurz.people.workspaces import Site
 
 
 class OwnHosts:
-    """The base URL's host and every verified domain."""
+    """The base URL's host, the dashboard's, and every verified domain."""
 
-    def __init__(self, base_url: str | None, domains: Domains) -> None:
-        self._base = frozenset() if base_url is None else frozenset({_own_host(base_url)})
+    def __init__(
+        self, base_url: str | None, domains: Domains, dashboard_url: str | None = None
+    ) -> None:
+        self._base = frozenset(_own_host(it) for it in (base_url, dashboard_url) if it is not None)
         self._domains = domains
         self._seen: Mapping[str, Site] | None = None
         self._hosts = self._base

@@ -3,6 +3,7 @@ insert, so that parallel requests cannot pass them."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 from kurz.people.errors import QuotaExceeded
 
@@ -14,6 +15,19 @@ class Allowance:
     subject: str
     limit: int
     month: int
+
+    @property
+    def ends_at(self) -> datetime:
+        """When the next month begins."""
+        year, month = divmod(self.month, 100)
+        return datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+
+
+class UsageStore(Protocol):
+    """An outage raises `StoreUnavailable`."""
+
+    async def spent(self, allowance: Allowance) -> int:
+        """How many links of it have been made."""
 
 
 def allowances(
@@ -36,8 +50,6 @@ def allowances(
 
 def exceeded(allowance: Allowance, now: datetime) -> QuotaExceeded:
     whose = "your" if allowance.subject.startswith("account:") else "this workspace's"
-    year, month = divmod(allowance.month, 100)
-    next_month = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
-    wait = max(1, -((now - next_month) // timedelta(seconds=1)))  # rounded up: not too early
+    wait = max(1, -((now - allowance.ends_at) // timedelta(seconds=1)))  # rounded up: not too early
     sentence = f"The quota is {allowance.limit} links a month, and {whose} month is used up."
     return QuotaExceeded(sentence, wait)

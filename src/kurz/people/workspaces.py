@@ -46,11 +46,15 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a host name stands for: the root of the installation, or a workspace's own domain."""
+    """What a host name stands for: the root of the installation, a workspace's own domain, or the
+    dashboard where that has a host of its own. `has_codes`: short links work under it; `has_pages`:
+    people sign in under it, and a workspace's own domain has no such pages either way."""
 
     workspace_id: int
     is_custom_domain: bool = False
     root_url: str | None = None
+    has_codes: bool = True
+    has_pages: bool = True
 
 
 class SiteStore(Protocol):
@@ -103,6 +107,29 @@ class WorkspaceStore(SiteStore, Protocol):
         member."""
 
 
+class WorkspaceEnds(Protocol):
+    """Ends workspaces that nobody can restore any more: those deleted at `before` or earlier. Every
+    write says so by its own condition, and does nothing twice. An outage raises
+    `StoreUnavailable`."""
+
+    async def find_gone(self, before: datetime) -> list[int]:
+        """Their numbers, the first deleted first."""
+
+    async def purge_links(
+        self, workspace_id: int, before: datetime, now: datetime, limit: int
+    ) -> int:
+        """Links of such a workspace end for ever, in or out of the trash; tells how many. The
+        record of a banned one is kept: nobody gets rid of it by deleting their workspace."""
+
+    async def purge(self, workspace_id: int, before: datetime) -> bool:
+        """With the workspace go its members, domains, invitations and the keys made for it. Its
+        slugs stay taken for ever. False: it has links yet, or is not gone (any more)."""
+
+
+def is_slug(text: str) -> bool:
+    return _SLUG.fullmatch(text) is not None
+
+
 def check_slug(slug: str) -> None:
-    if not _SLUG.fullmatch(slug):
+    if not is_slug(slug):
         raise NameRefused("A slug has 1 to 64 characters: a-z, 0-9 and, inside, -.")

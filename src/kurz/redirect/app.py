@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import structlog
 
@@ -12,14 +12,19 @@ from kurz.clock import Clock
 from kurz.errors import KurzError, MethodNotAllowed, StoreUnavailable
 from kurz.links.codes.custom import CODE_PATTERN
 from kurz.links.codes.words import is_reserved
+from kurz.links.errors import FieldRefused, LinkNotFound
 from kurz.links.lifecycle import Outcome
 from kurz.links.ports import LinkStore
+from kurz.people.errors import RequestForged
 from kurz.people.limits import TooManyRequests, subject_of_address
 from kurz.people.workspaces import Site
 from kurz.redirect import pages, wire
 from kurz.redirect.clicks import ClickWriter
 from kurz.redirect.entry import Entry
+from kurz.redirect.languages import language_of
 from kurz.redirect.misses import Misses
+from kurz.redirect.onlookers import Onlookers
+from kurz.redirect.reporting import GONE, FormRefused, Receive, ReportForm
 from kurz.redirect.resolve import Resolver
 from kurz.redirect.slugs import Slugs
 from kurz.redirect.tally import Tally
@@ -44,7 +49,9 @@ log = structlog.get_logger()
 
 class RedirectApp:
     """An ASGI application. `base_url` None: short URLs are shown under the request's host.
-    `is_public` False: previews are for people with an account, which `is_member` tells."""
+    `is_public` False: previews are for people with an account, which `is_member` tells.
+    `is_refused`: nobody is led to this place any more. `contact` and `dashboard`: whom to ask
+    about links, and where people find their own."""
 
     def __init__(
         self,
@@ -55,10 +62,14 @@ class RedirectApp:
         misses: Misses,
         clock: Clock,
         tally: Tally,
+        reports: ReportForm,
         *,
         base_url: str | None,
+        contact: str | None,
+        dashboard: str | None,
         is_public: bool,
         is_member: Callable[[Scope], Awaitable[bool]],
+        is_refused: Callable[[str], bool],
     ) -> None:
         self._resolver = resolver
         self._slugs = slugs
@@ -67,23 +78,29 @@ class RedirectApp:
         self._misses = misses
         self._clock = clock
         self._tally = tally
+        self._reports = reports
+        self._contact = contact
+        self._dashboard = dashboard
+        self._onlookers = Onlookers()
         self._base_url = base_url
         self._is_public = is_public
         self._is_member = is_member
+        self._is_refused = is_refused
 
     async def __call__(
         self,
         scope: Scope,
-        _: object,
+        receive: Receive,
         send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
     ) -> None:
         visit = _Visit(scope)
+        visit.receive = receive
         try:
             answer = await self._answer(visit)
         except StoreUnavailable as outage:
             cause = str(outage.__cause__)
             log.warning("unavailable", code=outage.code, detail=outage.detail, cause=cause)
-            answer = wire.failure(outage, as_page=visit.wants_page)
+            answer = wire.failure(outage, **visit.manner)
             self._tally.unavailable += 1
         await send(
             {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
@@ -92,7 +109,10 @@ class RedirectApp:
 
     async def _answer(self, visit: "_Visit") -> Answer:
         if visit.problem is not None:
-            return wire.failure(visit.problem, as_page=visit.wants_page)
+            return wire.failure(visit.problem, **visit.manner)
+        match = _PATH.fullmatch(visit.path) if visit.method == "POST" else None
+        if match is not None and match["plus"]:
+            return await self._report(visit, match)
         if visit.method not in ("GET", "HEAD"):
             refused = MethodNotAllowed("Short links are followed with GET or HEAD.")
             makes_links = visit.path == "/" and not visit.site.is_custom_domain
@@ -107,21 +127,24 @@ class RedirectApp:
 
     def _page(self, visit: "_Visit") -> Answer | None:
         """The pages of one-time links, and what they need."""
-        if visit.site.is_custom_domain:
+        if visit.site.is_custom_domain or not visit.site.has_pages:
             return None
         file = PAGE_FILES.get(visit.path)
         if file is not None:
             return wire.file(*file)
         folder, _, act = visit.path.rpartition("/")
         if folder == "/app" and act in pages.ONE_TIME_ACTS:
-            return wire.page(pages.one_time(act))
+            return wire.page(pages.one_time(act, visit.manner["language"]))
         return None
 
     def _front(self, visit: "_Visit") -> Answer:
         if not visit.site.is_custom_domain:
-            return wire.page(pages.home(base_url=self._origin(visit), is_public=self._is_public))
+            front = pages.home(base_url=self._origin(visit), is_public=self._is_public)
+            return wire.page(front, vary=b"accept")
         if visit.site.root_url is None:
-            return wire.dead(Outcome.MISSING, as_page=visit.wants_page)
+            return wire.dead(Outcome.MISSING, **visit.manner)
+        if self._is_refused(visit.site.root_url):
+            return wire.dead(Outcome.BANNED, contact=self._contact, **visit.manner)
         return wire.redirect_to(visit.site.root_url)
 
     async def _follow(self, visit: "_Visit") -> Answer:
@@ -143,6 +166,8 @@ class RedirectApp:
         return await self._answer_with(entry, visit, is_preview=bool(match["plus"]))
 
     async def _workspace_of(self, visit: "_Visit", match: re.Match[str]) -> int | None:
+        if not visit.site.has_codes:
+            return None
         slug = match["slug"]
         if slug is None:
             return visit.site.workspace_id
@@ -151,11 +176,15 @@ class RedirectApp:
     async def _answer_with(self, entry: Entry, visit: "_Visit", *, is_preview: bool) -> Answer:
         now = self._clock.micros()
         outcome = entry.outcome(now)
-        if outcome is not Outcome.REDIRECT:
-            return self._dead(outcome, visit)
+        if outcome is Outcome.HELD and not is_preview:
+            return self._held(entry, visit)
+        if outcome not in (Outcome.REDIRECT, Outcome.HELD):
+            return self._dead(outcome, visit, entry)
         if not entry.is_plain:
             entry.settle(now)  # it may have begun since
-        if is_preview or (entry.is_limited and visit.is_only_looking):
+        if is_preview or (
+            entry.is_limited and await self._onlookers.include(visit.method, visit.header)
+        ):
             if is_preview and not (self._is_public or await self._is_member(visit.scope)):
                 return await self._miss(visit)
             return wire.preview(
@@ -163,7 +192,8 @@ class RedirectApp:
                 self._origin(visit) + visit.path.removesuffix("+"),
                 now,
                 shows_destination=not entry.is_limited,
-                as_page=visit.wants_page,
+                **visit.manner,
+                contact=self._contact,
             )
         if entry.is_limited and not await self._links.spend_click(entry.link_id):
             entry.settled = Outcome.EXHAUSTED
@@ -183,20 +213,63 @@ class RedirectApp:
             await self._misses.charge(visit.subject)
         except TooManyRequests as refusal:
             self._tally.limited += 1
-            return wire.failure(refusal, as_page=visit.wants_page)
+            return wire.failure(refusal, **visit.manner)
         return self._dead(Outcome.MISSING, visit)
 
-    def _dead(self, outcome: Outcome, visit: "_Visit") -> Answer:
+    def _held(self, entry: Entry, visit: "_Visit") -> Answer:
+        self._tally.outcomes[Outcome.HELD] += 1
+        short_url = self._origin(visit) + visit.path
+        return wire.held(entry, short_url, **visit.manner)
+
+    def _dead(self, outcome: Outcome, visit: "_Visit", entry: Entry | None = None) -> Answer:
         self._tally.outcomes[outcome] += 1
-        return wire.dead(outcome, as_page=visit.wants_page)
+        is_own = entry is not None and not entry.is_of_workspace
+        return wire.dead(
+            outcome,
+            **visit.manner,
+            contact=self._contact,
+            dashboard=self._dashboard if is_own else None,
+        )
+
+    async def _report(self, visit: "_Visit", match: re.Match[str]) -> Answer:
+        """The form of a preview. Whoever may not see that one is told the same as there."""
+        workspace_id = await self._workspace_of(visit, match)
+        if workspace_id is None or is_reserved(match["code"]):
+            return await self._miss(visit)
+        async with self._misses.turn(visit.subject):
+            entry = await self._resolver.get(workspace_id, match["code"])
+        outcome = entry.outcome(self._clock.micros())
+        is_hidden = not (self._is_public or await self._is_member(visit.scope))
+        if outcome is Outcome.MISSING or is_hidden:
+            return await self._miss(visit)
+        if outcome in GONE:
+            return self._dead(outcome, visit, entry)
+        try:
+            short_url = self._origin(visit) + visit.path.removesuffix("+")
+            place = workspace_id, match["code"], short_url
+            await self._reports.take(
+                place, visit.subject, visit.origin, visit.header, visit.receive
+            )
+        except LinkNotFound:  # it went just now
+            return await self._miss(visit)
+        except (FieldRefused, RequestForged, TooManyRequests, FormRefused) as refusal:
+            return wire.unreported(refusal, **visit.manner)
+        return wire.reported(self._contact, **visit.manner)
 
     def _origin(self, visit: "_Visit") -> str:
         """What the short URLs of the visited site start with."""
         return visit.origin if visit.site.is_custom_domain else self._base_url or visit.origin
 
 
+class _Manner(TypedDict):
+    as_page: bool
+    language: str
+
+
 class _Visit:
     """What matters of a request to a short link."""
+
+    receive: Receive
 
     def __init__(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
@@ -206,11 +279,15 @@ class _Visit:
         self.query: str = scope["query_string"].decode("latin-1")
         self.problem: KurzError | None = scope.get("kurz.problem")
         self.wants_page = b"text/html" in headers.get(b"accept", b"").lower()
-        purpose = headers.get(b"sec-purpose", b"") + headers.get(b"purpose", b"")
-        self.is_only_looking = self.method == "HEAD" or b"prefetch" in purpose
         self.began_ns: int = scope.get("kurz.began_ns") or time.perf_counter_ns()
         self.origin = f"{scope['scheme']}://{scope['kurz.host']}"
         self.scope = scope
+
+    @property
+    def manner(self) -> "_Manner":
+        """How it is answered, where that is no redirect."""
+        language = language_of(self.header(b"accept-language") or b"")
+        return {"as_page": self.wants_page, "language": language}
 
     @property
     def site(self) -> Site:

@@ -1,12 +1,12 @@
 """Records what is about to be answered."""
 
 import time
-from collections.abc import Callable
 
 from kurz.clicks.journal import Journal
 from kurz.clicks.record import COUNT_ONLY, PREFETCH, encode
 from kurz.clicks.visitors import Visitors
 from kurz.clock import Clock
+from kurz.redirect.onlookers import Header, is_prefetch
 
 
 class ClickWriter:
@@ -15,11 +15,10 @@ class ClickWriter:
         self._visitors = visitors
         self._clock = clock
 
-    def describe(self, client: str, header: Callable[[bytes], bytes | None]) -> bytes:
+    def describe(self, client: str, header: Header) -> bytes:
         """The visitor's part of a record, by their address and by the request's header fields,
         which `header` tells by name."""
-        purpose = (header(b"sec-purpose") or b"") + (header(b"purpose") or b"")
-        flags = PREFETCH if b"prefetch" in purpose or b"preview" in purpose else 0
+        flags = PREFETCH if is_prefetch(header) else 0
         if header(b"sec-gpc") == b"1" or header(b"dnt") == b"1":
             flags |= COUNT_ONLY
         return self._visitors.visit(

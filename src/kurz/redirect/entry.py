@@ -78,6 +78,8 @@ class Entry:
         self.was_used = False
         if self.is_limited and route.clicks_used >= (route.max_clicks or 0) and not is_final:
             self.settled = Outcome.EXHAUSTED if self.settled is Outcome.REDIRECT else self.settled
+        if route.is_held and self.settled is Outcome.REDIRECT:
+            self.settled = Outcome.HELD
         self.settle(now)
 
     def settle(self, now: int) -> None:
@@ -100,6 +102,10 @@ class Entry:
     def link_id(self) -> int:
         link_id: int = _LINK_ID.unpack_from(self.mark)[0]
         return link_id
+
+    @property
+    def is_of_workspace(self) -> bool:
+        return not self.key.startswith(b"/")  # as `prefix_of` has it
 
     @property
     def location(self) -> str:

@@ -7,6 +7,7 @@ which gives the same answers. For a link that is not in memory the chunk is put 
 """
 
 import asyncio
+import itertools
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ from kurz.people.workspaces import Site
 from kurz.redirect import wire
 from kurz.redirect.clicks import ClickWriter
 from kurz.redirect.entry import Entry, prefix_of
+from kurz.redirect.languages import ENGLISH, GERMAN, language_of
 from kurz.redirect.misses import Misses
 from kurz.redirect.resolve import Resolver
 from kurz.redirect.slugs import Slugs
@@ -85,7 +87,11 @@ class Lane:
         misses: Misses,
         clock: Clock,
         tally: Tally,
+        contact: str | None = None,
+        dashboard: str | None = None,
     ) -> None:
+        """`contact` and `dashboard`: whom to ask about links, and where to find one's own, as
+        `wire.dead` has them."""
         self._misses = misses
         self._resolver = resolver
         self._entries = resolver.hot.entries
@@ -98,6 +104,8 @@ class Lane:
         self._proxies = proxies
         self._micros = clock.micros
         self._tally = tally
+        self._contact = contact
+        self._dashboard = dashboard
         self._scout = _Scout()
         self._epoch = object()
         self._generation = 0  # of the visitors' salt
@@ -106,7 +114,8 @@ class Lane:
         self._idle_until = 0.0
         self._is_deaf = False
         self._heads: dict[int, bytes] = {}
-        self._dead: dict[Outcome, tuple[bytes, bytes]] = {}
+        # By whether they were a workspace's, and by how they are told, as a note has it.
+        self._dead: dict[tuple[Outcome, bool], dict[str, bytes]] = {}
 
     def renew(self, keep_alive_seconds: float) -> None:
         """Once a second: the date of the answers, and how long a connection may now be idle."""
@@ -119,9 +128,21 @@ class Lane:
             self._begin_day()
         date = formatdate(usegmt=True).encode()
         self._heads = wire.plain_heads(date)
-        for outcome in _DEATHS:
-            problem, page = (wire.dead(outcome, as_page=as_page) for as_page in (False, True))
-            self._dead[outcome] = (wire.to_bytes(problem, date), wire.to_bytes(page, date))
+        for outcome, is_of_workspace in itertools.product(_DEATHS, (False, True)):
+            dashboard = None if is_of_workspace else self._dashboard
+            self._dead[outcome, is_of_workspace] = {
+                manner: wire.to_bytes(self._dead_answer(outcome, manner, dashboard), date)
+                for manner in ("", ENGLISH, GERMAN)
+            }
+
+    def _dead_answer(self, outcome: Outcome, manner: str, dashboard: str | None) -> wire.Answer:
+        return wire.dead(
+            outcome,
+            as_page=manner != "",
+            contact=self._contact,
+            dashboard=dashboard,
+            language=manner or ENGLISH,
+        )
 
     def forget_heads(self) -> None:
         """Sites or the salt of the day are others now: every head is read anew."""
@@ -168,11 +189,11 @@ class Lane:
     def _answer_dead(self, client: Client, entry: Entry, note: "_Note", began: int) -> bool:
         now = self._micros()
         outcome = entry.outcome(now)
-        if outcome is Outcome.REDIRECT or entry.is_stale(now):
-            return False
+        if outcome not in _DEATHS or entry.is_stale(now):
+            return False  # a redirect, or a warning that is another one for each link
         entry.was_used = True
         self._tally.outcomes[outcome] += 1
-        answer = self._dead[outcome][note.wants_page]
+        answer = self._dead[outcome, entry.is_of_workspace][note.manner]
         self._send(client, (client.transport, answer, None, note.visit, began))
         return True
 
@@ -250,16 +271,18 @@ class Lane:
             peer = self._proxies.client_of(peer, [forwarded_for])
         visit = self._clicks.describe(peer, get)
         wants_page = b"text/html" in get(b"accept", b"").lower()
-        note = client.lane_note = _Note(self._epoch, site, visit, peer, wants_page=wants_page)
+        manner = language_of(get(b"accept-language", b"")) if wants_page else ""
+        note = client.lane_note = _Note(self._epoch, site, visit, peer, manner)
         client.lane_head = head
         return note
 
 
 class _Note:
     """What the head of a request says, whatever its target. Most connections send the same head
-    again and again, so that it is read once."""
+    again and again, so that it is read once. `manner` is the language of pages for whoever wants
+    them, and empty for programs."""
 
-    __slots__ = ("address", "epoch", "is_custom_domain", "prefix", "visit", "wants_page")
+    __slots__ = ("address", "epoch", "is_custom_domain", "manner", "prefix", "visit")
 
     def __init__(
         self,
@@ -267,15 +290,14 @@ class _Note:
         site: Site,
         visit: bytes,
         address: str,
-        *,
-        wants_page: bool,
+        manner: str,
     ) -> None:
         self.epoch = epoch
         self.address = address
         self.prefix = prefix_of(site.workspace_id)
         self.is_custom_domain = site.is_custom_domain
         self.visit = visit
-        self.wants_page = wants_page
+        self.manner = manner
 
     @property
     def subject(self) -> str:

@@ -4,6 +4,7 @@ Each is whole in itself, without scripts or files, so that it also works on a cu
 """
 
 import functools
+import json
 import re
 from base64 import b64encode
 from dataclasses import asdict, dataclass
@@ -15,16 +16,37 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from kurz.redirect import one_time as one_time_words
+from kurz.redirect.languages import ENGLISH, GERMAN
+
+# As people say it; the values are those of `safety.reports.Category`.
+CATEGORIES = {
+    ENGLISH: {
+        "phishing": "It steals passwords or money",
+        "malware": "It harms computers or phones",
+        "spam": "It is advertising that nobody asked for",
+        "illegal": "It is against the law",
+        "other": "Something else",
+    },
+    GERMAN: {
+        "phishing": "Er stiehlt Passwörter oder Geld",
+        "malware": "Er schadet Computern oder Telefonen",
+        "spam": "Er ist Werbung, um die niemand gebeten hat",
+        "illegal": "Er verstößt gegen das Gesetz",
+        "other": "Etwas anderes",
+    },
+}
 GONE_REASONS = frozenset({"expired", "exhausted", "banned"})
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_UNITS = {
-    "year": timedelta(days=365),
-    "month": timedelta(days=30),
-    "day": timedelta(days=1),
-    "hour": timedelta(hours=1),
-    "minute": timedelta(minutes=1),
-}
+_LENGTHS = (
+    timedelta(days=365),
+    timedelta(days=30),
+    timedelta(days=1),
+    timedelta(hours=1),
+    timedelta(minutes=1),
+)
+_EMAIL = re.compile(r"[^@\s:/?&]+@[^@\s:/?&]+\.[^@\s:/?&]+")
 # Anything else (a script, a user name that looks like a host) is shown, but never made a link.
 _WEB_URL = re.compile(r"(https?://)([^/?#@\\]+)((?:[/?#].*)?)", re.DOTALL)
 
@@ -38,29 +60,46 @@ class Page:
 
 
 @functools.cache
-def missing() -> Page:
-    return _render("missing.html")
+def missing(language: str = ENGLISH) -> Page:
+    return _render("missing.html", language)
 
 
 @functools.cache
-def gone(reason: str) -> Page:
+def gone(
+    reason: str,
+    contact: str | None = None,
+    dashboard: str | None = None,
+    language: str = ENGLISH,
+) -> Page:
+    """`contact` is whom to ask about a link that was taken down, `dashboard` where people find
+    their own."""
     if reason not in GONE_REASONS:
         raise ValueError(f"no page says that a link is {reason!r}")
-    return _render(f"{reason}.html")
+    return _render(f"{reason}.html", language, contact=_contact(contact), dashboard=dashboard)
 
 
 @functools.cache
-def unavailable() -> Page:
-    return _render("unavailable.html")
+def reported(contact: str | None = None, language: str = ENGLISH) -> Page:
+    return _render("reported.html", language, contact=_contact(contact))
+
+
+def unreported(why: str, language: str = ENGLISH) -> Page:
+    return _render("unreported.html", language, why=why.replace("`", ""))
 
 
 @functools.cache
-def limited() -> Page:
-    return _render("limited.html")
+def unavailable(language: str = ENGLISH) -> Page:
+    return _render("unavailable.html", language)
 
 
 @functools.cache
-def misdirected() -> Page:
+def limited(language: str = ENGLISH) -> Page:
+    return _render("limited.html", language)
+
+
+@functools.cache
+def misdirected(_language: str = ENGLISH) -> Page:
+    """In English alone: it is for whoever runs the server."""
     return _render("misdirected.html")
 
 
@@ -71,60 +110,49 @@ def preview(
     created_at: datetime,
     expires_at: datetime | None,
     now: datetime,
+    is_held: bool = False,
+    contact: str | None = None,
+    language: str = ENGLISH,
 ) -> Page:
-    """What a link leads to. `destination` None: the link is limited and does not tell."""
+    """What a link leads to, and a form to report it. `destination` None: the link is limited and
+    does not tell."""
     parts = _WEB_URL.fullmatch(destination or "")
-    return _render(
+    page = _render(
         "preview.html",
+        language,
+        is_held=is_held,
         short_url=short_url,
         destination=destination,
         parts=parts.groups() if parts else None,
-        made=_Moment(created_at, _ago(now - created_at)),
-        expires=_Moment(expires_at, _ahead(expires_at - now)) if expires_at else None,
+        made=_Moment(created_at, _ago(now - created_at, language)),
+        expires=_Moment(expires_at, _ahead(expires_at - now, language)) if expires_at else None,
+        categories=CATEGORIES[language],
+        contact=_contact(contact),
+    )
+    return Page(page.body, page.csp.replace("form-action 'none'", "form-action 'self'"))
+
+
+def held(*, short_url: str, destination: str | None, language: str = ENGLISH) -> Page:
+    """A warning: nobody could tell yet whether this leads somewhere bad. `destination` as above."""
+    parts = _WEB_URL.fullmatch(destination or "")
+    return _render(
+        "held.html",
+        language,
+        short_url=short_url,
+        destination=destination,
+        parts=parts.groups() if parts else None,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _OneTime:
-    heading: str
-    text: str
-    button: str
-    done: str
-    asks_email: bool
-
-
-_ONE_TIME = {
-    "setup": _OneTime(
-        heading="Set up kurz.",
-        text="Make the first administrator's account.",
-        button="Make the account",
-        done="Done. Your account is ready: you are the administrator.",
-        asks_email=True,
-    ),
-    "reset": _OneTime(
-        heading="A new password.",
-        text="Choose a password with at least 8 characters. It ends every session you have.",
-        button="Set the password",
-        done="Done. Sign in with your new password from now on.",
-        asks_email=False,
-    ),
-    "join": _OneTime(
-        heading="You are invited.",
-        text="Make an account to follow the invitation, or use the one you have.",
-        button="Join",
-        done="Done. You are in.",
-        asks_email=True,
-    ),
-}
-
-
-ONE_TIME_ACTS = frozenset(_ONE_TIME)
+ONE_TIME_ACTS = frozenset(one_time_words.WORDS[ENGLISH])
 
 
 @functools.cache
-def one_time(act: str) -> Page:
+def one_time(act: str, language: str = ENGLISH) -> Page:
     """The page that a one-time link leads to."""
-    page = _render("one_time.html", act=act, **asdict(_ONE_TIME[act]))
+    words = asdict(one_time_words.WORDS[language][act])
+    problems = json.dumps(one_time_words.PROBLEMS[language], ensure_ascii=False)
+    page = _render("one_time.html", language, act=act, problems=problems, **words)
     return Page(page.body, page.csp + "; script-src 'self'; connect-src 'self'")
 
 
@@ -132,8 +160,9 @@ def home(*, base_url: str, is_public: bool = True) -> Page:
     return _render("home.html", base_url=base_url.rstrip("/"), is_public=is_public)
 
 
-def _render(template: str, **values: object) -> Page:
-    html = _environment().get_template(template).render(values)
+def _render(template: str, language: str = ENGLISH, **values: object) -> Page:
+    folder = "" if language == ENGLISH else f"{language}/"
+    html = _environment().get_template(folder + template).render(values, language=language)
     return Page(html.encode(errors="replace"), _policy())
 
 
@@ -155,7 +184,8 @@ def _environment() -> Environment:
 
 @functools.cache
 def _style() -> str:
-    return re.sub(r"\s*\n\s*", "", (_TEMPLATES / "style.css").read_text("utf-8"))
+    text = re.sub(r"\s*\n\s*", "", (_TEMPLATES / "style.css").read_text("utf-8"))
+    return re.sub(r" (?={)|(?<=[:;,{]) ", "", text)
 
 
 @functools.cache
@@ -165,6 +195,20 @@ def _policy() -> str:
         f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Contact:
+    text: str
+    href: str | None
+
+
+def _contact(text: str | None) -> _Contact | None:
+    if text is None:
+        return None
+    if _EMAIL.fullmatch(text):
+        return _Contact(text, f"mailto:{text}")
+    return _Contact(text, text if _WEB_URL.fullmatch(text) and " " not in text else None)
 
 
 class _Moment:
@@ -177,18 +221,54 @@ class _Moment:
         self.iso = f"{utc:%Y-%m-%dT%H:%MZ}"
 
 
-def _ago(age: timedelta) -> str:
-    words = _largest_unit(age)
-    return f"{words} ago" if words else "just now"
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """How a language tells a span: units as one and as several, in the order of `_LENGTHS`."""
+
+    units: tuple[tuple[str, str], ...]
+    ago: str
+    just_now: str
+    ahead: str
+    soon: str
 
 
-def _ahead(wait: timedelta) -> str:
-    return f"in {_largest_unit(wait) or 'less than a minute'}"
+_SPANS = {
+    ENGLISH: _Spans(
+        tuple((unit, f"{unit}s") for unit in ("year", "month", "day", "hour", "minute")),
+        ago="{} ago",
+        just_now="just now",
+        ahead="in {}",
+        soon="in less than a minute",
+    ),
+    GERMAN: _Spans(
+        (
+            ("Jahr", "Jahren"),
+            ("Monat", "Monaten"),
+            ("Tag", "Tagen"),
+            ("Stunde", "Stunden"),
+            ("Minute", "Minuten"),
+        ),
+        ago="vor {}",
+        just_now="gerade eben",
+        ahead="in {}",
+        soon="in weniger als einer Minute",
+    ),
+}
 
 
-def _largest_unit(span: timedelta) -> str | None:
+def _ago(age: timedelta, language: str = ENGLISH) -> str:
+    words, spans = _largest_unit(age, language), _SPANS[language]
+    return spans.ago.format(words) if words else spans.just_now
+
+
+def _ahead(wait: timedelta, language: str = ENGLISH) -> str:
+    words, spans = _largest_unit(wait, language), _SPANS[language]
+    return spans.ahead.format(words) if words else spans.soon
+
+
+def _largest_unit(span: timedelta, language: str) -> str | None:
     """The span in whole units of the largest that fits ("3 days"), None below a minute."""
-    for name, length in _UNITS.items():
+    for (one, several), length in zip(_SPANS[language].units, _LENGTHS, strict=True):
         if count := max(span, timedelta()) // length:
-            return f"{count} {name}" if count == 1 else f"{count} {name}s"
+            return f"{count} {one if count == 1 else several}"
     return None

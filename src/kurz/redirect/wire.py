@@ -9,15 +9,26 @@ from http import HTTPStatus
 from kurz.clock import from_micros, from_micros_or_none
 from kurz.errors import Kind, KurzError, MethodNotAllowed, StoreUnavailable, Unavailable, problem
 from kurz.headers import POLICY, SECURITY_HEADERS, STRICTEST_POLICY
-from kurz.links.errors import LinkBanned, LinkExhausted, LinkExpired, LinkNotFound
+from kurz.links.errors import (
+    FieldRefused,
+    LinkBanned,
+    LinkExhausted,
+    LinkExpired,
+    LinkHeld,
+    LinkNotFound,
+)
 from kurz.links.lifecycle import Outcome
 from kurz.links.urls import merge_query
-from kurz.people.errors import HostUnclear, HostUnknown
+from kurz.people.errors import HostUnclear, HostUnknown, RequestForged
 from kurz.people.limits import TooManyRequests
 from kurz.redirect import pages
 from kurz.redirect.entry import END, KEEP_MICROS, LOCATION, PERMANENT, SECOND, Entry
+from kurz.redirect.languages import ENGLISH, GERMAN
+from kurz.redirect.reporting import FormRefused
 
 Headers = list[tuple[bytes, bytes]]
+# The same address is a problem to programs and a page to people, in their language.
+BY_READER = b"accept, accept-language"
 
 
 _STATUSES = {
@@ -25,11 +36,15 @@ _STATUSES = {
     LinkExpired: 410,
     LinkExhausted: 410,
     LinkBanned: 410,
+    LinkHeld: 403,
     HostUnclear: 400,
     HostUnknown: 421,
     TooManyRequests: 429,
     StoreUnavailable: 503,
     MethodNotAllowed: 405,
+    FormRefused: 400,
+    FieldRefused: 422,
+    RequestForged: 403,
 }
 _PROBLEMS = {
     Outcome.MISSING: LinkNotFound("There is no link here. Check the address for typing errors."),
@@ -37,14 +52,20 @@ _PROBLEMS = {
     Outcome.EXHAUSTED: LinkExhausted("This link could be opened a limited number of times."),
     Outcome.BANNED: LinkBanned("This link was taken down."),
 }
-_PAGES: dict[type[KurzError], Callable[[], pages.Page]] = {
+_PAGES: dict[type[KurzError], Callable[[str], pages.Page]] = {
     LinkNotFound: pages.missing,
-    LinkExpired: functools.partial(pages.gone, "expired"),
-    LinkExhausted: functools.partial(pages.gone, "exhausted"),
-    LinkBanned: functools.partial(pages.gone, "banned"),
+    LinkExhausted: lambda language: pages.gone("exhausted", language=language),
+    LinkBanned: lambda language: pages.gone("banned", language=language),
     HostUnknown: pages.misdirected,
     TooManyRequests: pages.limited,
     StoreUnavailable: pages.unavailable,
+}
+# In German; in English they say it themselves.
+_UNREPORTED: dict[type[KurzError], str] = {
+    FieldRefused: "Eine Angabe fehlt oder ist zu lang.",
+    FormRefused: "Das Formular kam nicht ganz an oder ist zu groß.",
+    RequestForged: "Das Formular kam von der Seite eines anderen Servers.",
+    TooManyRequests: "Aus diesem Netz kamen gerade viele Meldungen. Bitte später noch einmal.",
 }
 
 
@@ -103,33 +124,96 @@ def _head(status: int, date: bytes, headers: Headers) -> bytes:
 
 
 @functools.cache
-def dead(outcome: Outcome, *, as_page: bool) -> Answer:
-    return failure(_PROBLEMS[outcome], as_page=as_page)
+def dead(
+    outcome: Outcome,
+    *,
+    as_page: bool,
+    contact: str | None = None,
+    dashboard: str | None = None,
+    language: str = ENGLISH,
+) -> Answer:
+    """`contact` is whom to ask about a link that was taken down, `dashboard` the address where
+    people bring back their own."""
+    error = _PROBLEMS[outcome]
+    if outcome is Outcome.EXPIRED and as_page:
+        content = pages.gone("expired", dashboard=dashboard, language=language)
+        return page(content, _STATUSES[LinkExpired])
+    if outcome is Outcome.BANNED and contact is not None:
+        if as_page:
+            return page(pages.gone("banned", contact, language=language), _STATUSES[LinkBanned])
+        error = LinkBanned(error.detail, contact=contact)
+    return failure(error, as_page=as_page, language=language)
 
 
-def failure(error: KurzError, *, as_page: bool, allowed_methods: bytes = b"") -> Answer:
+def reported(contact: str | None, *, as_page: bool, language: str = ENGLISH) -> Answer:
+    """The same whether or not somebody had reported it before."""
+    if as_page:
+        return page(pages.reported(contact, language))
+    return _whole(202, b"application/json", b'{"status": "received"}', [])
+
+
+def unreported(error: KurzError, *, as_page: bool, language: str = ENGLISH) -> Answer:
+    """Why a report was not taken."""
+    if as_page:
+        why = _UNREPORTED[type(error)] if language == GERMAN else error.detail
+        content = pages.unreported(why, language)
+        return page(content, _STATUSES[type(error)], _headers_of(error))
+    return failure(error, as_page=False)
+
+
+def failure(
+    error: KurzError, *, as_page: bool, allowed_methods: bytes = b"", language: str = ENGLISH
+) -> Answer:
     """The error as a page for people or a problem for programs."""
     status = _STATUSES.get(type(error), 503 if error.kind is Kind.UNAVAILABLE else 500)
-    extra: Headers = []
-    if isinstance(error, Unavailable):
-        extra.append((b"retry-after", str(error.retry_after_seconds).encode()))
-    if isinstance(error, TooManyRequests):
-        extra += [(name.encode(), value.encode()) for name, value in error.header_fields.items()]
+    extra = _headers_of(error)
     if allowed_methods:
         extra.append((b"allow", allowed_methods))
     if as_page and type(error) in _PAGES:
-        return page(_PAGES[type(error)](), status, extra)
+        return page(_PAGES[type(error)](language), status, extra)
     body = json.dumps(problem(error, status), ensure_ascii=False).encode()
     return _whole(status, b"application/problem+json", body, extra)
 
 
-def page(content: pages.Page, status: int = 200, extra: Headers | None = None) -> Answer:
+def _headers_of(error: KurzError) -> Headers:
+    if isinstance(error, Unavailable):
+        return [(b"retry-after", str(error.retry_after_seconds).encode())]
+    if isinstance(error, TooManyRequests):
+        return [(name.encode(), value.encode()) for name, value in error.header_fields.items()]
+    return []
+
+
+def page(
+    content: pages.Page,
+    status: int = 200,
+    extra: Headers | None = None,
+    vary: bytes = BY_READER,
+) -> Answer:
     policy = (POLICY, content.csp.encode())
-    return _whole(status, b"text/html; charset=utf-8", content.body, [policy, *(extra or [])])
+    extra = [policy, *(extra or [])]
+    html = b"text/html; charset=utf-8"
+    return _whole(status, html, content.body, extra, vary)
+
+
+def held(entry: Entry, short_url: str, *, as_page: bool, language: str = ENGLISH) -> Answer:
+    """A warning, with a way onward for people; a limited link tells nobody where it leads."""
+    if as_page:
+        destination = None if entry.is_limited else entry.location
+        content = pages.held(short_url=short_url, destination=destination, language=language)
+        return page(content, 403)
+    problem = LinkHeld("Where this link leads has not been looked at yet. Try again later.")
+    return failure(problem, as_page=False)
 
 
 def preview(
-    entry: Entry, short_url: str, now: int, *, shows_destination: bool, as_page: bool
+    entry: Entry,
+    short_url: str,
+    now: int,
+    *,
+    shows_destination: bool,
+    as_page: bool,
+    contact: str | None = None,
+    language: str = ENGLISH,
 ) -> Answer:
     destination = entry.location if shows_destination else None
     created_at = from_micros(entry.created_at)
@@ -141,6 +225,9 @@ def preview(
             created_at=created_at,
             expires_at=expires_at,
             now=from_micros(now),
+            is_held=entry.settled is Outcome.HELD,
+            contact=contact,
+            language=language,
         )
         return page(content)
     document = {
@@ -148,6 +235,7 @@ def preview(
         "original_url": destination,
         "created_at": created_at.isoformat(),
         "expires_at": expires_at.isoformat() if expires_at else None,
+        "is_held": entry.settled is Outcome.HELD,
     }
     return _whole(200, b"application/json", json.dumps(document).encode(), [])
 
@@ -164,12 +252,14 @@ def file(content_type: bytes, body: bytes) -> Answer:
     return Answer(200, headers, body)
 
 
-def _whole(status: int, content_type: bytes, body: bytes, extra: Headers) -> Answer:
+def _whole(
+    status: int, content_type: bytes, body: bytes, extra: Headers, vary: bytes = BY_READER
+) -> Answer:
     headers = [
         (b"content-type", content_type),
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
-        (b"vary", b"accept"),
+        (b"vary", vary),
         *SECURITY_HEADERS,
         *extra,
     ]

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from secrets import token_hex
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 
@@ -38,19 +38,35 @@ _PROCESS = token_hex(6)
 _numbers = itertools.count(1)
 
 
+class Pages(Protocol):
+    """An application for some requests only."""
+
+    def answers(self, scope: Scope) -> bool: ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, /) -> None: ...
+
+
 class App:
-    """`api` answers under /api, on the probes and to POST on `/`; `redirect` everything else, and
-    the requests that belong to no site. Both find `kurz.site` or `kurz.problem` in their scope, and
-    in `kurz.client` the client's address, which is empty for a socket that has none."""
+    """`api` answers under /api, on the probes and to POST on `/`; `dashboard`, if there is one, the
+    pages and files that it knows; `redirect` everything else, and the requests that belong to no
+    site. All find `kurz.site` or `kurz.problem` in their scope, and in `kurz.client` the client's
+    address, which is empty for a socket that has none."""
 
     def __init__(
-        self, *, api: AsgiApp, redirect: AsgiApp, hosts: Hosts, proxies: TrustedProxies
+        self,
+        *,
+        api: AsgiApp,
+        redirect: AsgiApp,
+        dashboard: Pages | None,
+        hosts: Hosts,
+        proxies: TrustedProxies,
     ) -> None:
         self._proxies = proxies
         self._has_warned = False
         self.api_statuses = [0] * 6  # by their first digit
         self._api = api
         self._redirect = redirect
+        self._dashboard = dashboard
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,8 +79,8 @@ class App:
                 worth_telling = 400
                 await self._api(scope, receive, reply.send)
                 self.api_statuses[(reply.status or 500) // 100] += 1
-            else:  # its answers are whole; the lane gives the same
-                await self._redirect(scope, receive, reply.send_whole)
+            else:  # their answers are whole; the lane gives the same
+                await self._page_of(scope)(scope, receive, reply.send_whole)
         except Exception:
             log.exception("request failed", method=scope["method"], path=scope["path"])
             if reply.status is None:
@@ -93,6 +109,13 @@ class App:
         if path == "/":
             return bool(scope["method"] == "POST")
         return path.startswith("/api/") or path == "/api"
+
+    def _page_of(self, scope: Scope) -> AsgiApp:
+        """Who answers what is not for the API. A workspace's own domain has no dashboard."""
+        site: Site | None = scope.get("kurz.site")
+        if site is None or site.is_custom_domain or self._dashboard is None:
+            return self._redirect
+        return self._dashboard if self._dashboard.answers(scope) else self._redirect
 
     def _read_headers(self, scope: Scope) -> None:
         """Notes the Host, lower case (empty if missing or doubled, which no site answers to), and

@@ -18,17 +18,20 @@ MAX_KNOWN = 1000  # spellings of Host headers at hand; strangers can make up mor
 
 class Hosts:
     """Without a base URL every host that is no custom domain is the root; with one, its host is.
-    The root may be a workspace's."""
+    The root may be a workspace's. With `dashboard_url` pages are under that host alone, and no
+    codes."""
 
     def __init__(
         self,
         base_url: str | None,
         domains: Domains,
         root_workspace_id: int = ROOT_WORKSPACE_ID,
+        dashboard_url: str | None = None,
     ) -> None:
-        self._root = Site(root_workspace_id)
-        host = urlsplit(base_url).hostname if base_url else None
-        self._base_host = host.removesuffix(".") if host else None
+        self._root = Site(root_workspace_id, has_pages=dashboard_url is None)
+        self._dashboard = Site(root_workspace_id, has_codes=False)
+        self._base_host = _name(base_url)
+        self._dashboard_host = _name(dashboard_url)
         self._domains = domains
         # Sites by Host headers to the letter, for who cannot wait.
         self.known: dict[bytes, Site] = {}
@@ -55,7 +58,10 @@ class Hosts:
 
     def _is_certain(self, site: Site) -> bool:
         """False where the domains are those of before a change, because the store is out: kept,
-        that would be believed until the next change."""
+        that would be believed until the next change. Never true for the dashboard: who cannot wait
+        looks for codes, which it has not."""
+        if not site.has_codes:
+            return False
         is_base = self._base_host is not None and site is self._root
         return is_base or self._domains.is_current
 
@@ -65,9 +71,16 @@ class Hosts:
         name = match[1].strip("[]").removesuffix(".") if match and is_host else ""
         if self._base_host == name:
             return self._root
+        if name and self._dashboard_host == name:
+            return self._dashboard
         site = (await self._domains.sites()).get(name) if name else None
         if site is None and name and self._base_host is None:
             return self._root
         if site is None:
             raise HostUnknown("kurz does not answer under this host name.")
         return site
+
+
+def _name(address: str | None) -> str | None:
+    host = urlsplit(address).hostname if address else None
+    return host.removesuffix(".") if host else None

@@ -1,6 +1,7 @@
 """Numbers that worker processes count in memory they share, and that outlive each of them."""
 
 import mmap
+import time
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
@@ -17,6 +18,7 @@ class Scoreboard:
             raise ValueError("a scoreboard has at least one name and one slot")
         self.names = names
         self.slots = slots
+        self.made_at = time.time()
         # Anonymous and shared: the pages are the same ones in every process forked from here.
         memory = mmap.mmap(-1, slots * len(names) * BYTES)
         self._numbers = memoryview(memory).cast("Q")

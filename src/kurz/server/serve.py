@@ -45,11 +45,13 @@ class _Server(uvicorn.Server):
         self,
         config: uvicorn.Config,
         on_start: Callable[[], None],
+        on_stop: Callable[[], None],
         tick: Callable[[], Awaitable[None]],
         lifeline: int | None,
     ) -> None:
         super().__init__(config)
         self._on_start = on_start
+        self._on_stop = on_stop
         self._tick = tick
         self._lifeline = lifeline
         self._is_hurried = False
@@ -78,6 +80,7 @@ class _Server(uvicorn.Server):
 
     def _stop(self) -> None:
         self.should_exit = True
+        self._on_stop()
 
     def _hurry(self) -> None:
         """Somebody is waiting at a terminal: idle connections get no more time."""
@@ -111,10 +114,12 @@ async def serve(
     *,
     tick: Callable[[], Awaitable[None]],
     connect: Callable[..., Connection] = Connection,
+    on_stop: Callable[[], None] = lambda: None,
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
 ) -> None:
     """Serves until SIGTERM or until nobody holds the other end of `lifeline`, and finishes what is
-    under way. `connect` makes the connections; `tick` is called every second."""
+    under way. `connect` makes the connections; `tick` is called every second, `on_stop` at the
+    beginning of the end: what would go on for long has to end then."""
     config = uvicorn.Config(
         app,
         http=partial(connect, keep_alive_seconds=keep_alive_seconds),  # type: ignore[arg-type]
@@ -127,4 +132,4 @@ async def serve(
         # An idle connection ends by itself; a request that is answered later than this is cut off.
         timeout_graceful_shutdown=math.ceil(keep_alive_seconds) + ANSWER_SECONDS,
     )
-    await _Server(config, on_start, tick, lifeline).serve(sockets=[listener])
+    await _Server(config, on_start, on_stop, tick, lifeline).serve(sockets=[listener])

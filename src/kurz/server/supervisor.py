@@ -43,6 +43,7 @@ class Plan:
     work: Work
     jobs: Work
     stop_seconds: float
+    jobs_stop_seconds: float
 
 
 class Supervisor:
@@ -126,7 +127,7 @@ class Supervisor:
                 self._wants_renewal = True
 
     def _stop(self, number: int = signal.SIGTERM) -> None:
-        """Ends all processes; when it is asked again, soon.
+        """Ends all processes, the jobs process last; when it is asked again, soon.
 
         The supervisor lets go of the listening socket first. So the port is closed by the last
         worker that stops accepting: until then somebody accepts what arrives, and from then on
@@ -134,16 +135,31 @@ class Supervisor:
         """
         if self._is_stopping:
             for child in self._children:
-                child.kill_at = min(child.kill_at or 0.0, time.monotonic() + QUICK_SECONDS)
+                self._hurry(child)
             return
         self._is_stopping = True
         self._notify(systemd.STOPPING)
         self._listener.close()
         for place in self._places():
             place.start_at = None
+        for child, place in self._children.items():
+            if not child.is_retired and place.role is Role.WORKER:
+                child.retire(self._plan.stop_seconds, number)
+
+    @staticmethod
+    def _hurry(child: Child) -> None:
+        if child.is_retired:
+            child.kill_at = min(child.kill_at or 0.0, time.monotonic() + QUICK_SECONDS)
+        else:
+            child.retire(QUICK_SECONDS)
+
+    def _stop_jobs(self) -> None:
+        """When no worker is left: it counts the last of their clicks."""
+        if any(place.role is Role.WORKER for place in self._children.values()):
+            return
         for child in self._children:
             if not child.is_retired:
-                child.retire(self._plan.stop_seconds, number)
+                child.retire(self._plan.jobs_stop_seconds)
 
     def _keep_up(self) -> None:
         """Does what is due now."""
@@ -156,6 +172,7 @@ class Supervisor:
                 child.kill_at = None
                 child.send(signal.SIGKILL)
         if self._is_stopping:
+            self._stop_jobs()
             return
         for place in self._places():
             if place.start_at is not None and place.start_at <= now:
@@ -293,7 +310,7 @@ class Supervisor:
         if self._plan is self._coming:
             _log().info("workers renewed", workers=self._plan.workers)
             if self._jobs.child is not None:  # its successor starts when it has ended: one at most
-                self._jobs.child.retire(self._plan.stop_seconds)
+                self._jobs.child.retire(self._plan.jobs_stop_seconds)
         self._coming = None
         self._notify(systemd.READY)
 

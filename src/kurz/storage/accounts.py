@@ -214,11 +214,20 @@ def _lock_workspaces_of(connection: sa.Connection, account_id: int) -> list[int]
 
 
 def _trash_links(connection: sa.Connection, account_id: int, now: int) -> None:
-    """Personal links go to the trash; what was made in workspaces belongs to them."""
+    """Personal links go to the trash, those as well that the reaper has put there: what its owner
+    deletes is not kept as long. What was made in workspaces belongs to them."""
+    is_swept = (links.c.status == Status.DELETED) & links.c.swept_at.is_not(None)
+    is_kept = links.c.status.not_in([Status.DELETED, Status.BANNED])
     statement = (
         sa.update(links)
-        .where(links.c.space == -account_id, links.c.status.not_in([Status.DELETED, Status.BANNED]))
-        .values(status=Status.DELETED, deleted_at=now, updated_at=now, version=links.c.version + 1)
+        .where(links.c.space == -account_id, is_kept | is_swept)
+        .values(
+            status=Status.DELETED,
+            deleted_at=now,
+            swept_at=None,
+            updated_at=now,
+            version=links.c.version + 1,
+        )
         .returning(links.c.id, links.c.workspace_id, links.c.short_code, links.c.version)
     )
     record_changes(connection, connection.execute(statement).all(), now)

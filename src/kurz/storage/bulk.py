@@ -2,7 +2,7 @@
 a whole batch: SQLite's thread then leaves the interpreter to others while it works."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import chain
@@ -15,17 +15,29 @@ from sqlalchemy.dialects.postgresql.base import PGDialect
 from kurz.clock import from_micros, to_micros
 from kurz.errors import KurzError
 from kurz.links.bulk import Holder, Position, Stored
-from kurz.links.model import Change, Link, Scope, space_of
+from kurz.links.model import ROOT_WORKSPACE_ID, Change, Link, Scope, space_of
 from kurz.people.quotas import Allowance, exceeded
 from kurz.storage.changes import note_changes
+from kurz.storage.click_totals import add_imported
 from kurz.storage.database import Database
 from kurz.storage.link_rows import INSERTED, to_link, to_row
 from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
+from kurz.storage.quarantine import find_kept, is_refused
 from kurz.storage.schema import links, usage
-from kurz.storage.usage import spend
+from kurz.storage.usage import find_spent, spend
 
-_WORKSPACE, _CODE, _VERSION, _HASH = (
-    INSERTED.index(x) for x in ("workspace_id", "short_code", "version", "canonical_hash")
+_WORKSPACE, _CODE, _VERSION, _HASH, _OWNER, _SPACE, _TYPE, _CLICKS = (
+    INSERTED.index(name)
+    for name in (
+        "workspace_id",
+        "short_code",
+        "version",
+        "canonical_hash",
+        "owner_id",
+        "space",
+        "link_type",
+        "redirect_count",
+    )
 )
 
 _Row = tuple[Any, ...]
@@ -36,7 +48,7 @@ def insert_rows(
 ) -> list[Stored]:
     is_sqlite = connection.dialect.name == "sqlite"
     ids = (_insert_on_sqlite if is_sqlite else _insert_on_postgres)(connection, rows)
-    results: list[Stored] = [*ids]
+    results: list[Stored] = [*_without_kept(connection, ids, rows, now)]
     if allowances:
         _trim(connection, results, allowances, now)
     kept = {found: row for found, row in zip(results, rows, strict=True) if isinstance(found, int)}
@@ -48,9 +60,11 @@ def insert_rows(
         )
     missing = [place for place, found in enumerate(results) if found is None]
     if missing:
-        holders = find_holders(connection, [rows[place] for place in missing])
+        holders = find_holders(connection, [rows[place] for place in missing], now)
         for place, holder in zip(missing, holders, strict=True):
             results[place] = holder  # None: it was the twin of one that was trimmed, or has left
+    # Last: everybody who counts waits for the installation's row.
+    add_imported(connection, ((id_, row[_SPACE], row[_CLICKS]) for id_, row in kept.items()))
     return results
 
 
@@ -76,11 +90,36 @@ def _trim(
         return
     beyond = exceeded(tightest, from_micros(now))
     surplus = created[kept:]
-    connection.execute(
-        sa.delete(links).where(links.c.id.in_([results[place] for place in surplus]))
-    )
+    _take_back(connection, [results[place] for place in surplus])
     for place in surplus:
         results[place] = beyond
+
+
+def _without_kept(
+    connection: sa.Connection, ids: Sequence[int | None], rows: Sequence[_Row], now: int
+) -> list[int | None]:
+    """Takes back links whose code is kept for somebody else, as a create does."""
+    kept = _find_kept(connection, rows, now)
+    pairs = zip(ids, rows, strict=True)
+    refused = {link_id for link_id, row in pairs if link_id is not None and _is_kept(row, kept)}
+    if refused:
+        _take_back(connection, refused)
+    return [None if link_id in refused else link_id for link_id in ids]
+
+
+def _take_back(connection: sa.Connection, link_ids: Collection[Any]) -> None:
+    connection.execute(sa.delete(links).where(links.c.id.in_(link_ids)))
+
+
+def _find_kept(connection: sa.Connection, rows: Sequence[_Row], now: int) -> dict[str, int]:
+    codes = [row[_CODE] for row in rows if row[_WORKSPACE] == ROOT_WORKSPACE_ID]
+    return find_kept(connection, codes, now) if codes else {}
+
+
+def _is_kept(row: _Row, kept: dict[str, int]) -> bool:
+    if row[_WORKSPACE] != ROOT_WORKSPACE_ID:
+        return False
+    return is_refused(kept.get(row[_CODE]), row[_OWNER], row[_TYPE])
 
 
 def _lock_usage(connection: sa.Connection, allowance: Allowance) -> int:
@@ -186,11 +225,14 @@ def _follow_on_postgres(connection: sa.Connection, ids: Sequence[int], now: int)
     )
 
 
-def find_holders(connection: sa.Connection, rows: Sequence[_Row]) -> list[Holder | None]:
+def find_holders(connection: sa.Connection, rows: Sequence[_Row], now: int) -> list[Holder | None]:
+    kept = _find_kept(connection, rows, now)
     by_code = _lookup(connection, rows, "short_code", _CODE)
     by_url = _lookup(connection, [row for row in rows if row[_HASH]], "canonical_hash", _HASH)
     return [
-        by_code.get((row[_WORKSPACE], row[_CODE])) or by_url.get((row[_WORKSPACE], row[_HASH]))
+        by_code.get((row[_WORKSPACE], row[_CODE]))
+        or by_url.get((row[_WORKSPACE], row[_HASH]))
+        or (Holder(row[_CODE], "", "") if _is_kept(row, kept) else None)
         for row in rows
     ]
 
@@ -216,10 +258,7 @@ def find_left(
     connection: sa.Connection, allowances: tuple[Allowance, ...], now: int
 ) -> tuple[int, KurzError]:
     def left(allowance: Allowance) -> int:
-        query = sa.select(usage.c.links).where(
-            usage.c.subject == allowance.subject, usage.c.month == allowance.month
-        )
-        return allowance.limit - (connection.execute(query).scalar() or 0)
+        return allowance.limit - find_spent(connection, allowance)
 
     tightest = min(allowances, key=left)
     return left(tightest), exceeded(tightest, from_micros(now))
@@ -275,10 +314,10 @@ class SqlBulkStore:
         with patience(LONG_SECONDS):
             return await self._database.write(insert_rows, rows, allowances, to_micros(now))
 
-    async def find_holders(self, links: Sequence[Link]) -> list[Holder | None]:
+    async def find_holders(self, links: Sequence[Link], now: datetime) -> list[Holder | None]:
         rows = [to_row(link) for link in links]
         with patience(LIST_SECONDS):
-            return await self._database.read(find_holders, rows)
+            return await self._database.read(find_holders, rows, to_micros(now))
 
     async def find_left(
         self, allowances: tuple[Allowance, ...], now: datetime

@@ -9,7 +9,8 @@ from kurz.clock import SystemClock
 from kurz.links.model import Change
 from kurz.storage.database import Database, HotStatement
 from kurz.storage.patience import LIST_SECONDS, patience
-from kurz.storage.schema import changes, search_position
+from kurz.storage.safety_schema import destination_position
+from kurz.storage.schema import changes, count_position, search_position
 
 KEPT_NUMBERS = 20_000  # as many as `links/floors` judges by
 
@@ -119,8 +120,11 @@ def wake_listeners(connection: sa.Connection, channel: str) -> None:
 
 def trim_changes(connection: sa.Connection, before: int, limit: int) -> int:
     """Removes the first rows if they were written before an instant, and tells how many. The last
-    `KEPT_NUMBERS` stay, and what SQLite's index of texts has not taken yet."""
-    ends_at = last_change(connection) - KEPT_NUMBERS
+    `KEPT_NUMBERS` stay, and what is not counted yet, not followed to its destination, or not in
+    SQLite's index of texts."""
+    counted = connection.execute(sa.select(count_position.c.change_id)).scalar_one()
+    followed = connection.execute(sa.select(destination_position.c.change_id)).scalar_one()
+    ends_at = min(last_change(connection) - KEPT_NUMBERS, counted, followed)
     if connection.dialect.name == "sqlite":
         indexed = connection.execute(sa.select(search_position.c.change_id)).scalar_one()
         ends_at = min(ends_at, indexed)

@@ -1,5 +1,6 @@
 """Queries about custom domains and their proof."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -12,6 +13,7 @@ from kurz.people.receipts import Receipt
 from kurz.people.workspaces import GRACE
 from kurz.storage.changes import record_move
 from kurz.storage.database import Database
+from kurz.storage.patience import LIST_SECONDS, patience
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import domains, workspaces
 
@@ -57,24 +59,47 @@ def confirm_domain(connection: sa.Connection, seen: Domain, now: datetime) -> Do
         sa.update(domains)
         .where(_is_still(seen))
         .values(
-            checked_at=to_micros(now), verified_at=to_micros_or_none(verified_at), removed_at=None
+            checked_at=to_micros(now),
+            verified_at=to_micros_or_none(verified_at),
+            removed_at=None,
+            missing_since=None,
         )
         .returning(*domains.c)
     )
     row = connection.execute(statement).mappings().first()
     if row is None:
         raise DomainNotFound("This domain was removed in the meantime.")
-    record_move(connection, seen.workspace_id)
+    if not seen.is_active:  # else nothing has changed that others would have to know
+        record_move(connection, seen.workspace_id)
     return _domain(row)
 
 
 def doubt_domain(connection: sa.Connection, seen: Domain, now: datetime) -> None:
-    values = {"checked_at": to_micros(now)}
-    statement = sa.update(domains).where(_is_still(seen)).values(values)
+    at = to_micros(now)
+    statement = sa.update(domains).where(_is_still(seen)).values(checked_at=at)
     if not seen.is_given_up:
         statement = statement.values(verified_at=None)
+    if seen.is_active:
+        since = sa.func.coalesce(domains.c.missing_since, at)
+        statement = statement.values(missing_since=since)
     connection.execute(statement)
     record_move(connection, seen.workspace_id)
+
+
+def miss_domain(connection: sa.Connection, seen: Domain, now: datetime, *, is_lost: bool) -> bool:
+    at, checked_at = to_micros(now), to_micros_or_none(seen.checked_at)
+    since = sa.func.coalesce(domains.c.missing_since, at)
+    statement = (
+        sa.update(domains)
+        .where(_is_still(seen), domains.c.checked_at.is_not_distinct_from(checked_at))
+        .values(checked_at=at, missing_since=since)
+    )
+    if is_lost:
+        statement = statement.values(verified_at=None)
+    is_noted = connection.execute(statement).rowcount == 1
+    if is_noted and is_lost and seen.is_active:
+        record_move(connection, seen.workspace_id)
+    return is_noted
 
 
 def remove_domain(connection: sa.Connection, workspace_id: int, host: str, now: datetime) -> bool:
@@ -105,6 +130,21 @@ def list_domains(connection: sa.Connection, workspace_id: int) -> list[Domain]:
     return [_domain(row) for row in connection.execute(query).mappings()]
 
 
+def list_unchecked_domains(
+    connection: sa.Connection, since: datetime, lost_since: datetime
+) -> list[Domain]:
+    seen_at = sa.func.coalesce(domains.c.checked_at, domains.c.verified_at)
+    is_sought = domains.c.missing_since >= to_micros(lost_since)
+    query = (
+        sa.select(domains)
+        .join(workspaces, workspaces.c.id == domains.c.workspace_id)
+        .where(domains.c.removed_at.is_(None), domains.c.verified_at.is_not(None) | is_sought)
+        .where(workspaces.c.deleted_at.is_(None), seen_at < to_micros(since))
+        .order_by(seen_at, domains.c.host)
+    )
+    return [_domain(row) for row in connection.execute(query).mappings()]
+
+
 class SqlDomainStore:
     """The `DomainStore` of both engines."""
 
@@ -123,11 +163,18 @@ class SqlDomainStore:
     async def doubt(self, seen: Domain, now: datetime) -> None:
         await self._database.write(doubt_domain, seen, now)
 
+    async def miss(self, seen: Domain, now: datetime, *, is_lost: bool) -> bool:
+        return await self._database.write(miss_domain, seen, now, is_lost=is_lost)
+
     async def remove(self, workspace_id: int, host: str, now: datetime) -> bool:
         return await self._database.write(remove_domain, workspace_id, host, now)
 
     async def list(self, workspace_id: int) -> list[Domain]:
         return await self._database.read(list_domains, workspace_id)
+
+    async def list_unchecked(self, since: datetime, lost_since: datetime) -> Sequence[Domain]:
+        with patience(LIST_SECONDS):
+            return await self._database.read(list_unchecked_domains, since, lost_since)
 
 
 def _is(workspace_id: int, host: str) -> sa.ColumnElement[bool]:
@@ -169,4 +216,5 @@ def _domain(row: sa.RowMapping) -> Domain:
         checked_at=from_micros_or_none(row["checked_at"]),
         verified_at=from_micros_or_none(row["verified_at"]),
         removed_at=from_micros_or_none(row["removed_at"]),
+        missing_since=from_micros_or_none(row["missing_since"]),
     )

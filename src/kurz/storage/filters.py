@@ -20,6 +20,8 @@ LOOKED_UP = 8
 
 _FINAL = (Status.BANNED, Status.DELETED)
 _HALTED = (*_FINAL, Status.PAUSED)
+# Of an index, to the letter.
+_WAS_CHECKED = "links.destination_status IS NOT NULL"
 _EXPIRY = f"coalesce(links.expires_at, {NEVER})"
 
 
@@ -100,6 +102,8 @@ class Filters:
         if self.wanted.status not in (None, Status.ACTIVE):
             is_expired = self.wanted.status is Status.EXPIRED
             found["status"] = (Sort.EXPIRY if is_expired else Sort.CREATED).field
+        if self.wanted.destination_status is not None:
+            found["destination"] = Sort.CREATED.field
         if "owner" in self._checks and self.space > 0:
             found["owner"] = Sort.CREATED.field
         if "dates" in self._checks:
@@ -132,6 +136,7 @@ class Filters:
             "dates": self._dated(columns),
             "status": self._in_status(columns, by_index=by_index),
             "tag": self._tagged(by_index=by_index),
+            "destination": self._leading(columns, by_index=by_index),
         }
         return {key: each for key, each in conditions.items() if each or key == "space"}
 
@@ -170,6 +175,13 @@ class Filters:
             # PostgreSQL would make a join of a condition that stands alone.
             return [link_id.in_(tagged).is_(True)]
         return [tagged.where(link_tags.c.link_id == link_id).correlate(links).exists()]
+
+    def _leading(self, columns: Any, *, by_index: bool) -> list[Condition]:
+        status = self.wanted.destination_status
+        if status is None:
+            return []
+        conditions = [columns.destination_status == status]
+        return [*conditions, _text(_WAS_CHECKED)] if by_index else conditions
 
     def _in_status(self, columns: Any, *, by_index: bool) -> list[Condition]:
         """`lifecycle.status` as SQL."""

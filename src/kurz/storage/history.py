@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from kurz.clock import from_micros, to_micros
 from kurz.links.model import Act, Deed, Link
-from kurz.storage.schema import history
+from kurz.storage.schema import history, links
 
 FIELDS = (
     "original_url",
@@ -37,6 +37,20 @@ def record_deeds(
 ) -> None:
     """For one act on many links, each before and after."""
     connection.execute(sa.insert(history), [_row(before, after, act) for before, after in changed])
+
+
+def record_sweep(connection: sa.Connection, condition: sa.ColumnElement[bool], now: int) -> None:
+    """Of links that the reaper is about to move to the trash, however many."""
+    changed = sa.literal('{"status": ["') + links.c.status + sa.literal('", "DELETED"]}')
+    deeds = sa.select(
+        links.c.id,
+        links.c.version + 1,
+        sa.literal(now, sa.BigInteger),
+        sa.literal("sweep"),
+        changed,
+    ).where(condition)
+    columns = ["link_id", "version", "changed_at", "act", "changes"]
+    connection.execute(sa.insert(history).from_select(columns, deeds))
 
 
 def _row(before: Link | None, after: Link, act: Act) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import structlog
 
 from kurz.errors import StoreUnavailable
 from kurz.storage.database import Database, P, T
+from kurz.storage.rounds import rest_after
 from kurz.storage.search import (
     BATCH,
     index_changes,
@@ -85,5 +86,5 @@ class SearchIndexer:
         """Rests as long as the work took: half of the writer's time is for others."""
         started = time.monotonic()
         result = await self._database.write(query, *args, **kwargs)
-        await asyncio.sleep(time.monotonic() - started)
+        await asyncio.sleep(rest_after(started))
         return result

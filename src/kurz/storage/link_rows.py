@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
-from kurz.links.model import Link, LinkType, Status, Strategy, space_of
+from kurz.links.model import DestinationStatus, Link, LinkType, Status, Strategy, space_of
 
 # What an insert writes, in the order of the table.
 INSERTED = (
@@ -39,6 +39,8 @@ INSERTED = (
     "redirect_count",
     "avg_redirect_ms",
     "claim_hash",
+    "swept_at",
+    "held_at",
 )
 
 
@@ -73,6 +75,8 @@ def to_row(link: Link, claim_hash: bytes | None = None) -> tuple[Any, ...]:
         link.redirect_count,
         link.avg_redirect_ms,
         claim_hash,
+        to_micros_or_none(link.swept_at),
+        to_micros_or_none(link.held_at),
     )
 
 
@@ -118,12 +122,19 @@ def to_link(row: sa.RowMapping) -> Link:
         clicks_used=row["clicks_used"],
         redirect_count=row["redirect_count"],
         avg_redirect_ms=row["avg_redirect_ms"],
-        destination_status=row["destination_status"],
+        destination_status=_destination_status(row["destination_status"]),
+        destination_http_status=row["destination_http_status"],
         last_checked_at=from_micros_or_none(row["last_checked_at"]),
+        swept_at=from_micros_or_none(row["swept_at"]),
+        held_at=from_micros_or_none(row["held_at"]),
     )
 
 
-_INSTANTS = frozenset({"starts_at", "expires_at", "deleted_at"})
+_INSTANTS = frozenset({"starts_at", "expires_at", "deleted_at", "swept_at", "held_at"})
+
+
+def _destination_status(text: str | None) -> DestinationStatus | None:
+    return None if text is None else DestinationStatus(text)
 
 
 def _to_json(tags: tuple[str, ...]) -> str | None:

@@ -1,13 +1,13 @@
 """Queries about links, and the store the core works with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clock import to_micros
+from kurz.clock import SystemClock, to_micros
 from kurz.links.model import (
     OPERATORS_EDIT,
     ROOT_WORKSPACE_ID,
@@ -29,6 +29,7 @@ from kurz.storage.history import list_deeds, record_deed
 from kurz.storage.link_rows import INSERTED, canonical_hash, changed_columns, to_link, to_row
 from kurz.storage.listing import list_links
 from kurz.storage.patience import LIST_SECONDS, patience
+from kurz.storage.quarantine import CodeKept, is_kept, is_kept_from, keeper_of, record_new
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import links
 from kurz.storage.tags import add_tags, follow_tags
@@ -39,6 +40,22 @@ if TYPE_CHECKING:  # its driver is not needed on SQLite
 
 # PostgreSQL's insert: SQLite's dialect compiles it to the same ON CONFLICT DO NOTHING.
 _INSERT = HotStatement(insert(links).on_conflict_do_nothing().returning(links.c.id), INSERTED)
+
+_IS_LAST = links.c.clicks_used + 1 >= links.c.max_clicks
+_SPEND = (
+    sa.update(links)
+    .where(links.c.id == sa.bindparam("link_id"), links.c.clicks_used < links.c.max_clicks)
+    .values(
+        clicks_used=links.c.clicks_used + 1,
+        version=links.c.version + sa.case((_IS_LAST, 1), else_=0),
+    )
+    .returning(
+        links.c.workspace_id,
+        links.c.short_code,
+        links.c.version,
+        links.c.clicks_used >= links.c.max_clicks,
+    )
+)
 
 
 def insert_link(
@@ -51,8 +68,9 @@ def insert_link(
     link_id: int | None = _INSERT.scalar(connection, to_row(link, claim_hash))
     if link_id is None:
         return None
-    created_at = to_micros(link.created_at)
-    record_change(connection, link_id, link.workspace_id, link.short_code, link.version, created_at)
+    if not record_new(connection, link, link_id):
+        connection.execute(sa.delete(links).where(links.c.id == link_id))
+        return None
     if link.tags:
         add_tags(connection, link, link_id)
     if allowances:
@@ -62,7 +80,7 @@ def insert_link(
 
 
 def find_link(connection: sa.Connection, link_id: int, scope: Scope) -> Link | None:
-    return _one(connection, links.c.id == link_id, *_within(scope))
+    return _one(connection, links.c.id == link_id, *within(scope))
 
 
 def find_link_by_code(connection: sa.Connection, workspace_id: int, short_code: str) -> Link | None:
@@ -76,6 +94,7 @@ def claim_link(
     account_id: int,
     now: datetime,
     allowances: tuple[Allowance, ...],
+    admit: Callable[[str], object],
 ) -> Link | None:
     """One guarded statement decides. Its owner finds it again by `find_claimed_link`."""
     statement = (
@@ -85,12 +104,14 @@ def claim_link(
             links.c.short_code == short_code,
             links.c.claim_hash == claim_hash,
             links.c.owner_id.is_(None),
-            links.c.status == Status.ACTIVE,
+            # One that was called expired while a clock was ahead lives all the same.
+            links.c.status.in_((Status.ACTIVE, Status.EXPIRED)),
             links.c.expires_at > to_micros(now),
         )
         .values(
             owner_id=account_id,
             space=space_of(ROOT_WORKSPACE_ID, account_id),
+            status=Status.ACTIVE,
             link_type=LinkType.PERMANENT,
             expires_at=None,
             version=links.c.version + 1,
@@ -102,6 +123,7 @@ def claim_link(
     if row is None:
         return None
     link = to_link(row)
+    admit(link.location)
     record_change(
         connection, link.id, link.workspace_id, short_code, link.version, row["updated_at"]
     )
@@ -145,7 +167,10 @@ def update_link(
     row = connection.execute(statement).mappings().first()
     if row is None:
         return None
-    for code in sorted({link.short_code, row["short_code"]}):
+    codes = {link.short_code, row["short_code"]}
+    if len(codes) > 1 and is_kept(connection, link, row["short_code"], row["updated_at"]):
+        raise CodeKept
+    for code in sorted(codes):
         record_change(
             connection, link.id, link.workspace_id, code, row["version"], row["updated_at"]
         )
@@ -156,13 +181,32 @@ def update_link(
     return edited
 
 
+def is_code_free(connection: sa.Connection, link: Link, code: str, now: datetime) -> bool:
+    holder = find_link_by_code(connection, link.workspace_id, code)
+    if holder is not None:
+        return holder.id == link.id
+    return not is_kept(connection, link, code, to_micros(now))
+
+
 def spend_click(connection: sa.Connection, link_id: int) -> bool:
-    statement = (
-        sa.update(links)
-        .where(links.c.id == link_id, links.c.clicks_used < links.c.max_clicks)
-        .values(clicks_used=links.c.clicks_used + 1)
-    )
-    return connection.execute(statement).rowcount == 1
+    """One guarded statement decides. Only the last click is a change that others have to know."""
+    row = connection.execute(_SPEND, {"link_id": link_id}).first()
+    if row is None:
+        return False
+    workspace_id, short_code, version, is_last = row
+    if is_last:
+        now = SystemClock().micros()
+        record_change(connection, link_id, workspace_id, short_code, version, now)
+    return True
+
+
+def within(scope: Scope) -> list[sa.ColumnElement[bool]]:
+    conditions = []
+    if scope.workspace_id is not None:
+        conditions.append(links.c.workspace_id == scope.workspace_id)
+    if scope.owner_id is not None:
+        conditions.append(links.c.owner_id == scope.owner_id)
+    return conditions
 
 
 class SqlLinkStore:
@@ -187,6 +231,16 @@ class SqlLinkStore:
 
     async def find_by_code(self, workspace_id: int, short_code: str) -> Link | None:
         return await self._database.read(find_link_by_code, workspace_id, short_code)
+
+    async def is_free(self, link: Link, short_code: str, now: datetime) -> bool:
+        return await self._database.read(is_code_free, link, short_code, now)
+
+    async def is_kept(
+        self, workspace_id: int, short_code: str, owner_id: int | None, now: datetime
+    ) -> bool:
+        keeper = keeper_of(owner_id, LinkType.PERMANENT)
+        at = to_micros(now)
+        return await self._database.read(is_kept_from, workspace_id, keeper, short_code, at)
 
     async def find_deterministic(self, workspace_id: int, canonical_url: str) -> Link | None:
         return await self._database.read(find_deterministic_link, workspace_id, canonical_url)
@@ -220,7 +274,8 @@ class SqlLinkStore:
     ) -> Link | None:
         try:
             return await self._database.write(update_link, link, changes, updated_at, act, receipt)
-        except sa.exc.IntegrityError:  # the only one an update can meet: the new code is taken
+        # The only integrity that an update can hurt: the new code is taken.
+        except (sa.exc.IntegrityError, CodeKept):
             return None
 
     async def history(self, link_id: int) -> Sequence[Deed]:
@@ -233,9 +288,11 @@ class SqlLinkStore:
         account_id: int,
         now: datetime,
         allowances: tuple[Allowance, ...] = (),
+        *,
+        admit: Callable[[str], object],
     ) -> Link | None:
         return await self._database.write(
-            claim_link, short_code, claim_hash, account_id, now, allowances
+            claim_link, short_code, claim_hash, account_id, now, allowances, admit
         )
 
     async def find_claimed(self, account_id: int, claim_hash: bytes) -> Link | None:
@@ -248,12 +305,3 @@ class SqlLinkStore:
 def _one(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> Link | None:
     row = connection.execute(sa.select(links).where(*conditions)).mappings().first()
     return None if row is None else to_link(row)
-
-
-def _within(scope: Scope) -> list[sa.ColumnElement[bool]]:
-    conditions = []
-    if scope.workspace_id is not None:
-        conditions.append(links.c.workspace_id == scope.workspace_id)
-    if scope.owner_id is not None:
-        conditions.append(links.c.owner_id == scope.owner_id)
-    return conditions

@@ -22,7 +22,7 @@ class Migrations:
     """A history of the schema: Alembic's scripts and the newest revision in them."""
 
     scripts: Path = Path(__file__).parent / "migrations"
-    head: str = "0004"
+    head: str = "0009"
 
     def check(self, connection: sa.Connection) -> None:
         """Raises `SchemaOutdated` unless the schema is this program's."""
@@ -97,6 +97,12 @@ def revision(connection: sa.Connection) -> str | None:
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def tell_version(connection: sa.Connection) -> tuple[str, str | None]:
+    """The engine's, and the schema's revision."""
+    version = connection.dialect.server_version_info or ()
+    return ".".join(map(str, version)), revision(connection)
 
 
 def _back_up(path: Path, target: Path) -> Path:

@@ -24,7 +24,7 @@ from kurz.storage.patience import (
     end_patience,
 )
 from kurz.storage.postgres_errors import READ_ONLY_STATE, translate, unreachable
-from kurz.storage.postgres_hosts import Hosts
+from kurz.storage.postgres_hosts import CONNECT_SECONDS, Hosts
 
 POOL_SIZE = 8  # with the two of the read path's look-ups ten a process
 MAX_WAITING = 100  # more would wait longer than anybody does
@@ -46,7 +46,11 @@ class PostgresDatabase:
 
     def __init__(self, url: str, *, is_replica: bool = False, deadlines: Deadlines = USUAL) -> None:
         self.deadlines = deadlines
-        self.hosts = Hosts(url, is_replica=is_replica)
+        # Who has more patience than usual has it for connections too.
+        longest = max(deadlines.look_up_seconds, deadlines.write_seconds)
+        connect_seconds = max(CONNECT_SECONDS, longest)
+        set_up_seconds = max(SET_UP_SECONDS, longest)
+        self.hosts = Hosts(url, is_replica=is_replica, connect_seconds=connect_seconds)
         self.on_commit: Callable[[Sequence[Change]], None] = tell_nobody
         self._is_replica = is_replica
         self._permits = asyncio.Semaphore(POOL_SIZE)
@@ -58,7 +62,7 @@ class PostgresDatabase:
 
         async def connect() -> asyncpg.Connection:
             connection = await self.hosts.connect()
-            end = asyncio.get_running_loop().call_later(SET_UP_SECONDS, connection.terminate)
+            end = asyncio.get_running_loop().call_later(set_up_seconds, connection.terminate)
             self._open[connection] = end
             connection.add_termination_listener(self._note_end)
             return connection

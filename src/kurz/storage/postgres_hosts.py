@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import asyncpg
 
 from kurz.errors import SettingRefused
+from kurz.many_hosts import split_hosts
 
 CONNECT_SECONDS = 2.0
 NEXT_HOST_SECONDS = 0.1  # as long as a host has for itself before the next one is tried beside it
@@ -17,11 +18,16 @@ class Hosts:
     several hosts the one is taken that can be written to, or one that follows it for a replica,
     unless the address wants another."""
 
-    def __init__(self, url: str, *, is_replica: bool = False) -> None:
+    def __init__(
+        self, url: str, *, is_replica: bool = False, connect_seconds: float = CONNECT_SECONDS
+    ) -> None:
+        self._connect_seconds = connect_seconds
         self._urls = each_host(url)
         self._setting = "KURZ_DATABASE_REPLICA_URLS" if is_replica else "KURZ_DATABASE_URL"
         self._wanted: str | None = None
-        if len(self._urls) > 1 and "target_session_attrs" not in parse_qs(urlsplit(url).query):
+        if len(self._urls) > 1 and "target_session_attrs" not in parse_qs(
+            split_hosts(url).rest.query
+        ):
             self._wanted = "standby" if is_replica else "read-write"
 
     async def connect(self, session: Mapping[str, str] | None = None) -> asyncpg.Connection:
@@ -57,7 +63,7 @@ class Hosts:
         try:
             return await asyncpg.connect(
                 url,
-                timeout=CONNECT_SECONDS,
+                timeout=self._connect_seconds,
                 target_session_attrs=self._wanted,
                 server_settings=dict(session or {}),
             )
@@ -73,11 +79,10 @@ class Hosts:
 
 def each_host(url: str) -> list[str]:
     """An address for each of its hosts: asyncpg by itself waits for the first as long as it may."""
-    parts = urlsplit(url)
-    account, at, hosts = parts.netloc.rpartition("@")
-    if "," not in hosts:
+    account, hosts, rest = split_hosts(url)
+    if len(hosts) == 1:
         return [url]  # to the letter: without a host, it would lose two of its slashes
-    return [parts._replace(netloc=f"{account}{at}{host}").geturl() for host in hosts.split(",")]
+    return [rest._replace(netloc=account + host).geturl() for host in hosts]
 
 
 def _more_telling(one: BaseException | None, other: BaseException | None) -> BaseException | None:

@@ -20,7 +20,7 @@ def keep_receipt(connection: sa.Connection, receipt: Receipt | None, made: Any) 
     if receipt is None:
         return
     too_old = to_micros(receipt.created_at - KEPT)
-    forget_some(connection, too_old)
+    forget_receipts(connection, too_old, FORGOTTEN)
     kept = {
         "fingerprint": receipt.fingerprint,
         "answer": receipt.write(made),
@@ -40,18 +40,19 @@ def keep_receipt(connection: sa.Connection, receipt: Receipt | None, made: Any) 
         raise AlreadyAnswered
 
 
-def forget_some(connection: sa.Connection, too_old: int) -> None:
-    """Two at once take different ones, and wait for nobody."""
+def forget_receipts(connection: sa.Connection, too_old: int, limit: int) -> int:
+    """Some of those from before an instant; tells how many. Two at once take different ones, and
+    wait for nobody."""
     old = (
         sa.select(receipts.c.caller, receipts.c.key_hash)
         .where(receipts.c.created_at < too_old)
         .order_by(receipts.c.created_at)
-        .limit(FORGOTTEN)
+        .limit(limit)
         .with_for_update(skip_locked=True)
         .cte()
     )
     found = sa.tuple_(receipts.c.caller, receipts.c.key_hash).in_(sa.select(old))
-    connection.execute(sa.delete(receipts).where(found))
+    return connection.execute(sa.delete(receipts).where(found)).rowcount
 
 
 def find_receipt(

@@ -13,7 +13,10 @@ from kurz.storage.sqlite import SqliteDatabase
 ROUTE: tuple[sa.ColumnElement[Any], ...] = (
     links.c.id,
     links.c.version,
-    links.c.status,
+    # What the reaper moved to the trash answers as before.
+    sa.literal_column(
+        "CASE WHEN links.swept_at IS NULL THEN links.status ELSE 'EXPIRED' END"
+    ).label("status"),
     sa.func.coalesce(links.c.location, links.c.original_url).label("location"),
     links.c.redirect_status,
     links.c.forward_query,
@@ -22,6 +25,7 @@ ROUTE: tuple[sa.ColumnElement[Any], ...] = (
     links.c.created_at,
     links.c.starts_at,
     links.c.expires_at,
+    links.c.held_at.is_not(None).label("is_held"),
 )
 _QUERY = sa.select(*ROUTE).where(
     links.c.workspace_id == sa.bindparam("workspace_id"),

@@ -64,9 +64,14 @@ links = sa.Table(
     sa.Column("redirect_count", sa.BigInteger, nullable=False),
     sa.Column("avg_redirect_ms", sa.Double),
     sa.Column("redirect_ms_m2", sa.Double),  # Welford's sum of squared differences
-    sa.Column("destination_status", sa.Integer),
+    sa.Column("destination_status", sa.Text),  # by `destinations`, as is what follows
+    sa.Column("destination_http_status", sa.Integer),
     sa.Column("last_checked_at", sa.BigInteger),
     sa.Column("claim_hash", sa.LargeBinary),
+    # When the reaper moved it to the trash; NULL where its owner did.
+    sa.Column("swept_at", sa.BigInteger),
+    # Since when visitors are warned, because the lists could not be asked; NULL: they are not.
+    sa.Column("held_at", sa.BigInteger),
     sa.UniqueConstraint("workspace_id", "short_code"),
     sa.Index(
         "uq_links_deterministic",
@@ -144,6 +149,37 @@ links = sa.Table(
         *CARRIED,
         **where("space <> 0 AND clicks_used >= max_clicks"),
     ),
+    sa.Index(
+        "ix_links_checked",
+        "space",
+        "destination_status",
+        "created_at",
+        "id",
+        *CARRIED,
+        **where("space <> 0 AND destination_status IS NOT NULL"),
+    ),
+    sa.Index("ix_links_held", "id", **where("held_at IS NOT NULL AND status <> 'BANNED'")),
+    # The reaper's: each has what one of its steps looks for, and nothing else.
+    sa.Index(
+        "ix_links_due",
+        "expires_at",
+        "id",
+        **where("status = 'ACTIVE' AND expires_at IS NOT NULL"),
+    ),
+    sa.Index(
+        "ix_links_ended",
+        "link_type",
+        "expires_at",
+        "id",
+        **where("status IN ('EXPIRED', 'PAUSED') AND expires_at IS NOT NULL"),
+    ),
+    sa.Index(
+        "ix_links_deleted",
+        "deleted_at",
+        "id",
+        **where("status = 'DELETED' AND swept_at IS NULL"),
+    ),
+    sa.Index("ix_links_swept", "swept_at", "id", **where("swept_at IS NOT NULL")),
     sqlite_autoincrement=True,
 )
 
@@ -279,8 +315,8 @@ domains = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("checked_at", sa.BigInteger),
     sa.Column("verified_at", sa.BigInteger),  # NULL: it serves nothing yet
-    # A verified domain that was given up: no other workspace gets it for a while.
-    sa.Column("removed_at", sa.BigInteger),
+    sa.Column("removed_at", sa.BigInteger),  # given up: no other gets it for a while
+    sa.Column("missing_since", sa.BigInteger),  # the record of one that was verified
     sa.Index(
         "uq_domains_verified",
         "host",
@@ -317,16 +353,6 @@ limits = sa.Table(
     sa.Column("due_at", sa.BigInteger, nullable=False, index=True),
 )
 
-# One row per scheduled job; the holder's lease ends by the database's clock.
-leases = sa.Table(
-    "leases",
-    metadata,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("holder", sa.Text, nullable=False),
-    sa.Column("taken_at", sa.BigInteger, nullable=False),
-    sa.Column("until", sa.BigInteger, nullable=False),
-)
-
 # What this installation made for itself once and keeps for ever, such as the permutations' keys.
 installation = sa.Table(
     "installation",
@@ -356,4 +382,31 @@ search_position = sa.Table(
     metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("change_id", sa.BigInteger, nullable=False),
+)
+
+# Links that were active when they were last counted, and when they end: NULL is never.
+counted_links = sa.Table(
+    "counted_links",
+    metadata,
+    sa.Column("link_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("expires_at", sa.BigInteger),
+    sa.Index("ix_counted_links_expires_at", "expires_at", **where("expires_at IS NOT NULL")),
+    sqlite_with_rowid=False,
+)
+
+# How many of them end in each stretch of time, as `storage/active_links` divides it.
+active_links = sa.Table(
+    "active_links",
+    metadata,
+    sa.Column("slot", RowId, primary_key=True, autoincrement=False),
+    sa.Column("links", sa.BigInteger, nullable=False),
+)
+
+# How far links are counted: the change log up to a row, and before that each link once, by its id.
+count_position = sa.Table(
+    "count_position",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("change_id", sa.BigInteger, nullable=False),
+    sa.Column("link_id", sa.BigInteger, nullable=False),
 )

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from kurz.clock import from_micros, to_micros
 from kurz.links.model import Act, Link, Status, space_of
 from kurz.links.tagging import TagCount, renamed
+from kurz.storage.batches import among
 from kurz.storage.changes import record_changes
 from kurz.storage.database import Database
 from kurz.storage.history import record_deeds
@@ -45,6 +46,12 @@ def trash_tags(connection: sa.Connection, space: int) -> None:
     connection.execute(
         sa.update(link_tags).where(link_tags.c.space == space, trashed).values(in_trash=True)
     )
+
+
+def trash_tags_of(connection: sa.Connection, link_ids: Sequence[int]) -> None:
+    """After these links went to the trash."""
+    of_links = among(connection, link_tags.c.link_id, link_ids)
+    connection.execute(sa.update(link_tags).where(of_links).values(in_trash=True))
 
 
 def list_tags(connection: sa.Connection, space: int) -> list[TagCount]:

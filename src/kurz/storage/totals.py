@@ -1,27 +1,23 @@
 """Numbers of the whole installation."""
 
-from datetime import datetime
-
 import sqlalchemy as sa
 
-from kurz.clock import Clock, to_micros
-from kurz.links.model import Status
+from kurz.clicks.batch import INSTALLATION
+from kurz.clock import Clock
 from kurz.links.totals import Totals
+from kurz.storage.active_links import active_at
+from kurz.storage.click_schema import click_totals
 from kurz.storage.database import Database
-from kurz.storage.patience import LIST_SECONDS, patience
-from kurz.storage.schema import links
 
 
-def count_totals(connection: sa.Connection, now: datetime) -> Totals:
-    is_live = sa.or_(links.c.expires_at.is_(None), links.c.expires_at > to_micros(now))
-    is_left = sa.or_(links.c.max_clicks.is_(None), links.c.clicks_used < links.c.max_clicks)
-    active = sa.and_(links.c.status == Status.ACTIVE, is_live, is_left)
-    redirects = sa.func.coalesce(sa.func.sum(links.c.redirect_count), 0)
-    spent = sa.func.sum(links.c.redirect_count * links.c.avg_redirect_ms)
-    query = sa.select(sa.func.count().filter(active), redirects, spent)
-    active_links, count, milliseconds = connection.execute(query).one()
-    average = float(milliseconds) / int(count) if count and milliseconds is not None else None
-    return Totals(active_links, int(count), average)
+def read_totals(connection: sa.Connection, now: int) -> Totals:
+    active_links = connection.execute(sa.select(active_at(now))).scalar_one()
+    query = sa.select(click_totals.c.clicks, click_totals.c.timed, click_totals.c.mean_ms).where(
+        click_totals.c.kind == INSTALLATION.kind, click_totals.c.subject == INSTALLATION.id
+    )
+    found = connection.execute(query).first()
+    clicks, timed, mean_ms = (0, 0, 0.0) if found is None else found
+    return Totals(int(active_links), clicks, mean_ms if timed else None)
 
 
 class SqlTotalsStore:
@@ -31,6 +27,5 @@ class SqlTotalsStore:
         self._database = database
         self._clock = clock
 
-    async def count(self) -> Totals:
-        with patience(LIST_SECONDS):
-            return await self._database.read(count_totals, self._clock.now())
+    async def get(self) -> Totals:
+        return await self._database.read(read_totals, self._clock.micros())

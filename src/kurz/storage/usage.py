@@ -5,6 +5,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import from_micros
 from kurz.people.quotas import Allowance, exceeded
+from kurz.storage.database import Database
 from kurz.storage.schema import usage
 
 
@@ -28,3 +29,21 @@ def spend(
         )
         if connection.execute(statement).first() is None:
             raise exceeded(allowance, from_micros(now))
+
+
+def find_spent(connection: sa.Connection, allowance: Allowance) -> int:
+    query = sa.select(usage.c.links).where(
+        usage.c.subject == allowance.subject, usage.c.month == allowance.month
+    )
+    found: int | None = connection.execute(query).scalar()
+    return found or 0
+
+
+class SqlUsageStore:
+    """The `UsageStore` of both engines."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def spent(self, allowance: Allowance) -> int:
+        return await self._database.read(find_spent, allowance)

@@ -25,6 +25,7 @@ FIELDS = (
     "starts_at",
     "expires_at",
     "deleted_at",
+    "swept_at",
     "redirect_count",
     "avg_redirect_ms",
     "workspace",
@@ -46,10 +47,6 @@ ALIASES = {
     "date": "created_at",
 }
 _NAMES = {name.replace("_", ""): name for name in FIELDS} | ALIASES
-# A spreadsheet runs a cell that begins so (T44). Apostrophes before count too, so that taking one
-# back is exact.
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_ESCAPED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
 _TAG_PIECE = re.compile(r"\\[\\|]|\||[^\\|]+|\\")
 _LONGEST_NAME = 40  # of an unknown column, in a message
 
@@ -89,16 +86,6 @@ def shown(text: str, longest: int = 200) -> str:
     """A foreign text as a message, a terminal and a file can hold it."""
     cut = text if len(text) <= longest else text[: longest - 1] + "…"
     return "".join(letter if letter.isprintable() else "?" for letter in cut)
-
-
-def disarm(cell: str) -> str:
-    """The cell so that no spreadsheet runs it."""
-    return f"'{cell}" if _FORMULA.match(cell) else cell
-
-
-def rearm(cell: str) -> str:
-    """The cell as it was before `disarm`."""
-    return cell[1:] if _ESCAPED_FORMULA.match(cell) else cell
 
 
 def join_tags(tags: Iterable[str]) -> str:

@@ -1,11 +1,12 @@
 """Imports a file, as it arrives, in batches. What was imported before is met again, not doubled."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import suppress
 
 from kurz.clock import Clock
 from kurz.links.bulk import BulkStore
+from kurz.links.ports import NullScreen, Screen
 from kurz.links.transfers import Format, RowResult, Targets
 from kurz.people.own_hosts import OwnHosts
 from kurz.people.quotas import Allowance
@@ -22,14 +23,28 @@ MOST_RESULTS = 4 * BATCH  # where most rows are refused, they are told all the s
 TURN = 50  # rows between two chances for everybody else in this process: about 2 ms
 
 
+async def _nothing() -> None:
+    """There is nothing that could be others by now."""
+
+
 class Importer:
+    """`refresh` has the screen judge the rows of the next batch by the rules of now."""
+
     def __init__(
-        self, store: BulkStore, codes: RowCodes, own_hosts: OwnHosts, clock: Clock
+        self,
+        store: BulkStore,
+        codes: RowCodes,
+        own_hosts: OwnHosts,
+        clock: Clock,
+        screen: Screen | None = None,
+        refresh: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
         self._store = store
         self._codes = codes
         self._own_hosts = own_hosts
         self._clock = clock
+        self._screen = screen or NullScreen()
+        self._refresh = refresh
 
     async def run(
         self,
@@ -45,7 +60,7 @@ class Importer:
         they go. `FileRefused`: this is no file of links. A dry run writes nothing. `own_hosts` as
         in `LinkService.create`. While a batch is stored, the next one is read."""
         hosts = (await self._own_hosts.get(), own_hosts)
-        preparer = Preparer(targets, self._codes, hosts, self._clock)
+        preparer = Preparer(targets, self._codes, hosts, self._clock, self._screen)
         store = Rehearsal(self._store) if is_dry else self._store
         keeper = Keeper(store, self._codes, allowances, self._clock)
         under_way: asyncio.Task[list[RowResult]] | None = None
@@ -54,6 +69,7 @@ class Importer:
                 if under_way is not None:
                     yield await under_way
                 under_way = asyncio.create_task(keeper.keep(batch))
+                await self._refresh()
             if under_way is not None:
                 yield await under_way
         finally:

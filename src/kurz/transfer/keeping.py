@@ -83,7 +83,9 @@ class Keeper:
             return None
         if holder.original_url == link.original_url:
             return RowResult(row.line, Outcome.EXISTED, link.short_code, link.original_url)
-        taken = CustomCodeTaken(f"The code “{link.short_code}” leads elsewhere already.")
+        is_kept = not holder.original_url
+        why = "is kept for who had it before" if is_kept else "leads elsewhere already"
+        taken = CustomCodeTaken(f"The code “{link.short_code}” {why}.")
         return RowResult(
             row.line,
             Outcome.CONFLICT,

@@ -9,6 +9,7 @@ from kurz.errors import KurzError
 from kurz.links import urls
 from kurz.links.errors import FieldRefused
 from kurz.links.model import Link, Strategy
+from kurz.links.ports import Screen
 from kurz.links.transfers import Outcome, RowResult, Target, Targets
 from kurz.people.errors import WorkspaceNotFound
 from kurz.transfer import rows
@@ -38,11 +39,13 @@ class Preparer:
         codes: RowCodes,
         own_hosts: tuple[Collection[str], ...],
         clock: Clock,
+        screen: Screen,
     ) -> None:
         self._targets = targets
         self._codes = codes
         self._own_hosts = own_hosts
         self._clock = clock
+        self._screen = screen
         self._now = clock.now()
         self._known: dict[str, Target] = {}
 
@@ -61,6 +64,7 @@ class Preparer:
                 return None
             url = urls.judge(rows.original_url(found), *self._own_hosts)
             link = rows.to_link(found, target, url, self._now)
+            link.held_at = None if self._screen.admit(url.location) else self._now
         except KurzError as error:
             return refusal(line, found, error)
         if link.short_code:

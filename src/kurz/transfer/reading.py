@@ -7,9 +7,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
+from kurz.links.cells import rearm
 from kurz.links.transfers import Format
 from kurz.transfer.errors import FileRefused
-from kurz.transfer.format import KNOWN, fields_of, rearm
+from kurz.transfer.format import KNOWN, fields_of
 
 MAX_LINE_BYTES = 64 * 1024  # also of a row over several lines
 _TOO_LONG = f"A row has at most {MAX_LINE_BYTES // 1024} KiB."
@@ -196,7 +197,7 @@ class CsvReader:
 
 def _record(fields: list[str], cells: list[str]) -> dict[str, Any]:
     return {
-        field: rearm(cell) if cell[0] == "'" else cell
+        field: rearm(cell) if "'" in cell else cell
         for field, cell in zip(fields, cells, strict=True)
         if cell
     }

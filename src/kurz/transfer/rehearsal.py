@@ -20,7 +20,7 @@ class Rehearsal:
     async def insert(
         self, links: Sequence[Link], allowances: tuple[Allowance, ...], now: datetime
     ) -> list[Stored]:
-        holders = await self._store.find_holders(links)
+        holders = await self._store.find_holders(links, now)
         quota = await self._store.find_left(allowances, now) if allowances else None
         results: list[Stored] = []
         for link, stored in zip(links, holders, strict=True):

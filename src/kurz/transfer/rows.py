@@ -5,7 +5,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from kurz.links import fields, urls
+from kurz.links import fields, lifecycle, urls
 from kurz.links.codes import custom, deterministic
 from kurz.links.codes.words import is_reserved
 from kurz.links.errors import CustomCodeRefused, FieldRefused, InstantRefused
@@ -44,6 +44,7 @@ def to_link(record: dict[str, Any], target: Target, url: urls.JudgedUrl, now: da
         starts_at=_instant(record, "starts_at"),
         expires_at=_instant(record, "expires_at"),
         deleted_at=_past(record, "deleted_at", now),
+        swept_at=_past(record, "swept_at", now),
         redirect_status=_count(record, "redirect_status") or target.redirect_status,
         title=_text(record, "title"),
         tags=_tags(get("tags")),
@@ -94,14 +95,22 @@ def _is_plain(text: str | None, longest: int) -> bool:
 def _settle(link: Link, record: dict[str, Any], now: datetime) -> None:
     """Status, type and strategy, which follow from more than one field."""
     link.status = _status(_choice(record, "status", _STATUSES), link, now)
-    if link.status is Status.DELETED and link.deleted_at is None:
-        link.deleted_at = now
+    _begin_trash(link, now)
     is_nobodys = link.workspace_id == ROOT_WORKSPACE_ID and link.owner_id is None
     if _choice(record, "link_type", _TYPES) is LinkType.TEMPORARY and is_nobodys:
         # One without an end would be nobody's for ever.
         link.link_type = LinkType.TEMPORARY if link.expires_at else LinkType.PERMANENT
     if record.get("strategy") == Strategy.DETERMINISTIC and _is_deterministic(link):
         link.strategy = Strategy.DETERMINISTIC
+
+
+def _begin_trash(link: Link, now: datetime) -> None:
+    """Its time in the trash begins now, however long it was in another one: else it could be purged
+    before anybody has seen it. What the reaper had swept is so still."""
+    is_deleted = link.status is Status.DELETED
+    is_swept = is_deleted and link.swept_at is not None and lifecycle.is_expired(link, now)
+    link.deleted_at = now if is_deleted else None
+    link.swept_at = now if is_swept else None
 
 
 def _status(status: Status | None, link: Link, now: datetime) -> Status:

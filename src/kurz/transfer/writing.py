@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from kurz.links import lifecycle
+from kurz.links.cells import disarm
 from kurz.links.model import Link
 from kurz.links.transfers import Format
-from kurz.transfer.format import FIELDS, disarm, join_tags
+from kurz.transfer.format import FIELDS, join_tags
 
 Writer = Callable[[Sequence[Link], Mapping[int, str], datetime], bytes]
 
@@ -35,6 +36,7 @@ def record(link: Link, workspace: str, now: datetime) -> dict[str, Any]:
         "starts_at": _instant(link.starts_at),
         "expires_at": _instant(link.expires_at),
         "deleted_at": _instant(link.deleted_at),
+        "swept_at": _instant(link.swept_at),
         "redirect_count": link.redirect_count,
         "avg_redirect_ms": link.avg_redirect_ms,
         "workspace": workspace,
@@ -53,7 +55,7 @@ def write_csv(links: Sequence[Link], slugs: Mapping[int, str], now: datetime) ->
         item = record(link, slugs.get(link.workspace_id, ""), now)
         item["tags"] = join_tags(link.tags)
         item["forward_query"] = "true" if link.forward_query else "false"
-        for name in ("short_code", "title", "tags", "notes"):
+        for name in ("short_code", "original_url", "title", "tags", "notes"):
             if item[name]:
                 item[name] = disarm(item[name])
         writer.writerow(item.values())

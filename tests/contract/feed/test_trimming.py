@@ -10,7 +10,8 @@ from kurz.bootstrap import Kurz
 from kurz.errors import StoreUnavailable
 from kurz.serving import open_jobs
 from kurz.storage.changes import KEPT_NUMBERS
-from kurz.storage.schema import changes, search_position
+from kurz.storage.safety_schema import destination_position
+from kurz.storage.schema import changes, count_position, search_position
 from kurz.storage.trimmer import BATCH, ChangeTrimmer
 from support.feed import SOON_SECONDS, another_process, until, until_told
 
@@ -18,13 +19,25 @@ pytestmark = pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=
 OLD = 2 * BATCH + 500  # rows that may go
 
 
-async def fill(kurz: Kurz, count: int, *, indexed: int) -> None:
-    """With rows of this moment, so many of which are in the index of texts."""
+async def fill(
+    kurz: Kurz,
+    count: int,
+    *,
+    indexed: int,
+    counted: int | None = None,
+    followed: int | None = None,
+) -> None:
+    """With rows of this moment, so many of which are in the index of texts, counted, and followed
+    to their destinations; if nothing is said of these, as many."""
     row = {"link_id": 1, "workspace_id": 0, "short_code": "x", "version": 2}
     rows = [{**row, "changed_at": kurz.clock.micros()}] * count
 
     def write(connection: sa.Connection) -> None:
         connection.execute(sa.insert(changes), rows)
+        reached = indexed if counted is None else counted
+        connection.execute(sa.update(count_position).values(change_id=reached))
+        reached = indexed if followed is None else followed
+        connection.execute(sa.update(destination_position).values(change_id=reached))
         if connection.dialect.name == "sqlite":
             connection.execute(sa.update(search_position).values(change_id=indexed))
 
@@ -80,10 +93,30 @@ async def test_young_rows_stay_however_many(kurz, clock):
 
 
 async def test_what_the_index_of_texts_has_not_taken_stays(kurz, clock, engine):
-    await fill(kurz, KEPT_NUMBERS + OLD, indexed=1200)
+    await fill(
+        kurz,
+        KEPT_NUMBERS + OLD,
+        indexed=1200,
+        counted=KEPT_NUMBERS + OLD,
+        followed=KEPT_NUMBERS + OLD,
+    )
     clock.advance(days=2)
     await trim(kurz)
     assert await first(kurz) == (1201 if engine == "sqlite" else OLD + 1)
+
+
+async def test_what_is_not_counted_yet_stays(kurz, clock):
+    await fill(kurz, KEPT_NUMBERS + OLD, indexed=KEPT_NUMBERS + OLD, counted=1200)
+    clock.advance(days=2)
+    await trim(kurz)
+    assert await first(kurz) == 1201
+
+
+async def test_what_is_not_followed_to_its_destination_yet_stays(kurz, clock):
+    await fill(kurz, KEPT_NUMBERS + OLD, indexed=KEPT_NUMBERS + OLD, followed=1200)
+    clock.advance(days=2)
+    await trim(kurz)
+    assert await first(kurz) == 1201
 
 
 async def test_the_jobs_process_trims_and_feeds_go_on(kurz, clock):

@@ -126,6 +126,7 @@ async def of_redis(_, own_valkey) -> int:
     return pid
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("engine", "pid_of"),
     [("postgres", of_postgres), ("postgres+redis", of_redis)],
@@ -146,6 +147,7 @@ async def test_a_connection_that_has_fallen_silent_is_given_up(
         await is_awake(kurz, other)
 
 
+@pytest.mark.long
 @on_servers
 async def test_a_quiet_connection_is_kept(kurz):
     async with another_process(kurz, tick_seconds=NEVER_SECONDS) as other:

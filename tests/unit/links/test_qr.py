@@ -11,6 +11,7 @@ import zxingcpp
 
 from kurz.links.errors import FieldRefused
 from kurz.links.qr import print_out, render
+from support.long_run import in_the_long_run
 
 URL = "https://go.example.com/@team/aB3xK9z"
 LONG = "https://go.example.com/" + "x" * 128
@@ -53,7 +54,7 @@ def svg_modules(svg: bytes) -> tuple[ET.Element, list[list[int]]]:
 
 @pytest.mark.parametrize("url", [URL, LONG, "http://127.0.0.1:8080/a"])
 @pytest.mark.parametrize("error", ["L", "M", "Q", "H"])
-@pytest.mark.parametrize("size", [128, 512, 2048])
+@pytest.mark.parametrize("size", [128, *in_the_long_run(512, 2048)])
 def test_a_png_can_be_read_and_has_its_size(url, error, size):
     width, grey, _ = pixels(render(url, format="png", size=size, error=error))
     assert width == size

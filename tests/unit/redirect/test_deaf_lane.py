@@ -35,7 +35,7 @@ class Client:
         self.deadline = 0.0
         self.lane_head: bytes | None = HEAD
         self.lane_note: Any = SimpleNamespace(
-            epoch=lane._epoch, prefix=b"", visit=b"", subject="127.0.0.1", wants_page=False
+            epoch=lane._epoch, prefix=b"", visit=b"", subject="127.0.0.1", manner=""
         )
         self.is_waiting = False
         self.until: asyncio.Task[Any] | None = None

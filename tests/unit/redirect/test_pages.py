@@ -9,10 +9,12 @@ from html.parser import HTMLParser
 import pytest
 
 from kurz.redirect import pages
+from kurz.safety.reports import Category
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
 DESTINATION = "https://docs.example.com/guides/start?lang=en&step=2#install"
-MAX_BYTES = 6 * 1024
+MAX_BYTES = 7 * 1024
+MAX_FORM_BYTES = 8 * 1024
 
 
 def preview(
@@ -36,6 +38,8 @@ PAGES = {
     "expired": pages.gone("expired"),
     "exhausted": pages.gone("exhausted"),
     "banned": pages.gone("banned"),
+    "reported": pages.reported(),
+    "unreported": pages.unreported("A form has at most 10 fields."),
     "unavailable": pages.unavailable(),
     "misdirected": pages.misdirected(),
     "preview": preview(left=timedelta(days=5)),
@@ -59,7 +63,7 @@ class Reading(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, {name: value or "" for name, value in attrs}))
-        if tag not in ("meta", "link"):
+        if tag not in ("meta", "link", "input"):
             self._open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -95,16 +99,18 @@ def test_every_page_stays_out_of_search_engines_and_fits_a_phone(page):
 
 @every_page
 def test_every_page_is_small(page):
-    assert len(page.body) < MAX_BYTES
+    assert len(page.body) < (MAX_FORM_BYTES if b"<form" in page.body else MAX_BYTES)
 
 
 @every_page
-def test_the_policy_allows_exactly_the_style_of_the_page(page):
-    style = Reading(page).texts["style"]
+def test_the_policy_allows_exactly_the_style_of_the_page_and_its_form(page):
+    reading = Reading(page)
+    style = reading.texts["style"]
+    forms = "self" if reading.all("form") else "none"
     digest = b64encode(sha256(style.encode()).digest()).decode()
     assert page.csp == (
         f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        f"base-uri 'none'; form-action '{forms}'; frame-ancestors 'none'"
     )
 
 
@@ -112,7 +118,7 @@ def test_the_policy_allows_exactly_the_style_of_the_page(page):
 def test_no_page_runs_a_script_or_loads_anything(page):
     reading = Reading(page)
     names = {name for name, _ in reading.elements}
-    assert not names & {"script", "img", "iframe", "object", "embed", "form", "base", "use"}
+    assert not names & {"script", "img", "iframe", "object", "embed", "base", "use"}
     for _, attributes in reading.elements:
         assert not [name for name in attributes if name.startswith("on") or name == "style"]
         assert "src" not in attributes
@@ -120,7 +126,9 @@ def test_no_page_runs_a_script_or_loads_anything(page):
     assert not re.search(r"url\(|@import", reading.texts["style"])
 
 
-@pytest.mark.parametrize("name", ["missing", "expired", "exhausted", "banned", "misdirected"])
+@pytest.mark.parametrize(
+    "name", ["missing", "expired", "exhausted", "banned", "misdirected", "reported"]
+)
 def test_an_error_page_links_nowhere_because_a_custom_domain_may_show_it(name):
     assert Reading(PAGES[name]).all("a") == []
 
@@ -136,6 +144,7 @@ def test_the_page_for_an_outage_offers_the_same_address_again():
         ("expired", "This link has expired."),
         ("exhausted", "This link has been used up."),
         ("banned", "This link was taken down."),
+        ("reported", "Thank you, it is reported."),
         ("unavailable", "kurz cannot look this link up right now."),
         ("misdirected", "This server does not answer for that name."),
         ("home", "Make it short."),
@@ -172,6 +181,33 @@ def test_the_preview_of_a_limited_link_keeps_its_destination_to_itself():
     assert "limited number of times" in reading.texts["h1"]
     assert "destination is not shown" in reading.texts["p"]
     assert reading.all("a") == []
+
+
+def test_a_preview_has_a_form_for_reports_that_goes_to_itself():
+    reading = Reading(preview())
+    assert reading.all("form") == [{"method": "post", "action": "./aB3xK9z+"}]
+    values = [it["value"] for it in reading.all("input") if it["name"] == "category"]
+    assert values == [*Category]
+    assert Reading(preview(short_url="https://kurz.example/@team/x")).all("form") == [
+        {"method": "post", "action": "./x+"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("contact", "href"),
+    [
+        ("abuse@example.com", "mailto:abuse@example.com"),
+        ("https://example.com/abuse", "https://example.com/abuse"),
+        ("the porter, room 12", None),
+        ("javascript:alert(1)", None),
+        ("a@b.example?subject=x", None),
+    ],
+)
+def test_whom_to_ask_is_told_on_the_page_of_a_link_that_was_taken_down(contact, href):
+    for page in (pages.gone("banned", contact), pages.reported(contact)):
+        reading = Reading(page)
+        assert contact in reading.texts["main"]
+        assert [link["href"] for link in reading.all("a")] == ([] if href is None else [href])
 
 
 def test_a_preview_points_out_letters_that_may_deceive():
@@ -279,8 +315,8 @@ def test_the_front_page_shows_a_command_that_shortens_here():
 def test_text_has_enough_contrast_in_both_themes(theme):
     style = Reading(pages.missing()).texts["style"]
     light, dark = (
-        dict(re.findall(r"--([a-z-]+): (#\w+)", root))
-        for root in re.findall(r":root \{(.*?)\}", style)
+        dict(re.findall(r"--([a-z-]+):(#\w+)", root))
+        for root in re.findall(r":root\{(.*?)\}", style)
     )
     colours = light if theme == "light" else light | dark
     for text in ("ink", "soft", "accent-ink"):

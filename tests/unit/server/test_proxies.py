@@ -110,7 +110,13 @@ def seen() -> Seen:
 @pytest.fixture
 def app(seen: Seen) -> App:
     hosts = Hosts(None, Domains(NoSites()))  # type: ignore[arg-type]
-    return App(api=seen, redirect=seen, hosts=hosts, proxies=TrustedProxies(PROXIES))
+    return App(
+        api=seen,
+        redirect=seen,
+        dashboard=None,
+        hosts=hosts,
+        proxies=TrustedProxies(PROXIES),
+    )
 
 
 async def ask(app: App, peer: str | None, **headers: str) -> None:

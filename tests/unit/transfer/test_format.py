@@ -4,19 +4,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kurz.links.cells import disarm, rearm
 from kurz.links.transfers import Format
-from kurz.transfer.format import disarm, format_of, join_tags, rearm, split_tags
+from kurz.transfer.format import format_of, join_tags, split_tags
 
-texts = st.text(max_size=20) | st.from_regex(r"'{0,3}[=+\-@\t\r].*")
+# Letters that matter to spreadsheets come often.
+texts = st.text(max_size=20) | st.text(st.sampled_from("'\"=+-@;＝＋ \t\r\nx"), max_size=12)
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "=cmd|' /C calc'!A0"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *("=1+1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "=cmd|' /C calc'!A0"),
+        *(" =1", "\u3000+1", "＝1", "＋1", "－1", "＠x", "'=1", "' =1"),
+    ],
+)
 def test_no_cell_begins_like_a_formula(cell):
     assert disarm(cell) == f"'{cell}"
     assert rearm(f"'{cell}") == cell
 
 
-@pytest.mark.parametrize("cell", ["'tis", "''", "a=b", " =1", "'"])
+@pytest.mark.parametrize(
+    ("cell", "disarmed"),
+    [
+        ("x;=1+1;y", "x;'=1+1;y"),
+        ('x; "=1+1', "x;' \"=1+1"),
+        ("x\n=1+1\n-1", "x\n'=1+1\n'-1"),
+        ("x;'=1", "x;''=1"),
+        ("=1;=1", "'=1;'=1"),
+    ],
+)
+def test_no_part_of_a_cell_does_where_semicolons_part_cells(cell, disarmed):
+    assert disarm(cell) == disarmed
+    assert rearm(disarmed) == cell
+
+
+@pytest.mark.parametrize(
+    "cell", ["'tis", "''", "a=b", "'", "", "https://example.com/?a=1&b=-1;c=2", "a; b; c", "x -1"]
+)
 def test_other_cells_stay_as_they_are(cell):
     assert disarm(cell) == rearm(cell) == cell
 
@@ -24,7 +49,8 @@ def test_other_cells_stay_as_they_are(cell):
 @given(texts)
 def test_a_disarmed_cell_comes_back(cell):
     assert rearm(disarm(cell)) == cell
-    assert disarm(cell)[:1] not in tuple("=+-@\t\r")
+    assert disarm(cell).strip()[:1] not in tuple("=+-@＝＋－＠")
+    assert disarm(cell)[:1] not in tuple("\t\r\n")
 
 
 @given(

@@ -141,11 +141,29 @@ def test_a_machine_whose_clock_is_a_little_ahead_is_believed():
     assert link_of(created_at="2026-03-01T13:00:00Z").created_at > NOW
 
 
-def test_a_deleted_link_stays_in_the_trash():
-    assert link_of(status="DELETED").deleted_at == NOW
-    then = datetime(2026, 2, 1, tzinfo=UTC)
-    assert link_of(status="DELETED", deleted_at="2026-02-01").deleted_at == then
-    assert link_of(deleted_at="2026-02-01").status is Status.DELETED
+def test_a_deleted_link_stays_in_the_trash_from_now_on():
+    records: list[dict[str, Any]] = [
+        {"status": "DELETED"},
+        {"status": "DELETED", "deleted_at": "2026-02-01"},
+        {"deleted_at": "2026-02-01"},
+        {"status": "DELETED", "deleted_at": "2026-02-01", "swept_at": "2026-02-01"},
+    ]
+    for record in records:
+        link = link_of(**record)
+        assert (link.status, link.deleted_at, link.swept_at) == (Status.DELETED, NOW, None)
+
+
+def test_what_the_reaper_moved_to_the_trash_is_still_swept():
+    gone: dict[str, Any] = {
+        "deleted_at": "2026-02-01",
+        "swept_at": "2026-02-01",
+        "expires_at": "2026-01-01",
+    }
+    link = link_of(status="DELETED", **gone)
+    assert (link.deleted_at, link.swept_at) == (NOW, NOW)
+    assert lifecycle.outcome(link, NOW) is lifecycle.Outcome.EXPIRED
+    link = link_of(status="EXPIRED", **gone)
+    assert (link.deleted_at, link.swept_at) == (None, None)
 
 
 def test_an_exhausted_link_is_so_by_its_counts():

@@ -183,7 +183,7 @@ async def sync_urls(request: Request) -> Response:
     openapi_extra=nobody(),
 )
 async def global_stats(request: Request) -> Response:
-    """Public, unless the installation is private; may be a minute old."""
+    """Public, unless the installation is private; may be a few seconds old."""
     kurz = context(request)
     if kurz.is_private:
         await get_caller(request)
@@ -239,6 +239,7 @@ async def _create(request: Request, maker: Maker) -> Response:
 
 def _read(shown: dict[str, Any]) -> bytes:
     fields = {name: shown[name] for name in UrlRead.model_fields if name in shown}
+    fields["destination_status"] = shown["destination_http_status"]  # its word for it
     return UrlRead(**fields).model_dump_json(by_alias=True).encode()
 
 

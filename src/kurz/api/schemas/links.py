@@ -6,7 +6,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from kurz.api.schemas.problems import Problem
 from kurz.links import fields
-from kurz.links.model import LinkType, Status, Strategy
+from kurz.links.model import DestinationStatus, LinkType, Status, Strategy
 
 
 class LinkCreate(BaseModel):
@@ -55,17 +55,30 @@ class LinkRead(BaseModel):
     updated_at: AwareDatetime
     starts_at: AwareDatetime | None
     expires_at: AwareDatetime | None
-    deleted_at: AwareDatetime | None
+    deleted_at: AwareDatetime | None = Field(description="Since when it is in the trash.")
+    swept_at: AwareDatetime | None = Field(
+        description="The same, if the reaper moved it there after it had expired."
+    )
+    purged_at: AwareDatetime | None = Field(
+        description="From when on the reaper deletes it from the trash for ever; null: never."
+    )
     redirect_status: int
     title: str | None
     tags: list[str]
     notes: str | None
     forward_query: bool
     max_clicks: int | None
+    clicks_used: int = Field(description="How many of `max_clicks` are used up.")
     redirect_count: int
     avg_redirect_ms: float | None
-    destination_status: int | None
+    destination_status: DestinationStatus | None = Field(
+        description="What checks say of the destination; null: it was not its turn yet."
+    )
+    destination_http_status: int | None = Field(description="What it answered last.")
     last_checked_at: AwareDatetime | None
+    held_at: AwareDatetime | None = Field(
+        description="Since when visitors are warned first, because it could not be screened."
+    )
 
 
 class NewLinkRead(LinkRead):
@@ -73,6 +86,17 @@ class NewLinkRead(LinkRead):
     proves later that the link is yours."""
 
     claim_token: str | None = None
+
+
+class CodeAvailability(BaseModel):
+    """Whether a link could be made with this `custom_code`. `problem` is what it would be refused
+    with, null if it is free."""
+
+    code: str
+    is_free: bool
+    problem: Problem | None
+    link_id: int | None = Field(description="Your own link that has it, also in the trash.")
+    short_url: str | None = Field(description="The short URL that it would make.")
 
 
 class LinkEdit(BaseModel):
@@ -132,6 +156,13 @@ class LinkHistory(BaseModel):
     history: list[DeedRead]
 
 
+class TrashEmptied(BaseModel):
+    """`is_empty` false: there were too many for one request. Ask again."""
+
+    purged: int = Field(description="Links that were deleted for ever.")
+    is_empty: bool
+
+
 class TagRead(BaseModel):
     tag: str
     links: int
@@ -154,12 +185,13 @@ class TagChange(BaseModel):
 
 
 class BulkItem(BaseModel):
-    """One thing to do. `create` takes `link`, `edit` takes `id` and `changes`, `delete` and
-    `restore` take `id`; `version` makes sure that nobody else changed it since."""
+    """One thing to do. `create` takes `link`, `edit` takes `id` and `changes`, `delete`, `restore`
+    and `purge` (from the trash, for ever) take `id`; `version` makes sure that nobody else changed
+    it since."""
 
     model_config = ConfigDict(extra="forbid")
 
-    act: Literal["create", "edit", "delete", "restore"]
+    act: Literal["create", "edit", "delete", "restore", "purge"]
     id: Annotated[int, Field(strict=True, ge=0, lt=2**53)] | None = None
     version: Annotated[int, Field(strict=True, ge=1)] | None = None
     link: LinkCreate | None = None

@@ -14,15 +14,9 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Registration(Strict):
-    email: str = Field(max_length=254, examples=["ada@example.com"])
-    password: str = Field(description="At least 8 characters; all of them count.")
-    invitation: str | None = Field(None, description="The token of an invitation link.")
+class Entry(Strict):
+    """What begins a session."""
 
-
-class Credentials(Strict):
-    email: str = Field(max_length=1024, examples=["ada@example.com"])
-    password: str
     as_cookie: bool = Field(
         default=False,
         strict=True,
@@ -30,13 +24,24 @@ class Credentials(Strict):
     )
 
 
-class Setup(Strict):
+class Registration(Entry):
+    email: str = Field(max_length=254, examples=["ada@example.com"])
+    password: str = Field(description="At least 8 characters; all of them count.")
+    invitation: str | None = Field(None, description="The token of an invitation link.")
+
+
+class Credentials(Entry):
+    email: str = Field(max_length=1024, examples=["ada@example.com"])
+    password: str
+
+
+class Setup(Entry):
     token: str = Field(description="The token of the set-up link that the server printed.")
     email: str = Field(max_length=254)
     password: str
 
 
-class Reset(Strict):
+class Reset(Entry):
     token: str = Field(description="The token of the one-time link.")
     password: str
 
@@ -159,6 +164,15 @@ class WorkspaceList(BaseModel):
     workspaces: list[WorkspaceRead]
 
 
+class QuotaRead(BaseModel):
+    """What was made this month (UTC) of what may be, and when the next one begins. All null: any
+    number may be made, and nobody counts."""
+
+    links_per_month: int | None
+    links_this_month: int | None
+    resets_at: AwareDatetime | None
+
+
 class QuotaEdit(Strict):
     links_per_month: Annotated[int, Field(strict=True, ge=0, le=10**12)] | None = Field(
         description="Links that may be made in it in a month; null: any number."
@@ -217,6 +231,9 @@ class DomainRead(BaseModel):
     is_verified: bool
     verified_at: AwareDatetime | None
     checked_at: AwareDatetime | None
+    missing_since: AwareDatetime | None = Field(
+        description="Since when the record of a domain that was verified is not there any more."
+    )
     created_at: AwareDatetime
     record_name: str
     record_value: str

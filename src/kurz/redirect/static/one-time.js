@@ -2,51 +2,106 @@
 // the address at once, so that it does not stay in the browser's history either.
 "use strict";
 
+const SIGNED_IN = "kurz.signed-in-until"; // the dashboard reads it: web/src/api/session.ts
 const token = location.hash.slice(1);
 const form = document.getElementById("form");
 const text = document.getElementById("text");
 const problem = document.getElementById("problem");
+const known = document.getElementById("known");
+const problems = JSON.parse(form.dataset.problems); // by their codes, in the page's language
+const button = form.querySelector("button");
 history.replaceState(null, "", location.pathname);
 addEventListener("hashchange", () => location.reload()); // another link, opened in the same tab
 
 if (!token) {
-  text.textContent = "This link is not complete. Open it again, exactly as you got it.";
+  text.textContent = form.dataset.incomplete;
   form.hidden = true;
+} else if (known) {
+  greet();
 }
 
-async function send(path, body, bearer) {
-  const headers = { "content-type": "application/json" };
-  if (bearer) headers.authorization = `Bearer ${bearer}`;
-  const answer = await fetch(`/api/v1/${path}`, {
-    method: "POST", headers, body: JSON.stringify(body),
-  });
+/** Somebody who is signed in here needs no password to join. */
+async function greet() {
+  if (!remembered()) return;
+  const answer = await fetch("/api/v1/me");
+  if (!answer.ok) return;
+  known.querySelector("b").textContent = (await answer.json()).email;
+  setKnown(true);
+  known.querySelector("button").addEventListener("click", () => setKnown(false));
+}
+
+function setKnown(isKnown) {
+  known.hidden = !isKnown;
+  text.hidden = isKnown;
+  for (const field of form.querySelectorAll("label")) field.hidden = isKnown;
+  for (const field of form.querySelectorAll("input")) field.disabled = isKnown;
+  if (!isKnown) form.elements.email.focus();
+}
+
+function remembered() {
+  try {
+    return localStorage.getItem(SIGNED_IN) !== null;
+  } catch {
+    return false; // a browser that keeps nothing
+  }
+}
+
+function remember(session) {
+  form.elements.email.value = session.account.email; // for who keeps passwords in the browser
+  try {
+    localStorage.setItem(SIGNED_IN, session.expires_at);
+  } catch {
+    // Then Home asks to sign in, and the dashboard does not.
+  }
+}
+
+async function ask(path, body) {
+  const options = { method: "POST", headers: { "content-type": "application/json" } };
+  const answer = await fetch(`/api/v1/${path}`, body && { ...options, body: JSON.stringify(body) });
   const found = await answer.json();
-  if (!answer.ok) throw new Error(found.detail || found.title);
+  const code = String(found.type).split("/").at(-1);
+  if (!answer.ok) throw new Error(problems[code] || found.detail || found.title);
   return found;
 }
 
+/** Begins a session, which is kept in a cookie. */
+async function enter(path, body) {
+  remember(await ask(path, { ...body, as_cookie: true }));
+}
+
+// Each gives the number of the workspace that one is in now, if there is one.
 const acts = {
-  setup: ({ email, password }) => send("auth/setup", { token, email, password }),
-  reset: ({ password }) => send("auth/reset", { token, password }),
+  setup: (fields) => enter("auth/setup", { token, ...fields }),
+  reset: ({ password }) => enter("auth/reset", { token, password }),
   join: async ({ email, password, has_account }) => {
-    if (!has_account) return send("auth/register", { email, password, invitation: token });
-    const session = await send("auth/sign-in", { email, password });
-    return send("invitations/accept", { token }, session.token);
+    if (email !== undefined && !has_account) {
+      await enter("auth/register", { email, password, invitation: token });
+      const found = await ask("workspaces").catch(() => undefined); // one is in all the same
+      return found?.workspaces[0]?.id;
+    }
+    if (email !== undefined) await enter("auth/sign-in", { email, password });
+    return (await ask("invitations/accept", { token })).id;
   },
 };
 
+form.elements.has_account?.addEventListener("change", ({ target }) => {
+  form.elements.password.autocomplete = target.checked ? "current-password" : "new-password";
+  document.getElementById("hint").hidden = target.checked;
+});
+
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  const button = form.querySelector("button");
   button.disabled = true;
   problem.hidden = true;
   try {
-    await acts[form.dataset.act](Object.fromEntries(new FormData(form)));
+    const workspace = await acts[form.dataset.act](Object.fromEntries(new FormData(form)));
     text.textContent = form.dataset.done;
+    text.hidden = false;
     form.hidden = true;
+    location.replace(workspace === undefined ? "/app/links" : `/app/w/${workspace}/links`);
   } catch (error) {
     problem.textContent = error.message;
     problem.hidden = false;
+    button.disabled = false;
   }
-  button.disabled = false;
 });

@@ -2,6 +2,7 @@
 
 from alembic import context
 
+from kurz.storage import click_schema, job_schema, safety_schema  # noqa: F401  tables too
 from kurz.storage.schema import metadata
 
 connection = context.config.attributes["connection"]

@@ -1,0 +1,106 @@
+"""What visitors notice of the counting: the CPU and the slowest answers of a worker, while the jobs
+process counts clicks, beside a jobs process that stands still and a program that only uses up the
+processor time that counting may take."""
+
+import argparse
+import asyncio
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from redirect_load import Codes, Heads, Measurement, drive, fill, make_codes
+from redirect_servers import Server, kurz
+
+HERE = Path(__file__).parent
+SPIN = "import os\nos.nice(5)\nwhile True: pass"
+GOAL = 1.2
+
+
+@dataclass
+class Mode:
+    name: str
+    found: list[Measurement] = field(default_factory=list)
+
+    def median(self, number: str) -> float:
+        return float(statistics.median(getattr(each, number) for each in self.found))
+
+
+def children(pid: int) -> dict[int, int]:
+    """The processes of a server, each with how nice it is."""
+    found = {}
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, path.read_text().split()):
+            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+            found[child] = int(fields[16])
+    return found
+
+
+@contextmanager
+def standing_still(pid: int) -> Iterator[None]:
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@contextmanager
+def spinning() -> Iterator[None]:
+    with subprocess.Popen(["taskset", "-c", "1", sys.executable, "-c", SPIN]) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def measure(folder: Path, options: argparse.Namespace) -> list[Mode]:
+    codes = make_codes(options.links)
+    asyncio.run(fill(folder / "data", codes))
+    live, heads = Codes(folder / "codes", codes), Heads(folder / "heads")
+    still, busy, counting = Mode("jobs stand still"), Mode("something else runs"), Mode("counting")
+    with kurz(folder / "data") as server:
+        time.sleep(1)
+        nice = children(server.pid)
+        jobs = next(pid for pid, niceness in nice.items() if niceness > 0)
+        worker = Server(server.port, next(pid for pid in nice if pid != jobs))
+        os.sched_setaffinity(jobs, {1})
+        drive(worker, live, heads)  # all links are in memory
+        for _ in range(options.rounds):
+            with standing_still(jobs):
+                still.found.append(drive(worker, live, heads, seconds=options.seconds))
+                with spinning():
+                    busy.found.append(drive(worker, live, heads, seconds=options.seconds))
+            counting.found.append(drive(worker, live, heads, seconds=options.seconds))
+    return [still, busy, counting]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--links", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=HERE) as folder:
+        modes = measure(Path(folder), options)
+    print("| | requests/s | p50 ms | p99 ms | CPU µs |\n|---|--:|--:|--:|--:|")
+    for mode in modes:
+        per_second, p50, p99, cpu = map(mode.median, ("per_second", "p50_ms", "p99_ms", "cpu_us"))
+        print(f"| {mode.name} | {per_second:,.0f} | {p50:.2f} | {p99:.2f} | {cpu:.1f} |")
+    _, busy, counting = modes
+    for number, name in ("cpu_us", "CPU"), ("p99_ms", "p99"):
+        ratio = counting.median(number) / busy.median(number)
+        mark = "✓" if ratio <= GOAL else "✗"
+        print(f"{mark} {name} while clicks are counted: {ratio:.2f} × (goal: at most {GOAL})")
+    print("The worker is on one core; wrk, and what is beside it, on the other.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""Does one step of the reaper, until it has ended so many links or nothing is left, and prints what
+that took: a process of its own for `reaper.py`. Between batches it does not pause."""
+
+import asyncio
+import json
+import sys
+import time
+
+from kurz.bootstrap import open_kurz
+from kurz.links.reaping import ReaperStore
+from kurz.links.retention import Ended, Fate
+from kurz.settings import load
+from kurz.storage.reaping import SqlReaperStore
+
+MARK = "mark"
+SWEEPS = {
+    "trash": (Ended.PERMANENT, Fate.TRASH),
+    "purge": (Ended.TEMPORARY, Fate.PURGE),
+    "purge-trash": (Ended.SWEPT, Fate.PURGE),
+}
+
+
+async def do_batch(store: ReaperStore, step: str, limit: int) -> int:
+    now = await store.now()
+    if step == MARK:
+        return await store.mark(now, limit)
+    return await store.sweep(*SWEEPS[step], now, now, limit)
+
+
+async def main(step: str, most: int) -> None:
+    settings = load({}).settings
+    async with open_kurz(settings) as kurz:
+        store = SqlReaperStore(kurz.database, kurz.clock, settings.code_quarantine)
+        await store.now()  # connected
+        wall, cpu, links = time.perf_counter(), time.process_time(), 0
+        while links < most and (count := await do_batch(store, step, settings.reaper_batch)):
+            links += count
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        print(json.dumps({"links": links, "seconds": wall, "cpu_seconds": cpu}))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], int(sys.argv[2])))

@@ -1,0 +1,27 @@
+"""The addresses that kurz is reached under, as far as the settings tell."""
+
+from urllib.parse import urlsplit
+
+from kurz.errors import SettingRefused
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def host_of(url: str) -> str:
+    """With or without a dot at its end, a name is the same."""
+    return (urlsplit(url).hostname or "").removesuffix(".")
+
+
+def check_addresses(base_url: str | None, dashboard_url: str | None) -> None:
+    """Else short URLs would start with the dashboard's address, or codes stand beside pages."""
+    if dashboard_url is None:
+        return
+    if base_url is None:
+        raise SettingRefused(
+            "KURZ_DASHBOARD_URL needs KURZ_BASE_URL beside it, which short URLs start with."
+        )
+    if host_of(base_url) == host_of(dashboard_url):
+        raise SettingRefused(
+            "KURZ_DASHBOARD_URL must have another host than KURZ_BASE_URL; another port is not"
+            " enough. Leave it out to have the dashboard beside short links."
+        )

@@ -1,0 +1,170 @@
+"""`/api/v1/reports`: anybody tells of a link that is abused, administrators decide."""
+
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import Response
+
+from kurz.api.acts import get_actor
+from kurz.api.bodies import described, read_body
+from kurz.api.callers import get_admin
+from kurz.api.cursors import read_cursor, write_cursor
+from kurz.api.dependencies import Context, client_of, context
+from kurz.api.responses import Answer
+from kurz.api.schemas.problems import problems
+from kurz.api.schemas.safety import (
+    ReportCreate,
+    ReportDecision,
+    ReportList,
+    ReportRead,
+    ReportReceived,
+)
+from kurz.api.security import needs, nobody
+from kurz.links import lifecycle
+from kurz.links.errors import LinkBanned, LinkExhausted, LinkExpired, LinkNotFound
+from kurz.links.lifecycle import Outcome
+from kurz.links.model import ROOT_WORKSPACE_ID, Link
+from kurz.people.access import Permission
+from kurz.people.limits import LimitClass, header_fields
+from kurz.people.workspaces import is_slug
+from kurz.safety.reporting import not_here
+from kurz.safety.reports import Report, State, read_complaint
+
+router = APIRouter(prefix="/api/v1/reports", tags=["reports"], responses=problems(503))
+
+ReportId = Annotated[int, Path(ge=1, lt=2**53)]
+ADMIN = needs(Permission.ADMIN)
+
+
+@router.post(
+    "",
+    status_code=202,
+    response_model=ReportReceived,
+    summary="Report a link",
+    operation_id="create_report",
+    responses=problems(400, 404, 410, 413, 415, 422, 429),
+    openapi_extra=described(ReportCreate) | nobody(),
+)
+async def create_report(request: Request) -> Response:
+    """Anybody may, 5 times an hour. The same person's second report of a link changes nothing, and
+    is answered in the same way. No address is kept."""
+    kurz = context(request)
+    body = await read_body(request, ReportCreate)
+    complaint = read_complaint(body.category, body.message, body.contact)
+    verdict = await kurz.limit_by_address(request, LimitClass.REPORT)
+    link, short_url = await _find(request, kurz, body.short_url)
+    await kurz.abuse.take(link, short_url, complaint, client_of(request))
+    received = ReportReceived().model_dump_json().encode()
+    return Answer(202, received, header_fields(verdict)).respond()
+
+
+@router.get(
+    "",
+    summary="Reports, open or decided",
+    operation_id="list_reports",
+    responses=problems(401, 403, 422),
+    openapi_extra=ADMIN,
+)
+async def list_reports(
+    request: Request,
+    state: State = State.OPEN,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> ReportList:
+    """Open ones from the oldest on, decided ones from the newest on."""
+    await get_admin(request)
+    kurz = context(request)
+    found = await kurz.abuse.store.list(state, after=read_cursor(cursor), limit=limit)
+    end = found[-1] if len(found) == limit else None
+    return ReportList(
+        reports=[_report_read(kurz, report) for report in found],
+        total=await kurz.abuse.store.count(state),
+        next_cursor=None if end is None else write_cursor(end.reported_at, end.id),
+    )
+
+
+@router.get(
+    "/{report_id}",
+    summary="A report",
+    operation_id="get_report",
+    responses=problems(401, 403, 404, 422),
+    openapi_extra=ADMIN,
+)
+async def get_report(request: Request, report_id: ReportId) -> ReportRead:
+    await get_admin(request)
+    kurz = context(request)
+    return _report_read(kurz, await kurz.abuse.get(report_id))
+
+
+@router.patch(
+    "/{report_id}",
+    response_model=ReportRead,
+    summary="Decide a report",
+    operation_id="decide_report",
+    responses=problems(400, 401, 403, 404, 409, 413, 415, 422),
+    openapi_extra=described(ReportDecision) | ADMIN,
+)
+async def decide_report(request: Request, report_id: ReportId) -> ReportRead:
+    """Upheld, the link is banned, and with it every open report of it decided. What was decided
+    stays so: 409 `report-decided`; a ban can be taken back by itself."""
+    kurz = context(request)
+    actor = await get_actor(request)
+    body = await read_body(request, ReportDecision)
+    if body.state == "upheld":
+        report = await kurz.abuse.uphold(report_id, body.note, actor, bans_host=body.bans_host)
+    else:
+        report = await kurz.abuse.dismiss(report_id, body.note, actor)
+    return _report_read(kurz, report)
+
+
+async def _find(request: Request, kurz: Context, reference: str) -> tuple[Link, str]:
+    """The link, and its short URL. What nobody could follow is told as whoever follows it is."""
+    try:
+        parts = urlsplit(reference) if "://" in reference else None
+    except ValueError:
+        raise not_here() from None
+    path = (parts.path if parts else reference).strip("/").removesuffix("+")
+    slug, _, code = path.rpartition("/")
+    workspace_id = await _workspace_of(request, kurz, parts.netloc.lower() if parts else "", slug)
+    if workspace_id is None:
+        raise not_here()
+    try:
+        link = await kurz.links.get_by_code(workspace_id, code)
+    except LinkNotFound:
+        raise not_here() from None
+    outcome = lifecycle.outcome(link, kurz.clock.now())
+    if outcome is Outcome.MISSING:
+        raise not_here()
+    if outcome in _GONE:
+        raise _GONE[outcome]("This link does not work any more.")
+    workspace = await kurz.workspaces.find(workspace_id) if workspace_id else None
+    return link, await kurz.prefix(request, workspace) + link.short_code
+
+
+_GONE = {
+    Outcome.EXPIRED: LinkExpired,
+    Outcome.EXHAUSTED: LinkExhausted,
+    Outcome.BANNED: LinkBanned,
+}
+
+
+async def _workspace_of(request: Request, kurz: Context, host: str, slug: str) -> int | None:
+    """None: there are no links here."""
+    if slug:
+        name = slug.removeprefix("@").lower()
+        is_possible = name != slug.lower() and is_slug(name)
+        found = await kurz.workspaces.find_by_slug(name) if is_possible else None
+        workspace_id = None if found is None or found.deleted_at is not None else found.id
+    else:
+        workspace_id = kurz.root_workspace_id or ROOT_WORKSPACE_ID
+    own = urlsplit(kurz.origin(request)).netloc
+    if not host or host in (own, request.scope["kurz.host"]):
+        return workspace_id
+    site = (await kurz.domains.sites()).get(host)
+    return None if site is None or slug else site.workspace_id
+
+
+def _report_read(kurz: Context, report: Report) -> ReportRead:
+    fields = {name: getattr(report, name) for name in ReportRead.model_fields}
+    return ReportRead(**fields | {"link_id": kurz.links.public_row_id(report.link_id)})

@@ -1,0 +1,202 @@
+"""`/api/v1/admin`: bans of links, hosts and people, and the audit log."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import Response
+
+from kurz.api.acts import get_actor
+from kurz.api.admin import ADMIN, AccountId
+from kurz.api.bodies import described, read_body
+from kurz.api.callers import get_admin
+from kurz.api.cursors import read_cursor, write_cursor
+from kurz.api.dependencies import Context, context
+from kurz.api.schemas.problems import problems
+from kurz.api.schemas.safety import (
+    Audit,
+    BanList,
+    BanRead,
+    BanReason,
+    DeedRead,
+    LinkBanRead,
+)
+from kurz.links.errors import LinkNotFound
+from kurz.links.model import Scope
+from kurz.safety.audit import Via
+from kurz.safety.bans import Ban, BanKind, LinkBan
+
+router = APIRouter(prefix="/api/v1/admin", tags=["admin"], responses=problems(401, 403, 503))
+
+LinkId = Annotated[int, Path(ge=0, lt=2**53)]
+Host = Annotated[str, Path(max_length=253)]
+PUT = described(BanReason, is_required=False) | ADMIN
+BODY = problems(400, 404, 413, 415, 422)
+Limit = Annotated[int, Query(ge=1, le=200)]
+
+
+@router.put(
+    "/links/{link_id}/ban",
+    response_model=LinkBanRead,
+    summary="Ban a link",
+    operation_id="ban_link",
+    responses=BODY,
+    openapi_extra=PUT,
+)
+async def ban_link(request: Request, link_id: LinkId) -> LinkBanRead:
+    """It answers 410 everywhere within 5 seconds, and its owner cannot change it any more."""
+    kurz = context(request)
+    actor = await get_actor(request)
+    reason = await _read_reason(request)
+    link = await kurz.links.get(link_id, Scope())
+    await kurz.bans.ban_link(link, reason, actor)
+    ban = await kurz.bans.of_links.find(link.id)
+    if ban is None:
+        raise LinkNotFound("This link was brought back at the same time.")
+    return _link_ban_read(kurz, ban)
+
+
+@router.delete(
+    "/links/{link_id}/ban",
+    status_code=204,
+    summary="Bring a banned link back",
+    operation_id="unban_link",
+    responses=problems(404, 422),
+    openapi_extra=ADMIN,
+)
+async def unban_link(request: Request, link_id: LinkId) -> Response:
+    """It is what it was before. While a list or a host's ban names where it leads, it stays banned:
+    422 `destination-refused`."""
+    kurz = context(request)
+    actor = await get_actor(request)
+    await kurz.bans.unban_link(await kurz.links.get(link_id, Scope()), actor)
+    return Response(status_code=204)
+
+
+@router.put(
+    "/hosts/{host}/ban",
+    response_model=BanRead,
+    summary="Ban a host",
+    operation_id="ban_host",
+    responses=problems(400, 413, 415, 422),
+    openapi_extra=PUT,
+)
+async def ban_host(request: Request, host: Host) -> BanRead:
+    """And all below it: no new link leads there, everywhere within 5 seconds. Links that there are
+    are banned one after the other, beginning at once."""
+    actor = await get_actor(request)
+    reason = await _read_reason(request)
+    return _ban_read(await context(request).bans.ban_host(host, reason, actor))
+
+
+@router.delete(
+    "/hosts/{host}/ban",
+    status_code=204,
+    summary="Lift the ban of a host",
+    operation_id="unban_host",
+    responses=problems(422),
+    openapi_extra=ADMIN,
+)
+async def unban_host(request: Request, host: Host) -> Response:
+    """Links that were banned for it come back one after the other."""
+    actor = await get_actor(request)
+    await context(request).bans.unban_host(host, actor)
+    return Response(status_code=204)
+
+
+@router.put(
+    "/accounts/{account_id}/ban",
+    response_model=BanRead,
+    summary="Ban a person",
+    operation_id="ban_account",
+    responses=BODY | problems(409),
+    openapi_extra=PUT,
+)
+async def ban_account(request: Request, account_id: AccountId) -> BanRead:
+    """Disables the account, and bans every link that it owns, one after the other. The last
+    administrator stays: 409 `administrator-missing`."""
+    kurz = context(request)
+    actor = await get_actor(request)
+    reason = await _read_reason(request)
+    ban = await kurz.bans.ban_account(account_id, reason, actor)
+    kurz.identity.forget()
+    return _ban_read(ban)
+
+
+@router.delete(
+    "/accounts/{account_id}/ban",
+    status_code=204,
+    summary="Lift the ban of a person",
+    operation_id="unban_account",
+    responses=problems(404, 422),
+    openapi_extra=ADMIN,
+)
+async def unban_account(request: Request, account_id: AccountId) -> Response:
+    """They may sign in again, and their links come back as they were."""
+    kurz = context(request)
+    actor = await get_actor(request)
+    await kurz.bans.unban_account(account_id, actor)
+    kurz.identity.forget()
+    return Response(status_code=204)
+
+
+@router.get(
+    "/bans",
+    summary="What is banned",
+    operation_id="list_bans",
+    responses=problems(422),
+    openapi_extra=ADMIN,
+)
+async def list_bans(request: Request, cursor: str | None = None, limit: Limit = 50) -> BanList:
+    await get_admin(request)
+    kurz = context(request)
+    links = await kurz.bans.of_links.list(before=read_cursor(cursor), limit=limit)
+    end = links[-1] if len(links) == limit else None
+    return BanList(
+        hosts=[_ban_read(ban) for ban in await kurz.bans.store.list(BanKind.HOST)],
+        accounts=[_ban_read(ban) for ban in await kurz.bans.store.list(BanKind.ACCOUNT)],
+        links=[_link_ban_read(kurz, ban) for ban in links],
+        next_cursor=None
+        if end is None or end.banned_at is None
+        else write_cursor(end.banned_at, end.link_id),
+    )
+
+
+@router.get(
+    "/audit",
+    summary="What administrators and the operator did",
+    operation_id="list_audit",
+    responses=problems(422),
+    openapi_extra=ADMIN,
+)
+async def list_audit(
+    request: Request,
+    before: Annotated[int | None, Query(ge=1, lt=2**53)] = None,
+    limit: Limit = 50,
+    act: Annotated[str | None, Query(max_length=50, pattern="^[a-z-]+$")] = None,
+    account_id: Annotated[int | None, Query(ge=1, lt=2**53)] = None,
+    via: Via | None = None,
+) -> Audit:
+    """Written before each act; nothing is ever removed from it."""
+    await get_admin(request)
+    found = await context(request).audit.list(
+        before=before, limit=limit, act=act, account_id=account_id, via=via
+    )
+    return Audit(
+        deeds=[DeedRead.model_validate(deed, from_attributes=True) for deed in found],
+        next_before=found[-1].id if len(found) == limit else None,
+    )
+
+
+async def _read_reason(request: Request) -> str | None:
+    if not await request.body():
+        return None
+    return (await read_body(request, BanReason)).reason
+
+
+def _ban_read(ban: Ban) -> BanRead:
+    return BanRead.model_validate(ban, from_attributes=True)
+
+
+def _link_ban_read(kurz: Context, ban: LinkBan) -> LinkBanRead:
+    fields = {name: getattr(ban, name) for name in LinkBanRead.model_fields}
+    return LinkBanRead(**fields | {"link_id": kurz.links.public_row_id(ban.link_id)})

@@ -1,0 +1,73 @@
+"""The archive that the settings name, over the parts that `bootstrap` has opened."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from kurz.bootstrap import Kurz
+from kurz.errors import SettingRefused
+from kurz.links.archives import ArchiveFiles, LinkArchiver
+from kurz.settings import Settings
+from kurz.sharing import namespace_of
+from kurz.storage.archive import SqlArchiveStore
+from kurz.storage.installation import keep_key
+from kurz.transfer.archiving import Archiver
+from kurz.transfer.restoring import Archive
+
+
+async def open_archiver(kurz: Kurz) -> LinkArchiver | None:
+    """None: there is no archive."""
+    files = open_files(kurz.settings)
+    if files is None:
+        return None
+
+    async def slugs() -> dict[int, str]:
+        return {item.id: item.slug for item in await kurz.workspaces.list_all()}
+
+    return Archiver(_store(kurz), files, slugs, await _installation(kurz))
+
+
+async def open_archive(kurz: Kurz) -> Archive:
+    files = open_files(kurz.settings)
+    if files is None:
+        raise SettingRefused("There is no archive: KURZ_ARCHIVE names none.")
+    life = timedelta(hours=kurz.settings.temporary_link_hours)
+    return Archive(_store(kurz), files, await _installation(kurz), kurz.clock, life, kurz.screen)
+
+
+def open_files(settings: Settings) -> ArchiveFiles | None:
+    """None: there is no archive. Nothing is asked of it yet. Raises `SettingRefused` for settings
+    that it cannot be opened with."""
+    place = settings.archive
+    if place is None:
+        return None
+    if not place.startswith("s3://"):
+        from kurz.outbound.folder import ArchiveFolder
+
+        return ArchiveFolder(Path(place))
+    try:
+        from kurz.outbound.bucket import ArchiveBucket
+    except ImportError:
+        raise SettingRefused(
+            "KURZ_ARCHIVE is a bucket, which needs more to be installed: pip install 'kurz[s3]'."
+        ) from None
+    if (settings.archive_s3_key_id is None) != (settings.archive_s3_secret_key is None):
+        raise SettingRefused(
+            "KURZ_ARCHIVE_S3_KEY_ID and KURZ_ARCHIVE_S3_SECRET_KEY are only of use together."
+        )
+    bucket, _, prefix = place.removeprefix("s3://").partition("/")
+    return ArchiveBucket(
+        bucket,
+        prefix,
+        endpoint=settings.archive_s3_endpoint,
+        region=settings.archive_s3_region,
+        key_id=settings.archive_s3_key_id,
+        secret_key=settings.archive_s3_secret_key,
+    )
+
+
+def _store(kurz: Kurz) -> SqlArchiveStore:
+    return SqlArchiveStore(kurz.database, kurz.settings.code_quarantine)
+
+
+async def _installation(kurz: Kurz) -> str:
+    return namespace_of(await keep_key(kurz.database, "id-key"))

@@ -1,0 +1,188 @@
+"""`kurz archive …`: what is in the archive, and the way back."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kurz.cli import output, values
+from kurz.cli.session import AsJson, DataDir, note, with_kurz
+from kurz.errors import KurzError
+from kurz.links.archives import Obstacle
+
+if TYPE_CHECKING:
+    from kurz.bootstrap import Kurz
+    from kurz.links.model import Link
+    from kurz.transfer.archive_format import Entry
+    from kurz.transfer.restoring import ArchivedFile, Restored
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="A file, as `list` names it.")]
+
+_REASONS = {
+    Obstacle.EXISTS: "it is there already",
+    Obstacle.TAKEN: "another link has this code or this URL",
+    Obstacle.NO_WORKSPACE: "its workspace is deleted",
+    Obstacle.NO_OWNER: "its owner's account is deleted",
+    Obstacle.OWNER_BANNED: "its owner is banned",
+    Obstacle.REFUSED: "a list or a ban names where it leads",
+}
+
+archive = typer.Typer(name="archive", help="Look into the archive, and put links back.")
+
+
+def register(app: typer.Typer) -> None:
+    archive.command("list")(list_files)
+    archive.command("show")(show_file)
+    archive.command("restore")(restore_links)
+    app.add_typer(archive)
+
+
+def list_files(
+    code: Annotated[str | None, typer.Option(help="Only files with a link of this code.")] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """List the files of the archive, oldest first."""
+
+    async def work(kurz: "Kurz") -> tuple[Sequence["ArchivedFile"], datetime]:
+        from kurz.archiving import open_archive
+
+        return await (await open_archive(kurz)).list(code), kurz.clock.now()
+
+    files, now = with_kurz(data_dir, work)
+    if as_json:
+        found = [
+            {"name": it.name, "links": it.links, "bytes": it.size, "created_at": it.created_at}
+            for it in files
+        ]
+        output.print_json({"files": found})
+        return
+    rows = [
+        (
+            "?" if file.links is None else f"{file.links:,}",
+            f"{file.size:,}",
+            output.relative(file.created_at, now),
+            file.name,
+        )
+        for file in files
+    ]
+    output.print_table(("links", "bytes", "made", "file"), rows)
+    output.print_hint(f"{len(rows)} file{'' if len(rows) == 1 else 's'}")
+
+
+def show_file(file: File, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """List the links in a file."""
+
+    async def work(kurz: "Kurz") -> Sequence["Entry"]:
+        from kurz.archiving import open_archive
+
+        return await (await open_archive(kurz)).read(file)
+
+    entries = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json({"links": [_view(entry) for entry in entries]})
+        return
+    rows = [
+        (
+            _name(entry),
+            f"{entry.archived.link.redirect_count:,}",
+            _day(entry.archived.link.created_at),
+            _day(entry.archived.link.expires_at),
+            output.printable(entry.archived.link.original_url),
+        )
+        for entry in entries
+    ]
+    output.print_table(("link", "clicks", "made", "expired", "leads to"), rows)
+    output.print_hint(f"{len(rows)} link{'' if len(rows) == 1 else 's'}")
+
+
+def restore_links(
+    file: File,
+    code: Annotated[
+        list[str] | None, typer.Option(help="Only the link of this code; repeatable.")
+    ] = None,
+    expires: Annotated[
+        datetime | None,
+        typer.Option(
+            parser=values.instant,
+            metavar="TIME",
+            help="When they expire; without it, those that have expired live for ever, but for"
+            " temporary ones.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Put links back under their own ids and codes, with all that was counted."""
+    results: list[Restored] = []
+
+    async def work(kurz: "Kurz") -> None:
+        from kurz.archiving import open_archive
+
+        archived = await open_archive(kurz)
+        await note(kurz, "restore-archive", f"file {file}", codes=code or [])
+        async for result in archived.restore(file, code or (), expires):
+            results.append(result)  # noqa: PERF401  one by one, for it may be cut off
+
+    try:
+        with_kurz(data_dir, work)
+    except KurzError:
+        if results:  # before it was cut off
+            _tell(results, as_json=as_json)
+        raise
+    _tell(results, as_json=as_json)
+    if any(isinstance(it.result, Obstacle) for it in results):
+        raise typer.Exit(1)
+
+
+def _tell(results: Sequence["Restored"], *, as_json: bool) -> None:
+    if as_json:
+        output.print_json({"links": [_outcome(it.entry, it.result) for it in results]})
+    else:
+        _print_results(results)
+
+
+def _print_results(results: Sequence["Restored"]) -> None:
+    for it in results:
+        if isinstance(it.result, Obstacle):
+            what, colour = f"not restored: {_REASONS[it.result]}", "yellow"
+        else:
+            what, colour = "restored", "green"
+        typer.echo(f"{_name(it.entry)}  {typer.style(what, fg=colour)}")
+    done = sum(not isinstance(it.result, Obstacle) for it in results)
+    output.print_hint(f"{done:,} of {len(results):,} restored")
+
+
+def _outcome(entry: "Entry", result: "Link | Obstacle") -> dict[str, Any]:
+    is_back = not isinstance(result, Obstacle)
+    return {
+        "short_code": entry.archived.link.short_code,
+        "workspace": entry.workspace,
+        "outcome": "restored" if is_back else "conflict",
+        "reason": None if is_back else str(result),
+    }
+
+
+def _view(entry: "Entry") -> dict[str, Any]:
+    link = entry.archived.link
+    return {
+        "short_code": link.short_code,
+        "workspace": entry.workspace,
+        "original_url": link.original_url,
+        "redirect_count": link.redirect_count,
+        "days": len(entry.archived.days),
+        "created_at": link.created_at,
+        "expires_at": link.expires_at,
+        "deleted_at": link.deleted_at,
+    }
+
+
+def _name(entry: "Entry") -> str:
+    """As it stood behind the host."""
+    code = entry.archived.link.short_code
+    return output.printable(f"/@{entry.workspace}/{code}" if entry.workspace else f"/{code}")
+
+
+def _day(instant: datetime | None) -> str:
+    return "" if instant is None else f"{instant:%Y-%m-%d}"

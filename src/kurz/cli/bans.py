@@ -1,0 +1,268 @@
+"""`kurz admin ban …`, `unban …`, `bans` and `audit`: what is banned, and who did what."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kurz.cli import output
+from kurz.cli.links import Reference, command, find_link
+from kurz.cli.places import address_of
+from kurz.cli.session import AsJson, DataDir, with_kurz
+from kurz.safety.audit import OPERATOR
+from kurz.safety.bans import BanKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kurz.bootstrap import Kurz
+    from kurz.safety.audit import Deed
+    from kurz.safety.bans import Ban
+
+Email = Annotated[str, typer.Argument(help="The account's e-mail address.")]
+Host = Annotated[str, typer.Argument(help="A host such as example.com, or a URL on it.")]
+Reason = Annotated[str | None, typer.Option(help="Why, for administrators: a line of text.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many.")]
+
+ban = typer.Typer(name="ban", help="Ban a link, a host with all below it, or a person.")
+unban = typer.Typer(name="unban", help="Take a ban back.")
+
+
+def register(admin: typer.Typer) -> None:
+    ban.command("link")(ban_link)
+    ban.command("host")(ban_host)
+    ban.command("person")(ban_person)
+    unban.command("link")(unban_link)
+    unban.command("host")(unban_host)
+    unban.command("person")(unban_person)
+    admin.add_typer(ban)
+    admin.add_typer(unban)
+    admin.command("bans")(list_bans)
+    admin.command("audit")(list_audit)
+
+
+def ban_link(
+    link: Reference, reason: Reason = None, as_json: AsJson = False, data_dir: DataDir = None
+) -> None:
+    """Take a link down: it answers 410 everywhere within 5 seconds."""
+
+    async def work(kurz: "Kurz") -> str:
+        found = await find_link(kurz, link)
+        await kurz.bans.ban_link(found, reason, OPERATOR)
+        return await address_of(kurz, found)
+
+    address = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json({"short_url": address, "is_banned": True})
+        return
+    typer.echo(f"{address} is banned.")
+    output.print_hint("Bring it back: " + command(data_dir, "admin", "unban", "link", link))
+
+
+def unban_link(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Bring a banned link back, as it was."""
+
+    async def work(kurz: "Kurz") -> tuple[str, bool, bool]:
+        found = await find_link(kurz, link)
+        was_banned = await kurz.bans.unban_link(found, OPERATOR)
+        is_banned = await kurz.bans.of_links.find(found.id) is not None
+        return await address_of(kurz, found), was_banned, is_banned
+
+    address, was_banned, is_banned = with_kurz(data_dir, work)
+    if as_json:
+        shown = {"short_url": address, "was_banned": was_banned, "is_banned": is_banned}
+        output.print_json(shown)
+    elif is_banned:
+        typer.echo(f"{address} comes back when its owner does, who is banned.")
+    else:
+        typer.echo(f"{address} is back." if was_banned else f"{address} was not banned.")
+
+
+def ban_host(
+    host: Host, reason: Reason = None, as_json: AsJson = False, data_dir: DataDir = None
+) -> None:
+    """Let no link lead to a host, or to any host below it."""
+
+    async def work(kurz: "Kurz") -> "Ban":
+        return await kurz.bans.ban_host(host, reason, OPERATOR)
+
+    made = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json(_view(made))
+        return
+    typer.echo(f"{made.subject} is banned, with all below it.")
+    output.print_hint(
+        "New links are refused within 5 seconds; `kurz serve` looks for those that lead there."
+    )
+
+
+def unban_host(host: Host, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Let links lead to a host again."""
+
+    async def work(kurz: "Kurz") -> bool:
+        return await kurz.bans.unban_host(host, OPERATOR)
+
+    was_banned = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json({"host": host, "was_banned": was_banned})
+        return
+    if not was_banned:
+        typer.echo(f"{host} was not banned.")
+        return
+    typer.echo(f"{host} is not banned any more.")
+    output.print_hint("`kurz serve` brings its links back, but for those that a list names.")
+
+
+def ban_person(
+    email: Email, reason: Reason = None, as_json: AsJson = False, data_dir: DataDir = None
+) -> None:
+    """Keep somebody out, and take all their links down."""
+
+    async def work(kurz: "Kurz") -> "tuple[Ban, int]":
+        account = await kurz.accounts.get_by_email(email)
+        made = await kurz.bans.ban_account(account.id, reason, OPERATOR)
+        return made, await kurz.bans.begin(made)
+
+    made, links = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json(_view(made) | {"links": links})
+        return
+    typer.echo(f"{email} is banned, with {links:,} link{'' if links == 1 else 's'}.")
+    output.print_hint("Take it back: " + command(data_dir, "admin", "unban", "person", email))
+
+
+def unban_person(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Let somebody in again, and bring their links back."""
+
+    async def work(kurz: "Kurz") -> tuple[bool, int]:
+        account = await kurz.accounts.get_by_email(email)
+        was_banned = await kurz.bans.unban_account(account.id, OPERATOR)
+        return was_banned, await kurz.bans.undo(account.id) if was_banned else 0
+
+    was_banned, links = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json({"email": email, "was_banned": was_banned, "links": links})
+    elif was_banned:
+        back = "1 link is" if links == 1 else f"{links:,} links are"
+        typer.echo(f"{email} is not banned any more; {back} back.")
+    else:
+        typer.echo(f"{email} was not banned.")
+
+
+def list_bans(limit: Limit = 50, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """List what is banned: hosts, people, and the latest links."""
+
+    async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], list[dict[str, Any]], datetime]:
+        found = [_view(item) for kind in BanKind for item in await kurz.bans.store.list(kind)]
+        for item in found:
+            if item["kind"] == BanKind.ACCOUNT:
+                account = await kurz.account_store.find(int(item["subject"]))
+                item["email"] = None if account is None else account.email
+        links = [
+            {
+                "link": await _address(kurz, item.link_id),
+                "cause": item.cause,
+                "subject": item.subject,
+                "reason": item.reason,
+                "banned_at": item.banned_at,
+            }
+            for item in await kurz.bans.of_links.list(limit=limit)
+        ]
+        return found, links, kurz.clock.now()
+
+    bans, links, now = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json({"bans": bans, "links": links})
+        return
+    rows = [
+        (
+            "person" if item["kind"] == BanKind.ACCOUNT else "host",
+            output.relative(item["banned_at"], now),
+            item.get("email") or item["subject"],
+            item["reason"] or "",
+        )
+        for item in bans
+    ]
+    rows += [
+        (
+            f"link, by {item['cause']}",
+            output.relative(item["banned_at"], now),
+            item["link"],
+            item["reason"] or "",
+        )
+        for item in links
+    ]
+    if not rows:
+        output.print_hint("Nothing is banned. See: " + command(data_dir, "admin", "ban", "--help"))
+        return
+    output.print_table(("what", "since", "banned", "reason"), rows)
+    output.print_hint(f"{len(rows)} ban{'' if len(rows) == 1 else 's'}")
+
+
+def list_audit(
+    limit: Limit = 50,
+    before: Annotated[int | None, typer.Option(min=1, help="Go on before this number.")] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """List what administrators and the operator did, the latest first."""
+
+    async def work(kurz: "Kurz") -> "tuple[Sequence[Deed], dict[int, str], datetime]":
+        found = await kurz.audit.list(before=before, limit=limit)
+        ids = {deed.account_id for deed in found if deed.account_id is not None}
+        known = [account for it in ids if (account := await kurz.account_store.find(it))]
+        return found, {account.id: account.email for account in known}, kurz.clock.now()
+
+    deeds, emails, now = with_kurz(data_dir, work)
+    if as_json:
+        fields = ("id", "done_at", "account_id", "via", "act", "subject", "details")
+        output.print_json(
+            {"deeds": [{name: getattr(deed, name) for name in fields} for deed in deeds]}
+        )
+        return
+    if not deeds:
+        output.print_hint("Nothing was done yet.")
+        return
+    rows = [
+        (
+            str(deed.id),
+            output.relative(deed.done_at, now),
+            _who(deed, emails),
+            deed.act,
+            " ".join(filter(None, (deed.subject, _shown(deed)))),
+        )
+        for deed in deeds
+    ]
+    output.print_table(("number", "when", "who", "what", "to whom"), rows)
+    if len(deeds) == limit:
+        more = ["--limit", str(limit), "--before", str(deeds[-1].id)]
+        output.print_hint("More: " + command(data_dir, "admin", "audit", *more))
+
+
+def _who(deed: "Deed", emails: dict[int, str]) -> str:
+    if deed.account_id is None:
+        return "operator" if deed.via == "cli" else "kurz"
+    return emails.get(deed.account_id, f"account {deed.account_id}")
+
+
+def _shown(deed: "Deed") -> str:
+    pairs = [f"{name}: {value}" for name, value in deed.details.items()]
+    return f"({', '.join(pairs)})" if pairs else ""
+
+
+async def _address(kurz: "Kurz", link_id: int) -> str:
+    from kurz.links.model import Scope
+
+    link = await kurz.store.find(link_id, Scope())
+    return f"link {link_id}, which is gone" if link is None else await address_of(kurz, link)
+
+
+def _view(item: "Ban") -> dict[str, Any]:
+    return {
+        "kind": item.kind,
+        "subject": item.subject,
+        "reason": item.reason,
+        "banned_by": item.banned_by,
+        "banned_at": item.banned_at,
+        "is_pending": item.is_pending,
+    }

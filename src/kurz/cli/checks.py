@@ -1,0 +1,112 @@
+"""`kurz check`: whether a link's destination answers, now."""
+
+import itertools
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kurz.cli import output, values
+from kurz.cli.links import EVERYTHING, Reference, find_link, view_of
+from kurz.cli.reaper_output import Bar
+from kurz.cli.session import AsJson, DataDir, with_kurz
+from kurz.links.model import DestinationStatus
+
+if TYPE_CHECKING:
+    from kurz.bootstrap import Kurz
+    from kurz.safety.checks import Check, Finding
+
+WAIT_SECONDS = 180
+POLL_SECONDS = 0.2
+EXIT_NO_ANSWER = 69  # "unavailable" of sysexits.h
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_MARKS = {
+    DestinationStatus.OK: ("✓", "green"),
+    DestinationStatus.BROKEN: ("✗", "red"),
+    DestinationStatus.UNKNOWN: ("?", "yellow"),
+    DestinationStatus.NOT_CHECKED: ("–", "yellow"),
+}
+_REASONS = {
+    "answered": "it answered",
+    "no-answer": "no answer",
+    "no-name": "its name is gone",
+    "too-many-redirects": "it redirects without end",
+    "leads-back": "it leads back to this kurz",
+    "not-public": "it has no public address, so nobody was called",
+    "name-servers": "the name servers gave no answer",
+}
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(check)
+
+
+def check(
+    link: Reference,
+    wait: Annotated[
+        int | None,
+        typer.Option(parser=values.seconds, metavar="TIME", help="For how long; 3m by default."),
+    ] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Have a link's destination checked now, by the server that runs, and wait for the result."""
+
+    async def work(kurz: "Kurz") -> "tuple[dict[str, Any], Check | None, datetime]":
+        found = await find_link(kurz, link)
+        seconds = WAIT_SECONDS if wait is None else wait
+        last = await _ask(kurz, kurz.links.public_id(found), seconds)
+        return await view_of(kurz, await find_link(kurz, link)), last, kurz.clock.now()
+
+    item, last, now = with_kurz(data_dir, work)
+    if last is None:
+        output.print_hint(
+            "No result yet. A site is called once a minute at most, and only by a kurz that runs."
+            " It will be checked; `kurz show` tells what came of it."
+        )
+        raise typer.Exit(EXIT_NO_ANSWER)
+    if as_json:
+        output.print_json(item | {"check": _view(last)})
+    else:
+        _print(item, last.finding, now)
+    if last.finding.result is DestinationStatus.BROKEN:
+        raise typer.Exit(1)
+
+
+async def _ask(kurz: "Kurz", public_id: int, seconds: float) -> "Check | None":
+    """The next result; None: there is none in that time."""
+    import asyncio
+    import time
+
+    from kurz.checking import open_link_checks
+
+    checks = open_link_checks(kurz)
+    before, _ = await checks.ask(public_id, EVERYTHING)
+    until, frames = time.monotonic() + seconds, itertools.cycle(_FRAMES)
+    with Bar() as bar:
+        while time.monotonic() < until:
+            link, found = await checks.last(public_id, EVERYTHING)
+            if found and link.last_checked_at != before.last_checked_at:
+                return found[0]
+            bar.draw(0, 0, f"{next(frames)} checking {link.location}")
+            await asyncio.sleep(POLL_SECONDS)
+    return None
+
+
+def _view(last: "Check") -> dict[str, Any]:
+    return {
+        "checked_at": last.checked_at,
+        "result": last.finding.result,
+        "reason": last.finding.reason,
+        "http_status": last.finding.http_status,
+    }
+
+
+def _print(item: Mapping[str, Any], finding: "Finding", now: datetime) -> None:
+    mark, colour = _MARKS[finding.result]
+    what = _REASONS[finding.reason]
+    if finding.http_status is not None:
+        what += f" with {finding.http_status}"
+    typer.echo(f"{typer.style(mark, fg=colour)} {finding.result}: {what}")
+    output.print_link(item, now)

@@ -1,0 +1,227 @@
+"""How the reaper looks in a terminal, and as JSON for programs."""
+
+import shutil
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Self
+
+import typer
+
+from kurz.cli import output
+from kurz.links.retention import Ended, Fate, Rule
+from kurz.links.upkeep import ChoreState, Plan, ReaperState, Upkeep, Waiting
+from kurz.scheduling import Outcome, Result, Run, Schedule
+from kurz.setting_values import show_duration
+
+REFRESH_SECONDS = 0.1
+LONGEST_BAR = 40
+LABEL = 9  # characters of the widest
+MARKED = "marked"
+
+_KINDS = {
+    Ended.TEMPORARY: "temporary",
+    Ended.PERMANENT: "permanent",
+    Ended.SWEPT: "trash, expired",
+    Ended.DELETED: "trash, deleted",
+}
+_COLOURS = {Outcome.DONE: "green", Outcome.FAILED: "red", Outcome.SKIPPED: "yellow"}
+
+
+class Bar:
+    """A bar on a terminal, and nothing elsewhere. It goes when the work is over."""
+
+    def __init__(self) -> None:
+        self._is_shown = sys.stderr is not None and sys.stderr.isatty()
+        self._last = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_shown:
+            typer.echo("\r\x1b[K", nl=False, err=True)
+
+    def count(self, done: int, total: int) -> None:
+        """While it is counted how many links there are, kind by kind."""
+        self.draw(done, total, "counting")
+
+    def draw(self, done: int, total: int, text: str) -> None:
+        """Without a total there is only the text."""
+        now = time.monotonic()
+        if self._is_shown and now - self._last > REFRESH_SECONDS:
+            self._last = now
+            typer.echo(f"\r\x1b[K{_line(done, total, text)}", nl=False, err=True)
+
+
+class Progress(Bar):
+    """How a run gets on. A link that is marked and swept in the same run is told of twice, and
+    counts when it is swept. None: nobody knows how many there are."""
+
+    def __init__(self, waiting: Waiting | None) -> None:
+        super().__init__()
+        self._total = None if waiting is None else waiting.total
+        self._go_on = 0 if waiting is None else waiting.go_on
+        self._done = 0
+
+    def add(self, name: str, count: int) -> None:
+        if name == MARKED:
+            twice = min(count, self._go_on)
+            self._go_on -= twice
+            count -= twice
+        self._done += count
+        if self._total is None:
+            self.draw(0, 0, f"{self._done:,} links")
+            return
+        total = max(self._total, self._done)
+        self.draw(self._done, total, f"{self._done:,} of {total:,} links")
+
+
+def _line(done: int, total: int, text: str) -> str:
+    room = min(shutil.get_terminal_size().columns - len(text) - 3, LONGEST_BAR)
+    if room <= 0 or not total:
+        return text
+    full = room * done // total
+    return typer.style("█" * full, fg="cyan") + "░" * (room - full) + f"  {text}"
+
+
+def print_state(schedule: Schedule, state: ReaperState, runs: Sequence[Run]) -> None:
+    totals = state.totals
+    average = f", {totals.average_ms:,.0f} ms each" if totals.successful_runs else ""
+    rows = [
+        ("now", _present(state)),
+        ("next run", _future(schedule, state)),
+        ("last run", _past(runs[0], state.now) if runs else "none yet"),
+        ("runs", f"{totals.successful_runs:,} done{average}; {totals.failed_runs:,} failed"),
+        ("cleaned", f"{totals.cleaned:,} links"),
+    ]
+    skipped = [run for run in runs[1:] if run.outcome is Outcome.SKIPPED]
+    if skipped:
+        rows.insert(3, ("last skip", _past(skipped[0], state.now)))
+    for label, text in rows:
+        typer.echo(typer.style(f"{label:<{LABEL}}", dim=True) + f"  {text}")
+
+
+def print_rules(plan: Plan, waiting: Waiting) -> None:
+    """What a run does to how many links; marking is its first act."""
+    rows = [("not marked yet", "at once", f"{waiting.unmarked:,}", "mark")]
+    for ended, rule in plan.retention.items():
+        number = waiting.by_kind.get(ended)
+        due = "-" if number is None else f"{number:,}"
+        rows.append((_KINDS[ended], _after(rule), due, _fate(plan, rule)))
+    output.print_table(("expired", "after", "due", "then"), rows)
+    if any(_lacks_archive(plan, rule) for rule in plan.retention.values()):
+        output.print_hint("There is no archive: what is for it stays in the trash.")
+
+
+def print_result(result: Result, counts: Mapping[str, int], *, as_json: bool) -> None:
+    if as_json:
+        told = {"outcome": result.outcome, "reason": result.reason, "counts": dict(counts)}
+        output.print_json(told)
+        return
+    colour = _COLOURS[result.outcome]
+    typer.echo(typer.style(result.outcome, fg=colour) + f"  {_counted(counts)}")
+    if result.reason is not None:
+        typer.secho(result.reason, err=True)
+
+
+def print_chores(chores: Sequence[ChoreState], now: datetime) -> None:
+    """What is done beside the reaper, and came of it."""
+    rows = []
+    for chore in chores:
+        last = "none yet" if chore.last_run is None else _past(chore.last_run, now)
+        then = "never" if chore.next_at is None else output.relative(chore.next_at, now)
+        rows.append((chore.schedule.job, then, last))
+    output.print_table(("besides", "next run", "last run"), rows)
+
+
+def view(
+    upkeep: Upkeep, state: ReaperState, runs: Sequence[Run], chores: Sequence[ChoreState]
+) -> dict[str, Any]:
+    return {
+        "is_enabled": upkeep.schedule.is_enabled,
+        "is_running": state.is_running,
+        "next_run_at": state.next_at,
+        "total_cleaned": state.totals.cleaned,
+        "successful_runs": state.totals.successful_runs,
+        "failed_runs": state.totals.failed_runs,
+        "average_cleanup_ms": state.totals.average_ms,
+        "unmarked": state.waiting.unmarked,
+        "rules": view_rules(upkeep.plan, state.waiting),
+        "runs": [_view_run(run) for run in runs],
+        "jobs": [
+            {
+                "job": chore.schedule.job,
+                "is_enabled": chore.schedule.is_enabled,
+                "next_run_at": chore.next_at,
+                "last_run": None if chore.last_run is None else _view_run(chore.last_run),
+            }
+            for chore in chores
+        ],
+    }
+
+
+def _view_run(run: Run) -> dict[str, Any]:
+    return {
+        "started_at": run.started_at,
+        "ended_at": run.ended_at,
+        "is_asked": run.is_asked,
+        "holder": run.holder,
+        "outcome": run.outcome,
+        "counts": run.counts,
+        "reason": run.reason,
+    }
+
+
+def view_rules(plan: Plan, waiting: Waiting) -> list[dict[str, Any]]:
+    return [
+        {
+            "ended": ended,
+            "after_seconds": None if rule.after is None else round(rule.after.total_seconds()),
+            "fate": rule.fate,
+            "waiting": waiting.by_kind.get(ended),
+        }
+        for ended, rule in plan.retention.items()
+    ]
+
+
+def _present(state: ReaperState) -> str:
+    if state.lease is not None and state.is_running:
+        return f"runs since {output.relative(state.lease.taken_at, state.now)}"
+    if state.lease is not None and state.lease.asked_at is not None:
+        return "asked to run, and about to"
+    return "rests"
+
+
+def _future(schedule: Schedule, state: ReaperState) -> str:
+    if state.next_at is None:
+        return "none: KURZ_REAPER_ENABLED is off"
+    when = output.relative(state.next_at, state.now)
+    return when if schedule.window is None else f"{when}  (between {schedule.window} UTC)"
+
+
+def _past(run: Run, now: datetime) -> str:
+    word = (
+        "not ended" if run.outcome is None else typer.style(run.outcome, fg=_COLOURS[run.outcome])
+    )
+    reason = "" if run.reason is None else f". {run.reason}"
+    is_idle = run.outcome is Outcome.SKIPPED and not run.counts
+    done = "" if is_idle else f": {_counted(run.counts)}"
+    return f"{output.relative(run.started_at, now)}, {word}{done}{reason}"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "nothing to do"
+
+
+def _after(rule: Rule) -> str:
+    return "never" if rule.after is None else show_duration(rule.after) if rule.after else "at once"
+
+
+def _fate(plan: Plan, rule: Rule) -> str:
+    return "stay" if rule.after is None or _lacks_archive(plan, rule) else rule.fate
+
+
+def _lacks_archive(plan: Plan, rule: Rule) -> bool:
+    return rule.fate is Fate.ARCHIVE and not plan.has_archive

@@ -1,0 +1,131 @@
+"""`kurz stats`: the numbers of a link, a tag, a workspace or of everything."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kurz.cli import output, values
+from kurz.cli.places import address_of, find_workspace, id_of
+from kurz.cli.session import AsJson, DataDir, with_kurz
+from kurz.clicks.errors import PeriodRefused
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kurz.bootstrap import Kurz
+    from kurz.clicks.periods import Period
+    from kurz.clicks.reports import About, Report
+
+DAY_SECONDS = 86_400
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(stats)
+
+
+def stats(
+    link: Annotated[
+        str | None,
+        typer.Argument(metavar="[LINK]", help="A code, @workspace/code or a short URL."),
+    ] = None,
+    workspace: Annotated[
+        str | None, typer.Option("--workspace", "-w", help="Of a workspace: its slug or number.")
+    ] = None,
+    tag: Annotated[
+        str | None, typer.Option(help="Of a tag: of the workspace, or of links without an owner.")
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="A date or time, 2026-03-01.")
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="A date, which is included, or time.")
+    ] = None,
+    last: Annotated[
+        int | None,
+        typer.Option(parser=values.seconds, metavar="TIME", help="Such as 7d or 24h; 30d usually."),
+    ] = None,
+    zone: Annotated[
+        str | None, typer.Option(help="A time zone such as Europe/Berlin; else UTC.")
+    ] = None,
+    csv: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the numbers over time; - is the output."),
+    ] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Show clicks: of a link, a workspace, a tag or, without any of these, of everything."""
+    from kurz.cli.stats_output import print_report, write_csv
+
+    if last is not None and (start is not None or end is not None):
+        raise PeriodRefused("Give either --last or --from and --to, not both.")
+    if link is not None and (workspace is not None or tag is not None):
+        raise typer.BadParameter("give a link, or --workspace and --tag, not both")
+    if csv is not None and as_json:
+        raise typer.BadParameter("give --csv or --json, not both")
+    if last == 0:
+        raise typer.BadParameter("give --last a time that is longer than nothing")
+
+    async def work(kurz: "Kurz") -> "tuple[str, Report, dict[int, str], dict[str, Any]]":
+        from kurz.clicks.view import view
+
+        period = _period(kurz.clock.now(), start, end, last, zone)
+        title, about = await _about(kurz, link, workspace, tag)
+        report = await kurz.reports.get(about, period, compares=True)
+        top = () if report.top_links is None else report.top_links.links
+        addresses = {item.link.id: await address_of(kurz, item.link) for item in top}
+        shown = view(
+            report,
+            lambda item: {
+                "id": kurz.links.public_id(item.link),
+                "short_code": item.link.short_code,
+                "short_url": addresses[item.link.id],
+                "title": item.link.title,
+                "clicks": item.clicks,
+            },
+        )
+        return title, report, addresses, shown
+
+    title, report, addresses, shown = with_kurz(data_dir, work)
+    if csv is not None:
+        write_csv(report, csv)
+    elif as_json:
+        output.print_json(shown)
+    else:
+        print_report(title, report, addresses)
+
+
+async def _about(
+    kurz: "Kurz", link: str | None, workspace: str | None, tag: str | None
+) -> "tuple[str, About]":
+    """What is meant, in words and for a report."""
+    from kurz.clicks.reports import EVERYTHING, about_link, about_space
+    from kurz.links.model import space_of
+
+    if link is not None:
+        _, slug, code = values.reference(link)
+        found = await kurz.links.get_by_code(id_of(await find_workspace(kurz, slug)), code)
+        space = space_of(found.workspace_id, found.owner_id)
+        return await address_of(kurz, found), about_link(found, space)
+    if workspace is None and tag is None:
+        return "All links", EVERYTHING
+    place = await find_workspace(kurz, workspace)
+    name = "without an owner" if place is None else f"in {place.name}"
+    if tag is None:
+        return f"Links {name}", about_space(id_of(place))
+    return f"Links {name}, with the tag “{tag}”", await kurz.reports.about_tag(id_of(place), tag)
+
+
+def _period(
+    now: "datetime", start: str | None, end: str | None, last: int | None, zone: str | None
+) -> "Period":
+    from datetime import timedelta
+
+    from kurz.clicks.periods import last_days, last_hours, read_period
+
+    if last is not None:
+        days, rest = divmod(last, DAY_SECONDS)
+        is_of_days = days > 1 and not rest  # a single one is of its 24 hours
+        length = timedelta(seconds=last)
+        start = last_days(now, days, zone) if is_of_days else last_hours(now, length)
+    return read_period(now, start, end, zone)

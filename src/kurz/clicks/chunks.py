@@ -1,0 +1,47 @@
+"""Reads a stretch of a segment at once, for whoever counts: `segments.read` for many clicks."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from kurz.clicks.record import FRAME_BYTES, MAX_RECORD_BYTES, Fields, end_of, fields_of
+from kurz.clicks.segments import CHUNK_BYTES, find_start, is_end
+
+USUAL_BYTES = 256  # of a record
+
+
+class Chunk(NamedTuple):
+    records: list[Fields]
+    end: int  # the offset behind the last of them; the one asked for if there are none
+
+
+def read_chunk(path: Path, offset: int, max_records: int) -> Chunk:
+    """The clicks from that offset on, up to the last whole record, or to the last before damage. No
+    records: nothing is to be had there, or not yet. Raises `Corrupt` only for damage that stands at
+    the offset itself, with something behind it; otherwise as `segments.read`."""
+    records: list[Fields] = []
+    with path.open("rb", buffering=0) as file:
+        fd = file.fileno()
+        start = find_start(path, fd, offset)
+        if start is None:
+            return Chunk(records, offset)
+        end = start
+        size_of_chunk = min(MAX_RECORD_BYTES + max_records * USUAL_BYTES, CHUNK_BYTES)
+        while len(records) < max_records and (data := os.pread(fd, size_of_chunk, end)):
+            size = _take(data, records, max_records)
+            end += size
+            if size == 0 and (records or is_end(path, fd, end)):
+                break
+    return Chunk(records, end if records else offset)
+
+
+def _take(data: bytes, records: list[Fields], max_records: int) -> int:
+    """Adds the whole records at the beginning of the data, and tells how many bytes they are."""
+    start = 0
+    try:
+        while len(records) < max_records and (end := end_of(data, start)) is not None:
+            records.append(fields_of(data[start + FRAME_BYTES : end]))
+            start = end
+    except ValueError:  # no record: whether it is damage is asked when it comes first
+        return start
+    return start

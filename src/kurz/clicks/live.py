@@ -1,0 +1,144 @@
+"""Numbers as they change: today's, and the newest clicks."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from kurz.clicks.click import Click, name
+from kurz.clicks.errors import ListenersFull
+from kurz.clicks.reports import About, ReportStore
+from kurz.clicks.series import Numbers
+from kurz.clicks.visitors import DAY_MICROS
+from kurz.clock import Clock
+from kurz.errors import StoreUnavailable
+
+MAX_LISTENERS = 200  # in a worker
+LOOK_SECONDS = 1.0
+NEWEST = 10
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """`today` is a day of UTC, since 1970; `numbers` are its, `all_clicks` those of all time."""
+
+    today: int
+    numbers: Numbers
+    all_clicks: int
+    newest: Sequence[Click]
+
+
+class Live:
+    """Looks once a second at every subject that somebody listens to, however many do."""
+
+    def __init__(
+        self, store: ReportStore, clock: Clock, *, max_listeners: int = MAX_LISTENERS
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._max_listeners = max_listeners
+        self._listeners = 0
+        self._watches: dict[About, _Watch] = {}
+        self._is_closed = False
+
+    async def listen(
+        self, about: About, seconds: float, rest_seconds: float
+    ) -> AsyncIterator[Now | None]:
+        """The numbers at once and when they change, for that long; None where nothing has changed
+        for `rest_seconds`. Ends early when this is closed. Raises `ListenersFull` at the start."""
+        if self._is_closed or self._listeners >= self._max_listeners:
+            raise ListenersFull("No more can listen at the moment. Try again later.")
+        now = await self._look(about)
+        return self._tell(about, now, seconds, rest_seconds)
+
+    def close(self) -> None:
+        """Ends what everybody listens to, and lets nobody in any more."""
+        self._is_closed = True
+        for watch in self._watches.values():
+            watch.changed.set()
+
+    async def _tell(
+        self, about: About, now: Now, seconds: float, rest_seconds: float
+    ) -> AsyncIterator[Now | None]:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        if self._listeners >= self._max_listeners:
+            return  # others came first, while the answer began
+        watch = self._join(about, now)
+        try:
+            yield now
+            while not self._is_closed and (left := end - loop.time()) > 0:
+                if watch.now != now:
+                    now = watch.now
+                    yield now
+                elif not await watch.has_changed(min(rest_seconds, left)):
+                    yield None
+        finally:
+            self._leave(about, watch)
+
+    def _join(self, about: About, now: Now) -> "_Watch":
+        self._listeners += 1
+        watch = self._watches.get(about)
+        if watch is None:
+            watch = self._watches[about] = _Watch(now)
+            watch.task = asyncio.create_task(self._follow(about, watch))
+        watch.listeners += 1
+        return watch
+
+    def _leave(self, about: About, watch: "_Watch") -> None:
+        self._listeners -= 1
+        watch.listeners -= 1
+        if not watch.listeners:
+            del self._watches[about]
+            watch.task.cancel()
+
+    async def _follow(self, about: About, watch: "_Watch") -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                now = await self._look(about, watch.now)
+            except StoreUnavailable as error:
+                _log.info("live numbers stand still", cause=error.detail)
+                continue
+            if now != watch.now:
+                watch.tell(now)
+
+    async def _look(self, about: About, before: Now | None = None) -> Now:
+        """Clicks are only looked at where there are more than before."""
+        today = self._clock.micros() // DAY_MICROS
+        all_clicks, _ = await self._store.totals(about.subject)
+        if before is not None and (before.today, before.all_clicks) == (today, all_clicks):
+            return before
+        days = await self._store.days(about.subject, range(today, today + 1), with_counts=False)
+        numbers = Numbers(0, 0, 0)
+        for day in days:
+            numbers = Numbers(day.people, day.clicks - day.people, day.visitors)
+        newest = await self._store.newest(about, today, NEWEST)
+        return Now(today, numbers, all_clicks, await name(newest, about, self._store))
+
+
+class _Watch:
+    """What is known of one subject, and who waits for more."""
+
+    task: asyncio.Task[None]
+
+    def __init__(self, now: Now) -> None:
+        self.now = now
+        self.listeners = 0
+        self.changed = asyncio.Event()
+
+    def tell(self, now: Now) -> None:
+        self.now = now
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    async def has_changed(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.changed.wait()
+        except TimeoutError:
+            return False
+        return True

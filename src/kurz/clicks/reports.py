@@ -1,0 +1,233 @@
+"""Reports: what the numbers of a subject are over a period."""
+
+import asyncio
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from kurz.clicks.batch import INSTALLATION, Event, Kind, Subject, tag_subject
+from kurz.clicks.breakdowns import LINKS, Breakdown, break_down
+from kurz.clicks.moments import Moments
+from kurz.clicks.months import Month, Sum, add_up, clicks_by_month, merge, month_of, unpack, without
+from kurz.clicks.periods import Interval, Period, Pieces, cut, leave_whole
+from kurz.clicks.series import Day, Hours, Numbers, Point, add_points, draw
+from kurz.links import fields
+from kurz.links.errors import TagNotFound
+from kurz.links.model import Link
+
+FEWEST_DAYS = 60  # a shorter period is read as fast day by day
+AT_ONCE = 2  # reports that are worked out: more would only queue for the interpreter
+
+
+class About(NamedTuple):
+    """What a report is about. `space` None: links of everybody."""
+
+    subject: Subject
+    space: int | None = None
+    tag: str | None = None
+
+
+EVERYTHING = About(INSTALLATION)
+
+
+def about_link(link: Link, space: int) -> About:
+    return About(Subject(Kind.LINK, link.id), space)
+
+
+def about_space(space: int) -> About:
+    return About(Subject(Kind.SPACE, space), space)
+
+
+class EventKey(NamedTuple):
+    """The order in which clicks are kept."""
+
+    day: int
+    id: int
+
+
+class EventPage(NamedTuple):
+    events: Sequence[Event]
+    end: EventKey | None  # go on behind it; None: that was all
+
+
+class ReportStore(Protocol):
+    """Raises `StoreUnavailable` on an outage."""
+
+    async def days(
+        self, subject: Subject, days: range, *, with_counts: bool = True
+    ) -> Sequence[Day]:
+        """Those with clicks, in order. Without counts, `Day.counts` is empty."""
+
+    async def months(self, subject: Subject, days: range) -> Sequence[Month]:
+        """Those whole months among the days that are kept, in order. One may be out of date: then
+        its clicks are not those of its days."""
+
+    async def totals(self, subject: Subject) -> tuple[int, Moments]:
+        """All clicks there ever were, and the latencies of those that were measured, in ms."""
+
+    async def links(self, link_ids: Collection[int], space: int | None) -> Mapping[int, Link]:
+        """Those that exist, and are in the space if one is named."""
+
+    async def has_tag(self, space: int, tag: str) -> bool:
+        """Whether a link has it now."""
+
+    async def newest(self, about: About, today: int, limit: int) -> Sequence[Event]:
+        """The newest of the last clicks, newest first. Of the installation's last few thousand,
+        that is: a link that is followed rarely may have none."""
+
+    async def events(self, about: About, days: range, after: EventKey | None) -> EventPage:
+        """Clicks of these days, as far as they are kept, in the order of loading. A page takes the
+        same time however few there are on it, and may have none. A tag's are those of links that
+        have it now."""
+
+
+class TopLink(NamedTuple):
+    link: Link
+    clicks: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopLinks:
+    """The links with most clicks by people. `gone`: by those that would be among them, but do not
+    exist any more, or are elsewhere by now."""
+
+    links: Sequence[TopLink]
+    gone: int
+    other: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`previous` are the numbers of as much time before. `breakdowns` are of `days`, which are of
+    UTC; each by the name of what it tells apart. `all_clicks` and `latencies` are of all time."""
+
+    period: Period
+    interval: Interval
+    numbers: Numbers
+    previous: tuple[Period, Numbers] | None
+    points: Sequence[Point]
+    days: range
+    breakdowns: Mapping[str, Breakdown]
+    top_links: TopLinks | None
+    all_clicks: int
+    latencies: Moments
+
+    @property
+    def deviation_ms(self) -> float | None:
+        variance = self.latencies.variance
+        return None if variance is None else math.sqrt(variance)
+
+
+class Reports:
+    def __init__(self, store: ReportStore) -> None:
+        self.store = store
+        self._at_once = asyncio.Semaphore(AT_ONCE)
+
+    async def get(
+        self,
+        about: About,
+        period: Period,
+        interval: Interval | None = None,
+        *,
+        top: int = 10,
+        compares: bool = False,
+    ) -> Report:
+        """`interval` None: what suits the period. `top` values of each breakdown are named."""
+        interval = interval or period.choose_interval()
+        pieces = cut(period, interval)
+        async with self._at_once:
+            # In threads: a year of a busy workspace would hold up redirects.
+            read = await self._read(about.subject, period)
+            points, breakdowns = await asyncio.to_thread(_shape, read, period, pieces, top)
+            all_clicks, latencies = await self.store.totals(about.subject)
+            previous = await self._previous(about.subject, period) if compares else None
+            links = breakdowns.pop(LINKS)
+            is_one = about.subject.kind is Kind.LINK
+            top_links = None if is_one else await self._top_links(about, links)
+        return Report(
+            period=period,
+            interval=interval,
+            numbers=add_points(points),
+            previous=previous,
+            points=points,
+            days=period.days_for_breakdowns,
+            breakdowns=breakdowns,
+            top_links=top_links,
+            all_clicks=all_clicks,
+            latencies=latencies,
+        )
+
+    async def about_tag(self, space: int, tag: str) -> About:
+        """A tag that a link has, or had when it was clicked; else `TagNotFound`."""
+        fields.check(tags=(tag,))
+        found = About(tag_subject(space, tag), space, tag)
+        clicks, _ = await self.store.totals(found.subject)
+        if not clicks and not await self.store.has_tag(space, tag):
+            raise TagNotFound(f"No link has the tag “{tag}”.")
+        return found
+
+    async def _read(self, subject: Subject, period: Period) -> "_Read":
+        """Of a long period, whole months are read as they were added up before: all but those that
+        got clicks since."""
+        whole_days = period.days_for_breakdowns
+        kept: Sequence[Month] = ()
+        if len(whole_days) >= FEWEST_DAYS:
+            kept = await self.store.months(subject, whole_days)
+        days = await self.store.days(subject, period.days, with_counts=not kept)
+        if not kept:
+            return await asyncio.to_thread(_add_up, days, days, (), whole_days)
+        clicks = clicks_by_month(days)
+        months = [month for month in kept if month.clicks == clicks.get(month.first_day)]
+        rest = without(period.days, [month_of(month.first_day) for month in months])
+        rows = [day for each in rest for day in await self.store.days(subject, each)]
+        return await asyncio.to_thread(_add_up, days, rows, months, whole_days)
+
+    async def _previous(self, subject: Subject, period: Period) -> tuple[Period, Numbers]:
+        """Only the first and the last day may be in the period in part."""
+        earlier = period.previous()
+        days = await self.store.days(subject, earlier.days, with_counts=False)
+        edges: dict[int, Hours] = {}
+        for edge in {earlier.days[0], earlier.days[-1]}:
+            rows = await self.store.days(subject, range(edge, edge + 1))
+            edges |= add_up(rows).hours
+        return earlier, add_points(draw(days, edges, earlier, leave_whole(earlier)))
+
+    async def _top_links(self, about: About, top: Breakdown) -> TopLinks:
+        found = await self.store.links([int(item.value) for item in top.values], about.space)
+        named = [
+            TopLink(found[int(item.value)], item.clicks)
+            for item in top.values
+            if int(item.value) in found
+        ]
+        gone = sum(item.clicks for item in top.values) - sum(item.clicks for item in named)
+        return TopLinks(named, gone, top.other + top.unknown)
+
+
+class _Read(NamedTuple):
+    """The days of a period; the sums of those that breakdowns are of; the hours of the others."""
+
+    days: Sequence[Day]
+    sums: Sequence[Sum]
+    other_hours: Mapping[int, Hours]
+
+
+def _add_up(
+    days: Sequence[Day], rows: Sequence[Day], months: Iterable[Month], whole_days: range
+) -> _Read:
+    """`rows` are days with their counts, all that are in none of the months."""
+    inside = [day for day in rows if day.day in whole_days]
+    outside = [day for day in rows if day.day not in whole_days]
+    return _Read(days, [add_up(inside), *map(unpack, months)], add_up(outside).hours)
+
+
+def _shape(
+    read: _Read, period: Period, pieces: Pieces, top: int
+) -> tuple[list[Point], dict[str, Breakdown]]:
+    hours = dict(read.other_hours)
+    for each in read.sums:
+        hours |= each.hours
+    whole_days = period.days_for_breakdowns
+    bots = sum(day.clicks - day.people for day in read.days if day.day in whole_days)
+    points = draw(read.days, hours, period, pieces)
+    return points, break_down(merge(read.sums), top, bots)

@@ -1,0 +1,107 @@
+"""Answers Home, the pages under /app, and their files."""
+
+import re
+from collections.abc import Awaitable, Callable, MutableMapping
+from secrets import token_urlsafe
+from typing import Any
+
+from kurz.dashboard.build import File, Files
+from kurz.dashboard.shell import APP, HOME, Facts, Shell
+from kurz.headers import POLICY, SECURITY_HEADERS, STRICTEST_POLICY
+
+Scope = MutableMapping[str, Any]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+# What the pages' own addresses look like; the scripts know which there are.
+_PAGE = re.compile(r"/app(?:/[a-z0-9-]{1,64})*/?")
+# These are answered beside us: links that are handed over, and work without the dashboard.
+_ONE_TIME = re.compile(r"/app/(?:setup|reset|join)")
+
+
+class DashboardApp:
+    """An ASGI application for the requests that it `answers`. `base_url` None: short URLs are shown
+    under the request's host. `dashboard_url`: it is under that address alone, and under others
+    leads there."""
+
+    def __init__(
+        self, files: Files, facts: Facts, *, base_url: str | None, dashboard_url: str | None = None
+    ) -> None:
+        self._files = files
+        self._home = Shell(files, HOME, facts)
+        self._app = Shell(files, APP, facts)
+        self._base_url = base_url
+        self._dashboard_url = dashboard_url
+
+    def answers(self, scope: Scope) -> bool:
+        """Programs, which do not ask for a page, get another front."""
+        path: str = scope["path"]
+        if scope["method"] not in ("GET", "HEAD"):
+            return False
+        if path == "/":
+            return b"text/html" in _header(scope, b"accept").lower()
+        has_pages = scope["kurz.site"].has_pages
+        if path.startswith("/assets/"):
+            return has_pages and self._files.find(path) is not None
+        is_handed_over = _ONE_TIME.fullmatch(path) is not None
+        return _PAGE.fullmatch(path) is not None and not (has_pages and is_handed_over)
+
+    async def __call__(
+        self,
+        scope: Scope,
+        _receive: object,
+        send: Send,
+    ) -> None:
+        if not scope["kurz.site"].has_pages:
+            await self._lead(scope, send)
+            return
+        file = self._files.find(scope["path"])
+        headers, body = self._page(scope) if file is None else _asset(file, scope)
+        length = (b"content-length", str(len(body)).encode())
+        headers = [*headers, length, *SECURITY_HEADERS]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _lead(self, scope: Scope, send: Send) -> None:
+        """To the same page where the dashboard is. A browser keeps what stands behind `#`."""
+        location = f"{self._dashboard_url}{scope['path']}".encode()
+        if scope["query_string"]:
+            location += b"?" + scope["query_string"]
+        headers = [
+            (b"location", location),
+            (b"content-length", b"0"),
+            (b"cache-control", b"no-store"),
+            (b"vary", b"accept"),
+            (POLICY, STRICTEST_POLICY),
+            *SECURITY_HEADERS,
+        ]
+        await send({"type": "http.response.start", "status": 302, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    def _page(self, scope: Scope) -> tuple[Headers, bytes]:
+        shell = self._home if scope["path"] == "/" else self._app
+        base_url = self._base_url or f"{scope['scheme']}://{scope['kurz.host']}"
+        body, policy = shell.render(token_urlsafe(16), base_url.rstrip("/"))
+        headers = [
+            (b"content-type", b"text/html; charset=utf-8"),
+            (b"cache-control", b"no-store"),  # a nonce is for one load
+            (b"vary", b"accept"),
+            (POLICY, policy),
+        ]
+        return headers, body
+
+
+def _asset(file: File, scope: Scope) -> tuple[Headers, bytes]:
+    """Its name has a hash of what is in it: it never changes."""
+    encoding, body = file.best(_header(scope, b"accept-encoding"))
+    headers = [
+        (b"content-type", file.content_type),
+        (b"cache-control", b"public, max-age=31536000, immutable"),
+        (b"vary", b"accept-encoding"),
+        (POLICY, STRICTEST_POLICY),
+    ]
+    return [*headers, (b"content-encoding", encoding)] if encoding else headers, body
+
+
+def _header(scope: Scope, wanted: bytes) -> bytes:
+    return b",".join(value for name, value in scope["headers"] if name == wanted)

@@ -1,0 +1,205 @@
+"""Checks of destinations: whether links still lead to something."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from kurz.clock import Clock
+from kurz.errors import StoreUnavailable
+from kurz.jobs.boot_clock import BootClock, told
+from kurz.jobs.check_queue import CheckQueue
+from kurz.links.model import DestinationStatus
+from kurz.safety.check_schedule import conclude, fraction
+from kurz.safety.checks import JOB, Checker, CheckStore, Destination, NoTurn, Turns, key_of
+from kurz.scheduling import Lease, LeaseStore, Outcome, Result, Turn
+
+AT_ONCE = 256  # that are being called
+# With those that wait for the turn of a site, which keep nobody from being called; no two of the
+# same site begin at once.
+UNDER_WAY = 4096
+PAGE = 500  # that are looked through in one read
+RUN_SECONDS = 300.0
+# Times that: until when those are begun that somebody asks for, and when all has its end. A check
+# takes 12 minutes of waiting and some seconds at most.
+ASKED_RUNS = 1.4
+LONGEST_RUNS = 3.9
+LEASE_RUNS = 4
+REST_SECONDS = 1.0  # between two looks at what waits
+LOOK_SECONDS = 60.0  # between counts of what is due
+COUNTED = 100_000
+LATER = timedelta(hours=1)  # once or twice that, if a site has no turn left
+
+_log = structlog.get_logger(__name__)
+
+
+class CheckJob:
+    """The `Work` of checks. Those that somebody asks for come first, then what is due for longest.
+    What the time does not suffice for, the next run does."""
+
+    def __init__(
+        self,
+        store: CheckStore,
+        checker: Checker,
+        turns: Turns,
+        leases: LeaseStore,
+        clock: Clock,
+        *,
+        at_once: int = AT_ONCE,
+        under_way: int = UNDER_WAY,
+        page: int = PAGE,
+        run_seconds: float = RUN_SECONDS,
+        rest_seconds: float = REST_SECONDS,
+        boot_clock: BootClock | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._checker = checker
+        self._turns = turns
+        self._leases = leases
+        self._clock = clock
+        self._at_once = at_once
+        self._under_way = under_way
+        self._page = page
+        self._run_seconds = run_seconds
+        self._rest_seconds = rest_seconds
+        self._boot_clock = boot_clock or BootClock()
+        self._monotonic = monotonic
+        self._ahead: timedelta | None = None
+        self._holder: str | None = None  # this process, if it ever held the lease
+        self._last: Lease | None = None
+        self._waiting = 0
+        self._looked_at = -LOOK_SECONDS
+        self._found: Counter[str] = Counter()
+
+    def counts(self) -> dict[str, int]:
+        found = {f"{JOB}_{result}": self._found[result] for result in DestinationStatus}
+        return {**found, f"{JOB}_waiting": self._waiting}
+
+    async def look(self, now: datetime) -> None:
+        self._ahead = self._boot_clock.jump(now)
+        self._last, _ = await self._leases.look(JOB)
+        # Also what was asked for when a run had just ended.
+        if self._ahead is None and await self._store.has_asked(now):
+            await self._leases.ask(JOB)
+        if self._monotonic() - self._looked_at >= LOOK_SECONDS:
+            self._waiting = await self._store.count_due(now, COUNTED)
+            self._looked_at = self._monotonic()
+
+    async def run(self, turn: Turn) -> Result:
+        if self._ahead is not None:
+            return Result(Outcome.SKIPPED, told(self._ahead))
+        await self._rest_after_others()
+        calls = _Calls(self._check, turn)
+        try:
+            await self._call_all(calls, turn)
+        finally:
+            await calls.cancel()
+        return Result()
+
+    async def _rest_after_others(self) -> None:
+        """Whom another process has called up to its end, it has told nobody."""
+        lease, now = await self._leases.look(JOB)
+        last, self._last = self._last, lease
+        if last is not None and last.holder not in ("", self._holder):
+            ended_at = last.ended_at or now
+            self._turns.rest(max((now - ended_at).total_seconds(), 0.0))
+        self._holder = None if lease is None else lease.holder
+
+    async def _call_all(self, calls: "_Calls", turn: Turn) -> None:
+        """After its time a run begins no more, but lets those that are under way come to their
+        end: one that is called off would be the first to be called again."""
+        began, longest = self._monotonic(), self._run_seconds
+        queue = CheckQueue(
+            self._store,
+            self._turns,
+            self._clock,
+            self._page,
+            self._rest_seconds,
+            self._monotonic,
+        )
+        while not turn.stopping.is_set():
+            seconds = self._monotonic() - began
+            is_starting = seconds < longest
+            if seconds < longest * ASKED_RUNS:
+                await self._start_some(calls, queue, is_due_too=is_starting)
+            if not (calls.by_site or (is_starting and queue.has_more)):
+                return
+            if seconds >= longest * LONGEST_RUNS:
+                return
+            await calls.wait(self._rest_seconds)
+
+    async def _start_some(self, calls: "_Calls", queue: CheckQueue, *, is_due_too: bool) -> None:
+        count = len(calls.by_site)
+        room = min(self._at_once - (count - self._turns.waiting), self._under_way - count)
+        try:
+            chosen = await queue.take(calls.by_site.keys(), room, is_due_too=is_due_too)
+        except StoreUnavailable:
+            if not calls.by_site:
+                raise
+            return  # what is under way goes on
+        for destination, site in chosen:
+            calls.start(destination, site)
+
+    async def _check(self, destination: Destination, turn: Turn) -> None:
+        """What cannot be checked, or not written down, waits for the next run."""
+        started_at, was_ok = self._clock.now(), destination.standing.was_ok
+        try:
+            finding = await self._checker.check(destination.location, was_ok=was_ok)
+        except NoTurn:
+            until = self._clock.now() + LATER * (1 + fraction(key_of(destination.location)))
+            await self._insist(lambda: self._store.defer(destination.id, until))
+            return
+        verdict = conclude(destination, finding, started_at, self._clock.now())
+        await self._insist(lambda: self._store.record(destination.id, verdict))
+        self._found[finding.result] += 1
+        turn.add(finding.result, 1)
+
+    async def _insist(self, write: Callable[[], Awaitable[None]]) -> None:
+        """Until the run is over: nobody is called in vain."""
+        while True:
+            try:
+                return await write()
+            except StoreUnavailable:
+                await asyncio.sleep(self._rest_seconds)
+
+
+class _Calls:
+    """What is under way, one for a site."""
+
+    def __init__(
+        self, check: Callable[[Destination, Turn], Coroutine[Any, Any, None]], turn: Turn
+    ) -> None:
+        self._check = check
+        self._turn = turn
+        self.by_site: dict[str, asyncio.Task[None]] = {}
+
+    def start(self, destination: Destination, site: str) -> None:
+        task = asyncio.create_task(self._check(destination, self._turn))
+        self.by_site[site] = task
+        task.add_done_callback(lambda done: self._end(site, done))
+
+    def _end(self, site: str, task: asyncio.Task[None]) -> None:
+        del self.by_site[site]
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, StoreUnavailable):
+            _log.error("a check failed", exc_info=error)
+
+    async def wait(self, seconds: float) -> None:
+        """Until one of them has ended, or the run is to end, or the time has passed."""
+        stopping = asyncio.create_task(self._turn.stopping.wait())
+        try:
+            awaited = {stopping, *self.by_site.values()}
+            await asyncio.wait(awaited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+
+    async def cancel(self) -> None:
+        tasks = [*self.by_site.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,91 @@
+"""Custom domains are proved again every day: one whose record is gone may be somebody else's."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+
+import structlog
+
+from kurz.clock import Clock
+from kurz.people.custom_domains import CustomDomains, Domain
+from kurz.people.errors import DomainLookupFailed, DomainNotFound, DomainTaken
+
+# Since when a record was not looked for. Less than a day: of two daily runs, the second begins
+# earlier than a day after a look-up of the first.
+FRESH = timedelta(hours=20)
+# How long a record is missing until its domain is lost: three daily runs. Name servers err at
+# times, and most of all for all of their names.
+LOST_AFTER = 2 * FRESH
+# And if most domains are missing at once, which says more about name servers than about domains.
+ALL_LOST_AFTER = timedelta(days=7)
+MANY = 3  # domains: of fewer, most say nothing
+SOUGHT = timedelta(days=30)  # how long a lost one is looked for
+AT_ONCE = 8
+RUN_SECONDS = 300.0
+
+_log = structlog.get_logger(__name__)
+
+
+class DomainChecks:
+    """Looks for the records of domains that are active, or were until lately. One whose record is
+    missing for days serves nothing from then on, until it is there again; where no name server
+    answers, everything stays as it is."""
+
+    def __init__(
+        self, domains: CustomDomains, clock: Clock, *, run_seconds: float = RUN_SECONDS
+    ) -> None:
+        self._domains = domains
+        self._clock = clock
+        self._run_seconds = run_seconds
+
+    async def run(self, is_stopping: Callable[[], bool] = lambda: False) -> Mapping[str, int]:
+        """How many were found, are missing, got lost by that, and were not answered for. What the
+        time does not suffice for, the next run begins with."""
+        counts = {"found": 0, "missing": 0, "lost": 0, "unanswered": 0}
+        now = self._clock.now()
+        waiting = await self._domains.list_unchecked(now - FRESH, now - SOUGHT)
+        missing: list[Domain] = []
+        until = time.monotonic() + self._run_seconds
+        while waiting and not is_stopping() and time.monotonic() < until:
+            some, waiting = waiting[:AT_ONCE], waiting[AT_ONCE:]
+            for domain, result in zip(
+                some, await asyncio.gather(*map(self._check, some)), strict=True
+            ):
+                if result is not None:
+                    counts[result] += 1
+                if result == "missing":
+                    missing.append(domain)
+        counts["lost"] = await self._judge(missing, counts["found"])
+        return counts
+
+    async def _check(self, domain: Domain) -> str | None:
+        try:
+            is_found = await self._domains.is_proved(domain)
+        except DomainLookupFailed:
+            return "unanswered"
+        except (DomainNotFound, DomainTaken):  # removed in the meantime, or another's
+            return None
+        return "found" if is_found else "missing"
+
+    async def _judge(self, missing: Sequence[Domain], found: int) -> int:
+        """Notes the misses; tells how many domains are lost by them."""
+        active = [domain for domain in missing if domain.is_active]
+        patience = LOST_AFTER
+        if len(active) > found and len(active) + found >= MANY:
+            _log.warning(
+                "most custom domains lack their records; are the name servers right?",
+                missing=len(active),
+                found=found,
+            )
+            patience = ALL_LOST_AFTER
+        lost = 0
+        for domain in missing:
+            if await self._domains.miss(domain, patience):
+                lost += 1
+                _log.warning(
+                    "a custom domain has lost its record and serves no links any more",
+                    host=domain.host,
+                    workspace_id=domain.workspace_id,
+                )
+        return lost

@@ -1,0 +1,143 @@
+"""Folders of journals, as a loader finds them: whose they are, and what becomes of their segments.
+
+A segment that is counted to its end gets a mark beside it, an empty file `ID.counted` with the time
+of that. The segment is removed a day later, and its position in the database with the mark a week
+after that: whoever puts a segment back by then does not have it counted again.
+"""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from struct import Struct
+
+from kurz.clicks.header import HEADER_BYTES, SUFFIX, is_segment
+from kurz.clicks.record import END_OF_TIME, FRAME_BYTES
+from kurz.clicks.segments import list_segments
+from kurz.clock import MICROSECOND
+from kurz.errors import SettingRefused
+
+OWNER = "installation"  # a file with the identity of the installation that the clicks are of
+MARK = ".counted"
+KEPT = timedelta(hours=24)  # a database that was set back by less gets its clicks again
+REMEMBERED = KEPT + timedelta(days=7)
+
+_INSTANT = Struct("<Q")
+
+
+@dataclass(eq=False, slots=True)
+class Segment:
+    """`offset` is how far it is counted, as far as known; None: the database has to be asked.
+    `read_to` is ahead of it by what is being counted."""
+
+    path: Path
+    offset: int | None = None
+    read_to: int = 0
+    size: int = 0
+    is_held: bool = True
+    is_settled: bool = False  # nobody holds it, and it is counted to its end
+    is_failing: bool = False
+    turn: int = 0  # of the loader's, when it had its last one
+
+    @property
+    def id(self) -> bytes:
+        return bytes.fromhex(self.path.stem)
+
+    @property
+    def mark(self) -> Path:
+        return self.path.with_suffix(MARK)
+
+    @property
+    def backlog(self) -> int:
+        return 0 if self.is_settled else max(self.size - (self.offset or 0), 0)
+
+    def doubt(self) -> None:
+        """What was read ahead is not counted, or not by us."""
+        self.offset = None
+
+
+class JournalFolder:
+    """The journals in a folder. One without an owner gets one from whoever writes there (`is_own`),
+    and from nobody else."""
+
+    def __init__(self, path: Path, installation: str, *, is_own: bool) -> None:
+        self.path = path
+        self._installation = installation
+        self._is_own = is_own
+
+    def check(self) -> bool:
+        """False while there is no folder. Raises `SettingRefused` if it is another installation's:
+        ids of links there mean other links."""
+        try:
+            owner = (self.path / OWNER).read_text().strip()
+        except FileNotFoundError:
+            return self.path.is_dir() and self._claim()
+        except UnicodeDecodeError:
+            owner = "?"
+        if owner != self._installation:
+            raise SettingRefused(
+                f"The journals in {self.path} are of another installation: {OWNER} there does not"
+                f" say {self._installation}. They are left alone."
+            )
+        return True
+
+    def make(self) -> None:
+        """Makes the folder, with its owner: so that it can be told whose it is, whatever becomes of
+        the machine. If that fails, whoever writes there will say so."""
+        with contextlib.suppress(OSError, SettingRefused):
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.check()
+
+    def list_lone_marks(self) -> list[Path]:
+        """Those whose segments are removed."""
+        segments = {path.stem for path in list_segments(self.path)}
+        return [path for path in self.path.glob(f"*{MARK}") if _is_lone(path, segments)]
+
+    def _claim(self) -> bool:
+        if not self._is_own:
+            raise SettingRefused(
+                f"Nothing says whose journals are in {self.path}. If they are this installation's,"
+                f" write {self._installation} into a file named {OWNER} there."
+            )
+        fresh = self.path / f".{OWNER}-{secrets.token_hex(8)}"
+        try:
+            fresh.write_text(f"{self._installation}\n")
+            # Whole or not at all, and whoever is first stays the owner.
+            with contextlib.suppress(FileExistsError):
+                (self.path / OWNER).hardlink_to(fresh)
+        finally:
+            fresh.unlink(missing_ok=True)
+        return self.check()
+
+
+def mark_counted(segment: Segment, now_micros: int) -> None:
+    """Notes since when the segment is counted, unless that is noted already."""
+    with contextlib.suppress(FileExistsError):
+        segment.mark.touch(mode=0o600, exist_ok=False)
+        os.utime(segment.mark, ns=(now_micros * 1000, now_micros * 1000))
+
+
+def is_older(mark: Path, than: timedelta, now_micros: int) -> bool:
+    """Whether its segment is counted for so long; not if there is no mark."""
+    try:
+        counted_at = mark.stat().st_mtime_ns // 1000
+    except FileNotFoundError:
+        return False
+    return (now_micros - counted_at) * MICROSECOND >= than
+
+
+def _is_lone(mark: Path, segments: Collection[str]) -> bool:
+    return is_segment(f"{mark.stem}{SUFFIX}") and mark.stem not in segments
+
+
+def find_instant(path: Path, offset: int) -> int | None:
+    """When the click at that offset was made, if there is one."""
+    with path.open("rb", buffering=0) as file:
+        data = os.pread(file.fileno(), FRAME_BYTES + _INSTANT.size, max(offset, HEADER_BYTES))
+    if len(data) < FRAME_BYTES + _INSTANT.size:
+        return None
+    instant: int = _INSTANT.unpack_from(data, FRAME_BYTES)[0]
+    return instant if instant < END_OF_TIME else None

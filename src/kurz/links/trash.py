@@ -1,0 +1,86 @@
+"""What may be done with links in the trash, besides restoring them: deleting them for ever."""
+
+import math
+import time
+from typing import NamedTuple
+
+import structlog
+
+from kurz.clock import Clock
+from kurz.links.errors import LinkBanned, LinkChanged, LinkNotFound
+from kurz.links.model import Scope, Status
+from kurz.links.reaping import TrashStore
+from kurz.links.service import EDIT_ATTEMPTS, LinkService, check_version
+
+_log = structlog.get_logger(__name__)
+
+BATCH = 1000  # links, before it looks at the time again
+
+
+class Emptied(NamedTuple):
+    """How many links were purged, and whether none was left."""
+
+    purged: int
+    is_empty: bool
+
+
+class Trash:
+    def __init__(
+        self, links: LinkService, store: TrashStore, clock: Clock, *, batch: int = BATCH
+    ) -> None:
+        self._links = links
+        self._store = store
+        self._clock = clock
+        self._batch = batch
+
+    async def purge(
+        self,
+        public_id: int,
+        scope: Scope,
+        *,
+        expected_version: int | None = None,
+        account_id: int | None = None,
+    ) -> None:
+        """Deletes a link for ever, with its history and stats. Only from the trash: nobody is to
+        lose a link by one wrong word. The log tells whose deed it was; no account: the
+        operator's, who is told at the command line."""
+        for _ in range(EDIT_ATTEMPTS):
+            link = await self._links.get(public_id, scope)
+            if link.status is Status.BANNED:
+                raise LinkBanned("This link was taken down; its record is kept.")
+            if link.status is not Status.DELETED:
+                raise LinkNotFound("This link is not in the trash. Move it there first.")
+            check_version(link, expected_version)
+            if await self._store.purge(scope, link.id, link.version, self._clock.now()):
+                if account_id is not None:
+                    _log.info(
+                        "a link was deleted for ever",
+                        account_id=account_id,
+                        link_id=public_id,
+                        workspace_id=link.workspace_id,
+                    )
+                return
+        raise LinkChanged("Somebody else is changing this link. Try again.")
+
+    async def empty(
+        self, scope: Scope, seconds: float = math.inf, *, account_id: int | None = None
+    ) -> Emptied:
+        """Deletes all links in the trash of a scope for ever, the oldest first, as far as the time
+        suffices. The log tells of it as of one link."""
+        purged, until = 0, time.monotonic() + seconds
+        try:
+            while True:
+                done = await self._store.empty(scope, self._clock.now(), self._batch)
+                purged += done
+                if done < self._batch:
+                    return Emptied(purged, is_empty=True)
+                if time.monotonic() >= until:
+                    return Emptied(purged, is_empty=False)
+        finally:  # also of what was done before an outage
+            if purged and account_id is not None:
+                _log.info(
+                    "links in the trash were deleted for ever",
+                    account_id=account_id,
+                    links=purged,
+                    workspace_id=scope.workspace_id,
+                )

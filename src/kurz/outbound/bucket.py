@@ -1,0 +1,100 @@
+"""An archive in a bucket of S3, or of anything that speaks its language. Needs the extra `s3`."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+from obstore.exceptions import BaseError, NotFoundError
+from obstore.store import S3Store
+
+from kurz.errors import SettingRefused
+from kurz.links.archives import StoredFile
+from kurz.links.errors import ArchiveUnavailable
+
+TRIES = 3
+GIVE_UP_AFTER = timedelta(seconds=60)  # of a call, with all its tries
+ANSWER_WITHIN = timedelta(seconds=30)
+
+
+class ArchiveBucket:
+    """The `ArchiveFiles` in a bucket. One request writes a file: it is there whole, or not."""
+
+    def __init__(
+        self,
+        bucket: str,
+        prefix: str,
+        *,
+        endpoint: str | None = None,
+        region: str | None = None,
+        key_id: str | None = None,
+        secret_key: str | None = None,
+    ) -> None:
+        self._shown = f"s3://{bucket}/{prefix}"
+        given: dict[str, Any] = {
+            "endpoint": endpoint,
+            "region": region,
+            "access_key_id": key_id,
+            "secret_access_key": secret_key,
+        }
+        try:
+            self._store = S3Store(
+                bucket,
+                prefix=prefix or None,
+                client_options={
+                    "allow_http": endpoint is not None and endpoint.startswith("http://"),
+                    "timeout": ANSWER_WITHIN,
+                },
+                retry_config={"max_retries": TRIES - 1, "retry_timeout": GIVE_UP_AFTER},
+                **{name: value for name, value in given.items() if value is not None},
+            )
+        except (BaseError, ValueError) as error:
+            raise SettingRefused(
+                f"The archive {self._shown} cannot be opened: {_reason(error)}. Check KURZ_ARCHIVE…"
+                " and, where they name no key, the variables AWS_…."
+            ) from error
+
+    async def check(self) -> None:
+        async with self._asking():
+            async for _ in self._store.list(chunk_size=1):
+                return
+
+    async def write(self, name: str, data: bytes) -> None:
+        async with self._asking():
+            await self._store.put_async(name, data, use_multipart=False)
+
+    async def read(self, name: str) -> bytes | None:
+        async with self._asking():
+            try:
+                answer = await self._store.get_async(name)
+                return bytes(await answer.bytes_async())
+            except (FileNotFoundError, NotFoundError):
+                return None
+
+    async def list(self) -> Sequence[StoredFile]:
+        found: list[StoredFile] = []
+        async with self._asking():
+            async for page in self._store.list():
+                found += [StoredFile(item["path"], item["size"]) for item in page]
+        return sorted(found)
+
+    async def remove(self, name: str) -> None:
+        async with self._asking():
+            try:
+                await self._store.delete_async(name)
+            except (FileNotFoundError, NotFoundError):
+                return
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except (BaseError, OSError) as error:
+            raise ArchiveUnavailable(
+                f"The archive {self._shown} cannot be used: {_reason(error)}"
+            ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Of what the library says, the server's own answer, which is XML, is left out."""
+    return str(error).partition("\n")[0].partition(": <?xml")[0]

@@ -1,0 +1,140 @@
+"""Connections to the outside that cannot be led inside: a name is resolved once, all its addresses
+are judged, and one of exactly those is called."""
+
+import asyncio
+import errno
+import socket
+import ssl
+from collections.abc import Iterable
+from ipaddress import IPv4Address, ip_address
+from itertools import groupby
+from typing import Any
+
+from httpcore2 import AsyncNetworkStream, ReadError, WriteError
+
+from kurz.links.urls import Target
+from kurz.outbound.addresses import Address, AddressPolicy, plain, read_address
+from kurz.outbound.resolver import AddressLookup
+
+ADDRESSES_OF_A_FAMILY = 5
+CONNECT_SECONDS = 2.0  # of one address, so that the next one has its turn
+READ_BYTES = 64 * 1024
+# What the system takes in before it is read; it doubles the number.
+_BUFFER_BYTES = READ_BYTES // 2
+_NO_WAY = frozenset(
+    {
+        errno.ENETUNREACH,
+        errno.ENETDOWN,
+        errno.EAFNOSUPPORT,
+        errno.EADDRNOTAVAIL,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOBUFS,
+        errno.ENOMEM,
+        errno.EPERM,
+        errno.EACCES,
+    }
+)
+
+
+class NotPublic(Exception):
+    """Nobody was called: an address is not public, or not the one that was judged."""
+
+
+class NoWay(Exception):
+    """This machine cannot call such addresses, most often as it has no IPv6; or cannot now."""
+
+
+class Dialer:
+    """Without `trust`, the certificates that the system trusts count."""
+
+    def __init__(
+        self, policy: AddressPolicy, lookup: AddressLookup, trust: ssl.SSLContext | None = None
+    ) -> None:
+        self._policy = policy
+        self._lookup = lookup
+        self._trust = ssl.create_default_context() if trust is None else trust
+        self._trust.set_alpn_protocols(["http/1.1"])
+
+    def may_call(self, target: Target) -> bool:
+        """False where that is certain without asking anybody."""
+        address = read_address(target.name)
+        return address is None or self._policy.allows(address)
+
+    async def connect(self, target: Target) -> "BoundedStream":
+        """Raises `NotPublic`, `NoWay`, what the look-up raises, or `OSError`. Whoever calls bounds
+        the time of the whole."""
+        last_error: OSError | None = None
+        for address in await self._addresses(target.name):
+            try:
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    opened = await _open_socket(address, target.port)
+            except OSError as error:
+                if error.errno not in _NO_WAY:
+                    last_error = error
+                continue
+            return await self._converse(opened, target)
+        raise last_error or NoWay(target.name)
+
+    async def _addresses(self, name: str) -> list[Address]:
+        """Those to call. One that is refused speaks against all: picking another would be a game
+        that whoever runs the name server can play on."""
+        literal = read_address(name)
+        found = [literal] if literal else await self._lookup.lookup(name)
+        if not all(self._policy.allows(address) for address in found):
+            raise NotPublic(name)
+        return _first_of_each_family(plain(address) for address in found)
+
+    async def _converse(self, opened: socket.socket, target: Target) -> "BoundedStream":
+        secure: dict[str, Any] = {}
+        if target.scheme == "https":
+            secure = {"ssl": self._trust, "server_hostname": target.name, "ssl_shutdown_timeout": 1}
+        reader, writer = await asyncio.open_connection(sock=opened, limit=_BUFFER_BYTES, **secure)
+        return BoundedStream(reader, writer)
+
+
+class BoundedStream(AsyncNetworkStream):
+    """Reads no more than a bounded number of bytes, in all."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._bytes_left = READ_BYTES
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002, ASYNC109
+        if self._bytes_left <= 0:
+            raise ReadError("The answer is too long.")
+        data = await self._reader.read(min(max_bytes, self._bytes_left))
+        self._bytes_left -= len(data)
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002, ASYNC109
+        if self._writer.is_closing():  # uvloop would call that a mistake of ours
+            raise WriteError("The other side has hung up.")
+        self._writer.write(buffer)
+        await self._writer.drain()
+
+    async def aclose(self) -> None:
+        """At once, whatever the other side is about to say."""
+        self._writer.transport.abort()
+
+
+async def _open_socket(address: Address, port: int) -> socket.socket:
+    family = socket.AF_INET if isinstance(address, IPv4Address) else socket.AF_INET6
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        opened.settimeout(0)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
+        await asyncio.get_running_loop().sock_connect(opened, (str(address), port))
+        peer = opened.getpeername()
+        if (plain(ip_address(peer[0])), peer[1]) != (address, port):
+            raise NotPublic(f"{address} turned out to be {peer[0]}")
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _first_of_each_family(addresses: Iterable[Address]) -> list[Address]:
+    by_family = groupby(sorted(addresses, key=lambda it: it.version), lambda it: it.version)
+    return [it for _, family in by_family for it in list(family)[:ADDRESSES_OF_A_FAMILY]]

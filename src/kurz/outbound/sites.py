@@ -1,0 +1,120 @@
+"""Politeness: a site is called once a minute at most, however many links lead there."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache
+from ipaddress import IPv4Address, ip_network
+
+from publicsuffixlist import PublicSuffixList
+
+from kurz.links.urls import target_of
+from kurz.outbound.addresses import Address, plain, read_address
+from kurz.safety.checks import NoTurn
+
+SECONDS_BETWEEN = 60.0
+CUSTOMER_BITS = 64  # of an IPv6 address
+REMEMBERED = 10_000  # sites whose turn may be over, before they are looked through
+
+
+def site_of(location: str) -> str:
+    """Whom a URL belongs to: the domain that somebody registered, by the list that browsers use
+    too. An address is a site of its own; one of IPv6 with all that a customer gets with it."""
+    name = target_of(location).name
+    address = read_address(name)
+    if address is not None:
+        return _site_of_address(plain(address))
+    return _suffixes().privatesuffix(name) or name
+
+
+def _site_of_address(address: Address) -> str:
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(ip_network((address, CUSTOMER_BITS), strict=False))
+
+
+class _Row:
+    """Who stands in line for a site."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.front = asyncio.Lock()
+
+
+class SiteGate:
+    """Gives each site's turns away, in the order they are asked for. In one process: only one
+    checks destinations. `waiting` are those that stand in line, at all sites together."""
+
+    def __init__(
+        self,
+        seconds_between: float = SECONDS_BETWEEN,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._between = seconds_between
+        self._monotonic = monotonic
+        self._free_at: dict[str, float] = {}
+        self._all_free_at = 0.0
+        self._rows: dict[str, _Row] = {}
+        self.waiting = 0
+
+    def rest(self, seconds_ago: float) -> None:
+        """Another process may have called any site until so many seconds ago."""
+        self._all_free_at = self._monotonic() - seconds_ago + self._between
+
+    def is_open(self, site: str) -> bool:
+        """It may be called now; or others stand in line, where one more does not wait long."""
+        return site in self._rows or self.seconds_until(site) <= 0
+
+    def seconds_until(self, site: str) -> float:
+        """Until its next turn, whoever has that."""
+        free_at = max(self._free_at.get(site, 0.0), self._all_free_at)
+        return max(0.0, free_at - self._monotonic())
+
+    def called(self, site: str) -> None:
+        """The next turn is a whole one later."""
+        if len(self._free_at) >= REMEMBERED:
+            self._forget()
+        self._free_at[site] = self._monotonic() + self._between
+
+    @asynccontextmanager
+    async def turn(self, site: str, most_seconds: float) -> AsyncIterator[None]:
+        """Waits for a turn. It is over when the block ends, and used up if the site was called. Who
+        leaves the line early takes nothing from anybody. Raises `NoTurn`: at once, if it would take
+        too long."""
+        row = self._rows.get(site) or _Row()
+        if self.seconds_until(site) + row.length * self._between > most_seconds:
+            raise NoTurn(site)
+        self._rows[site] = row
+        row.length += 1
+        try:
+            async with AsyncExitStack() as front:
+                await self._come_to(site, row, front, most_seconds)
+                yield
+        finally:
+            row.length -= 1
+            if not row.length:
+                del self._rows[site]
+
+    async def _come_to(
+        self, site: str, row: _Row, front: AsyncExitStack, most_seconds: float
+    ) -> None:
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(most_seconds):
+                await front.enter_async_context(row.front)
+                while seconds := self.seconds_until(site):  # noqa: ASYNC110  another time each
+                    await asyncio.sleep(seconds)
+        except TimeoutError:
+            raise NoTurn(site) from None
+        finally:
+            self.waiting -= 1
+
+    def _forget(self) -> None:
+        now = self._monotonic()
+        self._free_at = {site: at for site, at in self._free_at.items() if at > now}
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()

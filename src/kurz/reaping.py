@@ -1,0 +1,178 @@
+"""The reaper, over the parts that `bootstrap` has opened, and what settings say about it."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from kurz.archiving import open_archiver
+from kurz.bootstrap import Kurz, open_custom_domains, retention_of
+from kurz.clock import EarliestClock
+from kurz.errors import SettingRefused
+from kurz.jobs.bans import BanWork
+from kurz.jobs.chores import Chore, Errand
+from kurz.jobs.domain_checks import DomainChecks
+from kurz.jobs.housekeeping import Housekeeping
+from kurz.jobs.reaper import Reaper
+from kurz.jobs.runner import TICK_SECONDS, Runner, Work
+from kurz.jobs.workspace_purger import WorkspacePurger
+from kurz.links.reaping import JOB
+from kurz.links.retention import INTERVALS
+from kurz.links.upkeep import Plan, Upkeep
+from kurz.safety.banning import JOB as BANS
+from kurz.scheduling import Schedule
+from kurz.setting_values import show_duration
+from kurz.settings import Settings
+from kurz.storage.housekeeping import SqlHousekeepingStore
+from kurz.storage.job_runs import SqlRunStore
+from kurz.storage.leases import SqlLeaseStore
+from kurz.storage.reaping import SqlReaperStore
+from kurz.storage.workspace_ends import SqlWorkspaceEnds
+
+HOUSEKEEPING, WORKSPACES, DOMAINS = "housekeeping", "workspaces", "domains"
+CHORES = {  # how often
+    HOUSEKEEPING: timedelta(hours=1),
+    WORKSPACES: timedelta(days=1),
+    DOMAINS: timedelta(days=1),
+    BANS: timedelta(hours=1),
+}
+CHORE_TICK_SECONDS = 60.0  # but for bans, which somebody waits for
+
+
+@dataclass(frozen=True)
+class Reaping:
+    """What reaps, and what tells of it."""
+
+    reaper: Reaper
+    runner: Runner
+    upkeep: Upkeep
+
+    def counts(self) -> dict[str, int]:
+        return {**self.runner.counts(), **self.reaper.counts()}
+
+
+def schedule_of(settings: Settings) -> Schedule:
+    """Raises `SettingRefused` for numbers that contradict each other."""
+    every = settings.reaper_interval
+    if every is None:
+        every = INTERVALS[settings.retention]
+    at_least, at_most = settings.reaper_at_least, settings.reaper_at_most
+    longest = settings.reaper_longest_run
+    _check("AT_MOST", at_most, "more than", "LONGEST_RUN", longest, is_met=at_most > longest)
+    _check("AT_LEAST", at_least, "no more than", "AT_MOST", at_most, is_met=at_least <= at_most)
+    _check("AT_LEAST", at_least, "no more than", "INTERVAL", every, is_met=at_least <= every)
+    return Schedule(
+        job=JOB,
+        every=every,
+        first_after=settings.reaper_first_after,
+        at_least=at_least,
+        at_most=at_most,
+        window=settings.reaper_window,
+        is_enabled=settings.reaper_enabled == "on",
+    )
+
+
+def open_upkeep(kurz: Kurz) -> Upkeep:
+    """What any process can tell of the reaper."""
+    return Upkeep(
+        Plan(retention_of(kurz.settings), has_archive=kurz.settings.archive is not None),
+        schedule_of(kurz.settings),
+        _store(kurz),
+        SqlLeaseStore(kurz.database, kurz.clock),
+        SqlRunStore(kurz.database, kurz.clock),
+        preset=kurz.settings.retention,
+        chores=[*chore_schedules(kurz.settings).values()],
+    )
+
+
+@asynccontextmanager
+async def open_reaper(kurz: Kurz) -> AsyncIterator[Reaping]:
+    """It reaps from the start of the runner on. At the end, a run under way comes to its own."""
+    settings, upkeep = kurz.settings, open_upkeep(kurz)
+    reaper = Reaper(
+        _store(kurz),
+        upkeep.plan,
+        await open_archiver(kurz),
+        batch=settings.reaper_batch,
+        pause=settings.reaper_pause,
+        longest=settings.reaper_longest_run,
+    )
+    runner = Runner(
+        upkeep.schedule,
+        reaper,
+        SqlLeaseStore(kurz.database, kurz.clock),
+        SqlRunStore(kurz.database, kurz.clock),
+    )
+    try:
+        yield Reaping(reaper, runner, upkeep)
+    finally:
+        await runner.stop()
+
+
+@asynccontextmanager
+async def open_chores(kurz: Kurz) -> AsyncIterator[Sequence[Runner]]:
+    """What else is to be done in one process of the installation, now and then."""
+    runners = make_chores(kurz)
+    for runner in runners:
+        runner.start()
+    try:
+        yield runners
+    finally:
+        for runner in runners:
+            runner.leave_off()
+        for runner in runners:
+            await runner.stop()
+
+
+def make_chores(kurz: Kurz) -> list[Runner]:
+    database, kept = kurz.database, kurz.settings.code_quarantine
+    # PostgreSQL's clock is followed; without it, the machine's may have been set back.
+    clock = EarliestClock(kurz.clock) if kurz.settings.is_embedded else kurz.clock
+    schedules = chore_schedules(kurz.settings)
+    errands: dict[str, Errand] = {
+        HOUSEKEEPING: Housekeeping(SqlHousekeepingStore(database), clock),
+        WORKSPACES: WorkspacePurger(SqlWorkspaceEnds(database, kept), clock),
+        DOMAINS: DomainChecks(open_custom_domains(kurz), clock),
+    }
+    leases = SqlLeaseStore(database, clock)
+    works: dict[str, Work] = {job: Chore(errand) for job, errand in errands.items()}
+    works[BANS] = BanWork(kurz.bans, leases)
+    return [
+        Runner(
+            schedules[job],
+            work,
+            leases,
+            SqlRunStore(database, clock),
+            tick_seconds=TICK_SECONDS if job == BANS else CHORE_TICK_SECONDS,
+        )
+        for job, work in works.items()
+    ]
+
+
+def chore_schedules(settings: Settings) -> dict[str, Schedule]:
+    """By name. Where nothing is to be reaped, no workspace is purged either."""
+    return {
+        job: Schedule(
+            job=job,
+            every=every,
+            first_after=timedelta(minutes=5),
+            at_least=timedelta(minutes=10),
+            at_most=timedelta(minutes=30),
+            is_enabled=job != WORKSPACES or settings.reaper_enabled == "on",
+        )
+        for job, every in CHORES.items()
+    }
+
+
+def _store(kurz: Kurz) -> SqlReaperStore:
+    return SqlReaperStore(kurz.database, kurz.clock, kurz.settings.code_quarantine)
+
+
+def _check(
+    name: str, value: timedelta, how: str, other: str, limit: timedelta, *, is_met: bool
+) -> None:
+    if not is_met:
+        raise SettingRefused(
+            f"KURZ_REAPER_{name} ({show_duration(value)}) must be {how} KURZ_REAPER_{other}"
+            f" ({show_duration(limit)})."
+        )

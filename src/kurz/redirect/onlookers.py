@@ -1,0 +1,39 @@
+"""Who asks for a link without following it: HEAD, prefetches, link previews, and known bots."""
+
+import asyncio
+from collections.abc import Callable
+
+from kurz.clicks.crawlers import Crawlers
+from kurz.clicks.trimming import MAX_USER_AGENT_BYTES
+
+Header = Callable[[bytes], bytes | None]
+
+
+def is_prefetch(header: Header) -> bool:
+    """Whether a browser asks ahead, or for a preview: perhaps nobody sees what comes."""
+    # What browsers have called it, the newest first.
+    purpose = header(b"sec-purpose") or header(b"purpose") or header(b"x-purpose")
+    purpose = purpose or header(b"x-moz")
+    if not purpose:
+        return False
+    return b"prefetch" in purpose.lower() or b"preview" in purpose.lower()
+
+
+class Onlookers:
+    """The list of bots is loaded when it is first needed, once for all who wait, beside the loop:
+    that takes some 200 ms, and most workers never see a limited link."""
+
+    def __init__(self) -> None:
+        self._loading: asyncio.Task[Crawlers] | None = None
+
+    async def include(self, method: str, header: Header) -> bool:
+        if method == "HEAD" or is_prefetch(header):
+            return True
+        agent = (header(b"user-agent") or b"")[:MAX_USER_AGENT_BYTES].decode(errors="replace")
+        if not agent.strip():
+            return True
+        if self._loading is None:
+            self._loading = asyncio.create_task(asyncio.to_thread(Crawlers))
+        if not self._loading.done():
+            await asyncio.wait((self._loading,))  # which whoever leaves does not end
+        return self._loading.result().find(agent) is not None

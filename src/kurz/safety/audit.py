@@ -1,0 +1,62 @@
+"""The audit log: what administrators and the operator did. It is written before the act, so that
+nothing is done that it does not tell."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class Via(StrEnum):
+    API = "api"
+    CLI = "cli"
+    JOB = "job"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who does something, and by which door. No account: the operator, or a job."""
+
+    account_id: int | None
+    via: Via
+
+
+OPERATOR = Actor(None, Via.CLI)
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """`account_id` None: the operator on the command line, or a job."""
+
+    id: int
+    done_at: datetime
+    account_id: int | None
+    via: Via
+    act: str
+    subject: str | None
+    details: Mapping[str, Any]
+
+
+class AuditStore(Protocol):
+    """Rows are only ever added. An outage raises `StoreUnavailable`."""
+
+    async def record(
+        self,
+        actor: Actor,
+        act: str,
+        subject: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """To be called before the act. `details` are plain values, and no secrets."""
+
+    async def list(
+        self,
+        *,
+        before: int | None = None,
+        limit: int,
+        act: str | None = None,
+        account_id: int | None = None,
+        via: Via | None = None,
+    ) -> Sequence[Deed]:
+        """The newest first, from the one before a number on; those only that are so."""

@@ -1,0 +1,236 @@
+"""Who and what is banned, and the way back. The audit log is written before anything is done."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+from kurz.clock import Clock
+from kurz.links.errors import DestinationRefused, FieldRefused
+from kurz.links.model import Link
+from kurz.links.service import LinkService
+from kurz.people.accounts import AccountService
+from kurz.safety.audit import Actor, AuditStore
+from kurz.safety.bans import Ban, BanKind, BanStore, Cause, LinkBan, LinkBanStore
+from kurz.safety.hosts import BannedHosts, normalise_host
+from kurz.safety.screening import ListScreen, Verdict
+from kurz.scheduling import LeaseStore
+
+JOB = "bans"  # carries out the bans of accounts
+SCREENING = "screening"  # looks at all links again, when hosts are others
+MAX_REASON_LENGTH = 500
+WINDOW = 10_000  # ids of links that are looked at in one read
+BATCH = 500  # links that are brought back before the next are looked for
+# A token that was known to a process is refused everywhere after 5 seconds: what was made until
+# then is found afterwards.
+SETTLED = timedelta(seconds=10)
+PAUSE_SECONDS = 0.5
+_NAMED = (Verdict.LISTED, Verdict.BANNED)
+
+
+class Bans:
+    def __init__(
+        self,
+        links: LinkService,
+        accounts: AccountService,
+        link_bans: LinkBanStore,
+        store: BanStore,
+        hosts: BannedHosts,
+        screen: ListScreen,
+        audit: AuditStore,
+        leases: LeaseStore,
+        clock: Clock,
+    ) -> None:
+        self._links = links
+        self._accounts = accounts
+        self.of_links = link_bans
+        self.store = store
+        self._hosts = hosts
+        self._screen = screen
+        self._audit = audit
+        self._leases = leases
+        self._clock = clock
+
+    async def ban_link(self, link: Link, reason: str | None, actor: Actor) -> None:
+        """The link answers 410 everywhere within 5 seconds. Harmless if it is banned already."""
+        reason = check_reason(reason)
+        await self._note(actor, "ban-link", self._name(link), reason)
+        ban = LinkBan(link_id=link.id, cause=Cause.ADMIN, reason=reason, banned_by=actor.account_id)
+        await self.of_links.ban([ban], self._clock.now())
+
+    async def unban_link(self, link: Link, actor: Actor) -> bool:
+        """False: it was not banned. `DestinationRefused` while a list or a host's ban names where
+        it leads. If its owner is banned, it stays so with them; while lists cannot be read, its
+        visitors are warned."""
+        verdict = self._screen.judge(link.location)
+        if verdict in _NAMED:
+            raise DestinationRefused("No link of this installation may lead to this place.")
+        await self._note(actor, "unban-link", self._name(link))
+        unbanned = await self.of_links.unban(
+            [link.id],
+            [*Cause],
+            self._clock.now(),
+            account_id=actor.account_id,
+            are_held=verdict is Verdict.UNKNOWN,
+        )
+        return unbanned > 0
+
+    async def ban_host(self, host: str, reason: str | None, actor: Actor) -> Ban:
+        """No new link leads there, or below it, within 5 seconds; those that exist are banned by
+        the next screening, which is asked to begin."""
+        host, reason = normalise_host(host), check_reason(reason)
+        await self._note(actor, "ban-host", f"host {host}", reason)
+        ban = await self._put(BanKind.HOST, host, reason, actor)
+        await self._hosts.refresh(is_deaf=True)
+        return ban
+
+    async def unban_host(self, host: str, actor: Actor) -> bool:
+        """False: it was not banned. Its links come back by the next screening."""
+        host = normalise_host(host)
+        await self._note(actor, "unban-host", f"host {host}")
+        is_lifted = await self.store.lift(BanKind.HOST, host, self._clock.now())
+        if is_lifted:
+            await self._hosts.refresh(is_deaf=True)
+            await self._leases.ask(SCREENING)
+        return is_lifted
+
+    async def ban_account(self, account_id: int, reason: str | None, actor: Actor) -> Ban:
+        """Keeps somebody out, and bans all links that they own: the job does that, which is asked
+        to begin. `AdministratorMissing`: it is the last administrator's."""
+        reason = check_reason(reason)
+        account = await self._accounts.get(account_id)
+        earlier = await self.store.find(BanKind.ACCOUNT, str(account_id))
+        await self._note(actor, "ban-account", f"account {account_id}", reason)
+        was_disabled = account.disabled_at is not None
+        if not was_disabled:
+            await self._accounts.set_disabled(account_id, is_disabled=True)
+        if earlier is not None:
+            was_disabled = earlier.was_disabled
+        subject = str(account_id)
+        return await self._put(BanKind.ACCOUNT, subject, reason, actor, was_disabled=was_disabled)
+
+    async def unban_account(self, account_id: int, actor: Actor) -> bool:
+        """Lets them in again, unless they were kept out before. Their links come back by the job.
+        False: they were not banned."""
+        await self._accounts.get(account_id)
+        await self._note(actor, "unban-account", f"account {account_id}")
+        ban = await self.store.find(BanKind.ACCOUNT, str(account_id))
+        if ban is None:
+            return False
+        if not ban.was_disabled:  # first: if the rest fails, there is still a ban to take back
+            await self._accounts.set_disabled(account_id, is_disabled=False)
+        is_lifted = await self.store.lift(BanKind.ACCOUNT, ban.subject, self._clock.now())
+        await self._leases.ask(JOB)
+        return is_lifted
+
+    async def run(self, is_stopping: Callable[[], bool] = lambda: False) -> Mapping[str, int]:
+        """Carries out the bans of accounts, and undoes those that were taken back; tells how many
+        links it banned and brought back."""
+        counts = {"banned": 0, "unbanned": 0}
+        while not is_stopping() and (pending := await self.store.pending()):
+            for ban in pending:
+                began = self._clock.now()
+                name = "banned" if ban.lifted_at is None else "unbanned"
+                work = self._ban_all if ban.lifted_at is None else self._unban_all
+                counts[name] += await work(ban, is_stopping)
+                is_done = ban.lifted_at is not None or began >= ban.banned_at + SETTLED
+                if is_done and not is_stopping():
+                    await self.store.settle(ban)
+            await asyncio.sleep(PAUSE_SECONDS)
+        return counts
+
+    async def begin(self, ban: Ban) -> int:
+        """Carries a ban of an account out on the links that there are, for whoever waits for it.
+        The job looks again for those that are made meanwhile."""
+        return await self._ban_all(ban, lambda: False)
+
+    async def undo(self, account_id: int) -> int:
+        """Brings the links of an account back whose ban was just lifted, for whoever waits. The job
+        looks again, and settles it."""
+        total = 0
+        for ban in await self.store.pending():
+            if ban.subject == str(account_id) and ban.lifted_at is not None:
+                total += await self._unban_all(ban, lambda: False)
+        return total
+
+    async def _ban_all(self, ban: Ban, is_stopping: Callable[[], bool]) -> int:
+        total, after = 0, 0
+        while not is_stopping():
+            found, end = await self.store.links_of(int(ban.subject), after, WINDOW)
+            bans = [
+                LinkBan(
+                    link_id=link_id,
+                    cause=Cause.ACCOUNT,
+                    subject=ban.subject,
+                    reason=ban.reason,
+                    banned_by=ban.banned_by,
+                )
+                for link_id in found
+            ]
+            total += await self.of_links.ban(bans, self._clock.now())
+            if end is None:
+                break
+            after = end
+        return total
+
+    async def _unban_all(self, ban: Ban, is_stopping: Callable[[], bool]) -> int:
+        """But for what lists or hosts' bans name: that is theirs from now on."""
+        total, after = 0, 0
+        while not is_stopping():
+            found = await self.of_links.locations(Cause.ACCOUNT, ban.subject, after, BATCH)
+            if not found:
+                break
+            by: dict[Verdict, list[int]] = defaultdict(list)
+            for link_id, location in found:
+                by[self._screen.judge(location)].append(link_id)
+            if named := [link_id for verdict in _NAMED for link_id in by[verdict]]:
+                await self.of_links.hand_over(named, ban.subject, Cause.LIST)
+            for verdict in (Verdict.ADMITTED, Verdict.UNKNOWN):
+                total += await self.of_links.unban(
+                    by[verdict],
+                    [Cause.ACCOUNT],
+                    self._clock.now(),
+                    are_held=verdict is Verdict.UNKNOWN,
+                )
+            after = found[-1][0]
+        return total
+
+    async def _put(
+        self,
+        kind: BanKind,
+        subject: str,
+        reason: str | None,
+        actor: Actor,
+        *,
+        was_disabled: bool = False,
+    ) -> Ban:
+        ban = Ban(
+            kind=kind,
+            subject=subject,
+            reason=reason,
+            banned_by=actor.account_id,
+            banned_at=self._clock.now(),
+            is_pending=kind is BanKind.ACCOUNT,
+            was_disabled=was_disabled,
+        )
+        await self.store.put(ban)
+        await self._leases.ask(JOB if kind is BanKind.ACCOUNT else SCREENING)
+        return ban
+
+    async def _note(self, actor: Actor, act: str, subject: str, reason: str | None = None) -> None:
+        details = {} if reason is None else {"reason": reason}
+        await self._audit.record(actor, act, subject, details)
+
+    def _name(self, link: Link) -> str:
+        return f"link {self._links.public_id(link)}"
+
+
+def check_reason(reason: str | None) -> str | None:
+    reason = reason and reason.strip()
+    if not reason:
+        return None
+    if len(reason) > MAX_REASON_LENGTH or not reason.isprintable():
+        raise FieldRefused(
+            f"A reason is one line of plain text, with at most {MAX_REASON_LENGTH} characters."
+        )
+    return reason

@@ -1,0 +1,141 @@
+"""What several checks in a row say of a destination, and when the next one is due. A single failure
+makes nothing broken."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from kurz.links.model import DestinationStatus
+from kurz.safety.checks import (
+    KEPT_CHECKS,
+    NOT_PUBLIC,
+    Check,
+    Clicks,
+    Destination,
+    Finding,
+    Reason,
+    Standing,
+    Verdict,
+    key_of,
+)
+
+# Failures in a row until links are shown as broken, and for how long they go on at least.
+NEEDED = 3
+LASTING = timedelta(hours=1)
+# For a server that says itself that there is nothing.
+GONE = (404, 410)
+NEEDED_OF_GONE = 2
+
+FIRST_AFTER = timedelta(minutes=5)  # since a link leads there
+ONCE_FOR_ALL = timedelta(days=1)  # that links from before there were checks are spread over
+RETRIES = (timedelta(minutes=10), timedelta(hours=1))
+USUALLY = timedelta(days=1)
+BUSY = ((1000, timedelta(hours=1)), (100, timedelta(hours=6)))  # by clicks a day
+IDLE_AFTER = timedelta(days=90)  # without a click
+RARELY = timedelta(days=7)
+SHORTEST = timedelta(hours=1)  # that clicks are counted over: a few in a minute are not many
+MOST_DOUBLINGS = 3
+
+_MOST_OFF = 0.1  # of an interval, so that checks spread
+_DAY = timedelta(days=1)
+
+
+def conclude(
+    destination: Destination, finding: Finding, started_at: datetime, now: datetime
+) -> Verdict:
+    """What a check says of a destination that began and ended then. Only the begin is told: how
+    long somebody did not answer is nobody's business."""
+    standing = judge(destination.standing, finding, started_at)
+    clicks = destination.clicks
+    if destination.standing.status is None:  # they may be of years
+        clicks = replace(clicks, before=clicks.now)
+    clicked_at = now if clicks.now > clicks.before else clicks.clicked_at
+    interval = interval_of(standing, replace(clicks, clicked_at=clicked_at), now)
+    return Verdict(
+        check=Check(started_at, finding),
+        standing=standing,
+        clicks=clicks.now,
+        clicked_at=clicked_at,
+        concluded_at=now,
+        asked_at=destination.asked_at,
+        due_at=now + spread(interval, key_of(destination.location)),
+    )
+
+
+def as_seen(checks: Sequence[Check]) -> list[Check]:
+    """Checks in their order, as they would have been without any before them."""
+    seen, was_ok = [], len(checks) >= KEPT_CHECKS  # what was before is not known any more
+    for check in checks:
+        was_ok = was_ok or check.finding.result is DestinationStatus.OK
+        is_told = was_ok or check.finding.reason is not Reason.NO_NAME
+        seen.append(check if is_told else Check(check.checked_at, NOT_PUBLIC))
+    return seen
+
+
+def stand(checks: Sequence[Check]) -> Standing:
+    """What these checks, in their order, say by themselves."""
+    standing = Standing()
+    for check in as_seen(checks):
+        standing = judge(standing, check.finding, check.checked_at)
+    return standing
+
+
+def judge(before: Standing, finding: Finding, now: datetime) -> Standing:
+    """What is shown. Broken is only what was so again and again; until then the status stays. Name
+    servers that do not answer say nothing about a destination, unless they go on like that."""
+    if finding.reason is Reason.NAME_SERVERS:
+        unanswered = before.unanswered + 1
+        if before.status is not None and unanswered < NEEDED:
+            return replace(before, unanswered=unanswered)
+        unknown = DestinationStatus.UNKNOWN
+        return replace(before, status=unknown, http_status=None, unanswered=unanswered)
+    if finding.result is not DestinationStatus.BROKEN:
+        was_ok = before.was_ok or finding.result is DestinationStatus.OK
+        return Standing(finding.result, finding.http_status, was_ok)
+    failing = replace(
+        before,
+        failures=before.failures + 1,
+        failing_since=before.failing_since or now,
+        unanswered=0,
+    )
+    if _is_broken(failing, finding, now):
+        broken = DestinationStatus.BROKEN
+        return replace(failing, status=broken, http_status=finding.http_status)
+    if before.status is None:
+        unknown = DestinationStatus.UNKNOWN
+        return replace(failing, status=unknown, http_status=finding.http_status)
+    return failing
+
+
+def _is_broken(failing: Standing, finding: Finding, now: datetime) -> bool:
+    if failing.status is DestinationStatus.BROKEN:
+        return True
+    if finding.http_status in GONE:
+        return failing.failures >= NEEDED_OF_GONE
+    since = failing.failing_since or now
+    return failing.failures >= NEEDED and now - since >= LASTING
+
+
+def interval_of(standing: Standing, clicks: Clicks, now: datetime) -> timedelta:
+    """Until the next check."""
+    if standing.status is DestinationStatus.BROKEN:
+        doublings = min(max(standing.failures - NEEDED, 0), MOST_DOUBLINGS)
+        return min(USUALLY * float(2**doublings), RARELY)
+    if 0 < standing.unanswered < NEEDED:
+        return RETRIES[standing.unanswered - 1]
+    if standing.failures and not standing.unanswered:
+        return RETRIES[min(standing.failures, len(RETRIES)) - 1]
+    if standing.status is DestinationStatus.NOT_CHECKED or now - clicks.clicked_at >= IDLE_AFTER:
+        return RARELY
+    a_day = (clicks.now - clicks.before) / (max(now - clicks.counted_at, SHORTEST) / _DAY)
+    return next((interval for least, interval in BUSY if a_day >= least), USUALLY)
+
+
+def spread(interval: timedelta, key: bytes) -> timedelta:
+    """Up to a tenth more or less, always the same for the same key."""
+    return interval * (1 + _MOST_OFF * (2 * fraction(key) - 1))
+
+
+def fraction(key: bytes) -> float:
+    """From 0 to 1."""
+    return int.from_bytes(key[:4]) / 2**32

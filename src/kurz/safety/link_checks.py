@@ -1,0 +1,49 @@
+"""Checks, as those see them whose links they are about."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from kurz.clock import Clock
+from kurz.links import lifecycle
+from kurz.links.model import Link, LinkType, Scope, Status
+from kurz.links.service import LinkService
+from kurz.safety.checks import JOB, Check, ChecksOff, CheckStore, LinkNotChecked
+from kurz.scheduling import LeaseStore
+
+
+class LinkChecks:
+    def __init__(
+        self,
+        links: LinkService,
+        store: CheckStore,
+        leases: LeaseStore,
+        clock: Clock,
+        *,
+        is_on: bool,
+    ) -> None:
+        self._links = links
+        self._store = store
+        self._leases = leases
+        self._clock = clock
+        self._is_on = is_on
+
+    async def ask(self, public_id: int, scope: Scope) -> tuple[Link, datetime]:
+        """Has the destination checked as soon as its site may be called; gives since when that is
+        asked for."""
+        if not self._is_on:
+            raise ChecksOff("This installation does not check where links lead.")
+        link, now = await self._links.get(public_id, scope), self._clock.now()
+        is_active = lifecycle.status(link, now) is Status.ACTIVE
+        if not is_active or link.held_at or link.link_type is LinkType.TEMPORARY:
+            raise LinkNotChecked(
+                "Only the destinations of permanent links that are active are checked."
+            )
+        if not await self._store.ask(link.id, now):
+            raise LinkNotChecked("This link was changed in the meantime. Try again.")
+        await self._leases.ask(JOB)  # a run that goes on sees it by itself
+        return link, now
+
+    async def last(self, public_id: int, scope: Scope) -> tuple[Link, Sequence[Check]]:
+        """The link and what its destination's checks found since it leads there, newest first."""
+        link = await self._links.get(public_id, scope)
+        return link, await self._store.last_checks(link.id)

@@ -1,0 +1,108 @@
+"""Reports of abuse: anybody tells of a link, an administrator decides. Who it was is not kept: a
+hash under the salt of the day tells only that it was the same person as a moment ago."""
+
+import secrets
+from datetime import datetime
+from hashlib import blake2b
+
+from kurz.clicks.ports import SaltStore
+from kurz.clicks.visitors import SALT_BYTES
+from kurz.clock import Clock
+from kurz.links.errors import LinkNotFound
+from kurz.links.model import Link, Scope
+from kurz.links.ports import LinkStore
+from kurz.people.ids import new_id
+from kurz.safety.audit import Actor, AuditStore
+from kurz.safety.banning import Bans
+from kurz.safety.errors import ReportDecided, ReportNotFound
+from kurz.safety.hosts import normalise_host
+from kurz.safety.reports import Complaint, Report, ReportStore, State, clean
+
+REPORTER_BYTES = 16
+
+
+class AbuseReports:
+    def __init__(
+        self,
+        store: ReportStore,
+        links: LinkStore,
+        salts: SaltStore,
+        bans: Bans,
+        audit: AuditStore,
+        clock: Clock,
+    ) -> None:
+        self.store = store
+        self._links = links
+        self._salts = salts
+        self._bans = bans
+        self._audit = audit
+        self._clock = clock
+
+    async def take(self, link: Link, short_url: str, complaint: Complaint, subject: str) -> None:
+        """`subject` is whom limits count the reporter as."""
+        now = self._clock.now()
+        report = Report(
+            id=new_id(),
+            link_id=link.id,
+            workspace_id=link.workspace_id,
+            short_code=link.short_code,
+            short_url=short_url,
+            location=link.location,
+            category=complaint.category,
+            message=complaint.message,
+            contact=complaint.contact,
+            reporter=await self._reporter(link, subject, now),
+            reported_at=now,
+        )
+        await self.store.add(report)
+
+    async def get(self, report_id: int) -> Report:
+        report = await self.store.find(report_id)
+        if report is None:
+            raise ReportNotFound("There is no report with this number.")
+        return report
+
+    async def dismiss(self, report_id: int, note: str | None, actor: Actor) -> Report:
+        """The link stays as it is."""
+        report, note = await self._get_open(report_id), clean("note", note)
+        await self._audit.record(actor, "dismiss-report", f"report {report_id}")
+        return await self._decide(report, State.DISMISSED, note, actor)
+
+    async def uphold(
+        self, report_id: int, note: str | None, actor: Actor, *, bans_host: bool = False
+    ) -> Report:
+        """Bans the link, and the host that it led to if that is wanted. All open reports of the
+        link are decided with it. What is refused is so before anything is done."""
+        report, note = await self._get_open(report_id), clean("note", note)
+        host = normalise_host(report.location) if bans_host else None
+        await self._audit.record(actor, "uphold-report", f"report {report_id}")
+        reason = f"{report.category}, report {report_id}"
+        link = await self._links.find(report.link_id, Scope())
+        if link is not None:  # else it went meanwhile
+            await self._bans.ban_link(link, reason, actor)
+        if host is not None:
+            await self._bans.ban_host(host, reason, actor)
+        return await self._decide(report, State.UPHELD, note, actor)
+
+    async def _get_open(self, report_id: int) -> Report:
+        report = await self.get(report_id)
+        if report.state is not State.OPEN:
+            raise ReportDecided(f"This report was {report.state} already.")
+        return report
+
+    async def _decide(self, report: Report, state: State, note: str | None, actor: Actor) -> Report:
+        by, now = actor.account_id, self._clock.now()
+        if not await self.store.decide(report, state, by, note, now):
+            raise ReportDecided("Somebody else decided this report at the same time.")
+        return await self.get(report.id)
+
+    async def _reporter(self, link: Link, subject: str, now: datetime) -> bytes:
+        """Another one for every link and every day: reports of one person cannot be joined."""
+        salt = await self._salts.keep(now.date(), secrets.token_bytes(SALT_BYTES))
+        text = f"report\0{link.id}\0{subject}".encode()
+        return blake2b(text, key=salt, digest_size=REPORTER_BYTES).digest()
+
+
+def not_here() -> LinkNotFound:
+    """As whoever follows a link that does not exist is told."""
+    return LinkNotFound("There is no link here. Check the address for typing errors.")

@@ -1,0 +1,108 @@
+"""Screening, over the parts that `bootstrap` has opened: what keeps a worker's lists up to date,
+and what screens the links that there are."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from kurz.bootstrap import Kurz
+from kurz.clock import EarliestClock
+from kurz.jobs.list_watch import ListWatch
+from kurz.jobs.runner import Runner
+from kurz.jobs.screening import SETTLE_SECONDS, Screening
+from kurz.safety.rescreening import JOB
+from kurz.safety.screening import ListScreen
+from kurz.scheduling import Schedule
+from kurz.storage.bans import SqlLinkBanStore
+from kurz.storage.job_runs import SqlRunStore
+from kurz.storage.leases import SqlLeaseStore
+from kurz.storage.screening import SqlScreeningStore
+
+SCHEDULE = Schedule(
+    job=JOB,
+    every=timedelta(hours=6),
+    first_after=timedelta(minutes=1),
+    at_least=timedelta(),
+    at_most=timedelta(minutes=30),
+)
+
+
+class ListKeeper:
+    """Looks every second whether there are newer lists for this worker."""
+
+    def __init__(self, screen: ListScreen) -> None:
+        self._screen = screen
+        self._task: asyncio.Task[None] | None = None
+
+    def counts(self) -> dict[str, int]:
+        screen = self._screen
+        return {
+            "screen_refused": screen.refused,
+            "screen_held": screen.held,
+            "lists_unsure": int(not screen.is_sure),
+        }
+
+    def tick(self) -> None:
+        """No disk holds anybody up."""
+        shelf = self._screen.shelf
+        if not shelf.sources.is_empty and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(asyncio.to_thread(shelf.refresh))
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            await self._task
+
+
+@asynccontextmanager
+async def open_lists(kurz: Kurz) -> AsyncIterator[ListKeeper]:
+    """Lists are there, as far as they can be read, before anybody is served."""
+    await asyncio.to_thread(kurz.screen.shelf.open)
+    keeper = ListKeeper(kurz.screen)
+    try:
+        yield keeper
+    finally:
+        await keeper.stop()
+
+
+@dataclass(frozen=True)
+class Rescreening:
+    screening: Screening
+    runner: Runner
+
+    def counts(self) -> dict[str, int]:
+        ran = self.runner.counts()
+        names = ("screening_runs", "screening_failed_runs")
+        return {**{name: ran[name] for name in names}, **self.screening.counts()}
+
+
+@asynccontextmanager
+async def open_screening(kurz: Kurz) -> AsyncIterator[Rescreening]:
+    """Lists are compiled, and links screened, from the start of the runner on."""
+    watch = ListWatch(kurz.screen.shelf)
+    rescreening = make_screening(kurz)
+    watch.start()
+    try:
+        yield rescreening
+    finally:
+        await rescreening.runner.stop()
+        await watch.stop()
+
+
+def make_screening(kurz: Kurz, *, settle_seconds: float = SETTLE_SECONDS) -> Rescreening:
+    database = kurz.database
+    # As for chores: the machine's clock may have been set back.
+    clock = EarliestClock(kurz.clock) if kurz.settings.is_embedded else kurz.clock
+    leases = SqlLeaseStore(database, clock)
+    screening = Screening(
+        SqlScreeningStore(database),
+        SqlLinkBanStore(database),
+        kurz.banned_hosts,
+        kurz.screen,
+        leases,
+        kurz.clock,
+        settle_seconds=settle_seconds,
+    )
+    runner = Runner(SCHEDULE, screening, leases, SqlRunStore(database, clock))
+    return Rescreening(screening, runner)

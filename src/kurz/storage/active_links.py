@@ -1,0 +1,125 @@
+"""How many links are active, without looking at them all: counted behind the change log, by when
+they end. A link is counted as it is when its change is read, and what it was counted as before is
+remembered: to count it twice is harmless."""
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from kurz.links.model import Status
+from kurz.storage.changes import last_change
+from kurz.storage.schema import NEVER, active_links, changes, count_position, counted_links, links
+
+# A reader sums the stretches ahead and looks at the links that end within the present one. Shorter
+# ones are more to sum, 53,000 for a year; longer ones have more links in them, 60,000 if a hundred
+# a second end.
+SLOT_MICROS = 600 * 1_000_000
+ENDLESS = NEVER  # the slot of links that never end
+
+_HALTED = (Status.BANNED, Status.DELETED, Status.PAUSED)
+# What `lifecycle.status` calls ACTIVE, but for the clock, which a reader looks at.
+_IS_ACTIVE = sa.and_(
+    links.c.status.not_in(_HALTED),
+    sa.or_(links.c.max_clicks.is_(None), links.c.clicks_used < links.c.max_clicks),
+)
+_KEEP_COUNTED = insert(counted_links)
+_KEEP_COUNTED = _KEEP_COUNTED.on_conflict_do_update(
+    index_elements=[counted_links.c.link_id],
+    set_={"expires_at": _KEEP_COUNTED.excluded.expires_at},
+)
+_ADD = insert(active_links)
+_ADD = _ADD.on_conflict_do_update(
+    index_elements=[active_links.c.slot],
+    set_={"links": active_links.c.links + _ADD.excluded.links},
+)
+
+
+def active_at(now: int) -> sa.ColumnElement[int]:
+    """The number of active links, as far as they are counted."""
+    slot = _slot_of(now)
+    ahead = sa.select(sa.func.coalesce(sa.func.sum(active_links.c.links), 0)).where(
+        active_links.c.slot > slot
+    )
+    ending = sa.select(sa.func.count()).where(
+        counted_links.c.expires_at > now, counted_links.c.expires_at < (slot + 1) * SLOT_MICROS
+    )
+    return ahead.scalar_subquery() + ending.scalar_subquery()
+
+
+def find_uncounted(connection: sa.Connection) -> tuple[bool, int | None]:
+    """Whether some links were never looked at, and the last row of the change log, if that is
+    behind where counting stands."""
+    position = connection.execute(sa.select(count_position)).one()
+    last = last_change(connection)
+    return position.link_id < NEVER, last if last > position.change_id else None
+
+
+def count_changes(connection: sa.Connection, until: int, limit: int) -> bool:
+    """Takes the next changes in, up to a row, before which none may appear any more. False: there
+    was none."""
+    position = _lock(connection)
+    query = (
+        sa.select(changes.c.id, changes.c.link_id)
+        .where(changes.c.id > position.change_id, changes.c.id <= until)
+        .order_by(changes.c.id)
+        .limit(limit)
+    )
+    rows = connection.execute(query).all()
+    if not rows:
+        return False
+    _count(connection, {row.link_id for row in rows})
+    connection.execute(sa.update(count_position).values(change_id=rows[-1].id))
+    return True
+
+
+def count_existing(connection: sa.Connection, limit: int) -> bool:
+    """Takes in the next links that were there before anything was counted. False: all are."""
+    position = _lock(connection)
+    query = sa.select(links.c.id).where(links.c.id > position.link_id).order_by(links.c.id)
+    found = connection.execute(query.limit(limit)).scalars().all()
+    if found:
+        _count(connection, found)
+    reached = found[-1] if found else NEVER
+    connection.execute(sa.update(count_position).values(link_id=reached))
+    return bool(found)
+
+
+def _lock(connection: sa.Connection) -> sa.Row[*tuple[Any, ...]]:
+    """One counts at a time."""
+    return connection.execute(sa.select(count_position).with_for_update()).one()
+
+
+def _count(connection: sa.Connection, link_ids: Collection[int]) -> None:
+    """Makes what is counted what these links are now."""
+    active = sa.select(links.c.id, links.c.expires_at).where(links.c.id.in_(link_ids), _IS_ACTIVE)
+    after = _expiries(connection, active)
+    counted = sa.select(counted_links).where(counted_links.c.link_id.in_(link_ids))
+    before = _expiries(connection, counted)
+    moves: Counter[int] = Counter(_slot_of(expires_at) for expires_at in after.values())
+    moves.subtract(_slot_of(expires_at) for expires_at in before.values())
+    if gone := before.keys() - after.keys():
+        connection.execute(sa.delete(counted_links).where(counted_links.c.link_id.in_(gone)))
+    rows = [
+        {"link_id": link_id, "expires_at": expires_at}
+        for link_id, expires_at in after.items()
+        if link_id not in before or before[link_id] != expires_at
+    ]
+    if rows:
+        connection.execute(_KEEP_COUNTED, rows)
+    if moved := [{"slot": slot, "links": number} for slot, number in moves.items() if number]:
+        connection.execute(_ADD, moved)
+        left = active_links.c.slot.in_([row["slot"] for row in moved if row["links"] < 0])
+        connection.execute(sa.delete(active_links).where(left, active_links.c.links == 0))
+
+
+def _expiries(
+    connection: sa.Connection, query: sa.Select[*tuple[Any, ...]]
+) -> dict[int, int | None]:
+    return {row[0]: row.expires_at for row in connection.execute(query)}
+
+
+def _slot_of(expires_at: int | None) -> int:
+    return ENDLESS if expires_at is None else expires_at // SLOT_MICROS

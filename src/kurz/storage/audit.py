@@ -1,0 +1,78 @@
+"""The audit log. Rows are only ever added."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from kurz.clock import Clock, from_micros
+from kurz.safety.audit import Actor, Deed, Via
+from kurz.storage.database import Database
+from kurz.storage.patience import LIST_SECONDS, patience
+from kurz.storage.safety_schema import audit
+
+
+def add_deed(connection: sa.Connection, row: Mapping[str, Any]) -> None:
+    connection.execute(sa.insert(audit).values(row))
+
+
+def list_deeds(
+    connection: sa.Connection, before: int | None, limit: int, wanted: Mapping[str, Any]
+) -> list[Deed]:
+    query = sa.select(audit).order_by(audit.c.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(audit.c.id < before)
+    for name, value in wanted.items():
+        if value is not None:
+            query = query.where(audit.c[name] == value)
+    return [
+        Deed(
+            row.id,
+            from_micros(row.done_at),
+            row.account_id,
+            Via(row.via),
+            row.act,
+            row.subject,
+            json.loads(row.details),
+        )
+        for row in connection.execute(query)
+    ]
+
+
+class SqlAuditStore:
+    """The `AuditStore` of both engines."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def record(
+        self,
+        actor: Actor,
+        act: str,
+        subject: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        row = {
+            "done_at": self._clock.micros(),
+            "account_id": actor.account_id,
+            "via": actor.via,
+            "act": act,
+            "subject": subject,
+            "details": json.dumps(details or {}, ensure_ascii=False),
+        }
+        await self._database.write(add_deed, row)
+
+    async def list(
+        self,
+        *,
+        before: int | None = None,
+        limit: int,
+        act: str | None = None,
+        account_id: int | None = None,
+        via: Via | None = None,
+    ) -> list[Deed]:
+        wanted = {"act": act, "account_id": account_id, "via": via}
+        with patience(LIST_SECONDS):
+            return await self._database.read(list_deeds, before, limit, wanted)

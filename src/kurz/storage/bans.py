@@ -1,0 +1,326 @@
+"""Bans of links. While a link is banned, a row beside it tells why, and what it was before."""
+
+import asyncio
+import functools
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from kurz.clock import from_micros, to_micros
+from kurz.links.model import Act, Link, Status
+from kurz.safety.bans import STRENGTH, Cause, LinkBan
+from kurz.storage.ban_list import find_standing
+from kurz.storage.batches import REST_SECONDS, among
+from kurz.storage.changes import record_changes
+from kurz.storage.database import Database
+from kurz.storage.history import record_deeds
+from kurz.storage.link_rows import to_link
+from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
+from kurz.storage.rounds import rest_after
+from kurz.storage.safety_schema import link_bans
+from kurz.storage.schema import accounts, links, workspaces
+from kurz.storage.tags import follow_tags
+
+BATCH = 100  # links a transaction, so that none takes long
+
+_KEEP = insert(link_bans)
+_KEEP = _KEEP.on_conflict_do_update(
+    index_elements=[link_bans.c.link_id],
+    set_={
+        name: _KEEP.excluded[name]
+        for name in ("cause", "subject", "reason", "banned_by", "banned_at")
+    },
+)
+
+
+def ban_some(connection: sa.Connection, bans: Sequence[LinkBan], now: int) -> int:
+    wanted = {ban.link_id: ban for ban in bans}
+    found = _lock(connection, wanted)
+    wanted = _without_lifted(connection, wanted)
+    causes = _find_causes(connection, wanted)
+    before = [
+        link
+        for link in found
+        if link.id in wanted
+        and (
+            link.status is not Status.BANNED
+            or _is_stronger(wanted[link.id].cause, causes.get(link.id))
+        )
+    ]
+    if not before:
+        return 0
+    rows = [
+        {
+            "link_id": link.id,
+            "cause": wanted[link.id].cause,
+            "subject": wanted[link.id].subject,
+            "reason": wanted[link.id].reason,
+            # Only of a link that was not banned: the row of one that was keeps what it says.
+            "status_before": Status.ACTIVE if link.status is Status.BANNED else link.status,
+            "banned_by": wanted[link.id].banned_by,
+            "banned_at": now,
+        }
+        for link in before
+    ]
+    connection.execute(_KEEP, rows)
+    by: dict[int | None, list[Link]] = defaultdict(list)
+    for link in before:
+        by[wanted[link.id].banned_by].append(link)
+    for account_id, group in by.items():
+        _write(connection, group, Status.BANNED, now, Act("ban", account_id))
+    return len(before)
+
+
+def unban_some(
+    connection: sa.Connection,
+    link_ids: Sequence[int],
+    causes: Sequence[Cause],
+    now: int,
+    account_id: int | None,
+    *,
+    are_held: bool = False,
+) -> int:
+    banned = {link.id: link for link in _lock(connection, link_ids)}
+    of_causes = (among(connection, link_bans.c.link_id, [*banned]), link_bans.c.cause.in_(causes))
+    statement = (
+        sa.delete(link_bans)
+        .where(*of_causes)
+        .returning(link_bans.c.link_id, link_bans.c.status_before)
+    )
+    statuses = {row.link_id: Status(row.status_before) for row in connection.execute(statement)}
+    if Cause.ADMIN in causes:
+        known = _find_causes(connection, banned)
+        statuses |= {
+            link.id: Status.ACTIVE
+            for link in banned.values()
+            if link.status is Status.BANNED and link.id not in {*known, *statuses}
+        }
+    statuses |= dict.fromkeys(_find_nobodys(connection, [*statuses]), Status.DELETED)
+    kept = _keep_for_owners(connection, statuses, banned, now)
+    by: dict[Status, list[Link]] = defaultdict(list)
+    for link_id in sorted(statuses.keys() - kept):
+        by[statuses[link_id]].append(banned[link_id])
+    for status, group in by.items():
+        act = Act("unban", account_id)
+        _write(connection, group, status, now, act, are_held=are_held)
+    return len(statuses)
+
+
+def _without_lifted(connection: sa.Connection, wanted: dict[int, LinkBan]) -> dict[int, LinkBan]:
+    """A person's ban may have been taken back since somebody began to carry it out. If it stands,
+    nobody takes it back before the end of this transaction."""
+    subjects = {str(ban.subject) for ban in wanted.values() if ban.cause is Cause.ACCOUNT}
+    standing = find_standing(connection, subjects)
+    return {
+        link_id: ban
+        for link_id, ban in wanted.items()
+        if ban.cause is not Cause.ACCOUNT or ban.subject in standing
+    }
+
+
+def _keep_for_owners(
+    connection: sa.Connection, statuses: dict[int, Status], banned: dict[int, Link], now: int
+) -> set[int]:
+    """Links whose owner is banned stay so, with them from now on; tells which. If the owner has
+    gone, nobody could take that back."""
+    found = {banned[link_id].owner_id for link_id in statuses} - {None}
+    query = sa.select(accounts.c.id).where(among(connection, accounts.c.id, [*found]))
+    present = {*connection.execute(query).scalars()} if found else set()
+    owners = {
+        link_id: str(owner)
+        for link_id in statuses
+        if (owner := banned[link_id].owner_id) in present
+    }
+    standing = find_standing(connection, {*owners.values()})
+    rows = [
+        {
+            "link_id": link_id,
+            "cause": Cause.ACCOUNT,
+            "subject": owner,
+            "reason": standing[owner].reason,
+            "status_before": statuses[link_id],
+            "banned_by": standing[owner].banned_by,
+            "banned_at": now,
+        }
+        for link_id, owner in owners.items()
+        if owner in standing
+    ]
+    if rows:
+        connection.execute(_KEEP, rows)
+    return {link_id for link_id, owner in owners.items() if owner in standing}
+
+
+def _is_stronger(cause: Cause, present: Cause | None) -> bool:
+    """A link that was imported as banned has no cause: it counts as an administrator's."""
+    if present is None:
+        return cause is Cause.ADMIN
+    return STRENGTH[cause] > STRENGTH[present]
+
+
+def _lock(connection: sa.Connection, link_ids: Collection[int]) -> list[Link]:
+    """In the order of their ids, as everybody does who locks several."""
+    are_these = among(connection, links.c.id, [*link_ids])
+    query = sa.select(links).where(are_these).order_by(links.c.id).with_for_update()
+    return [to_link(row) for row in connection.execute(query).mappings()]
+
+
+def _find_causes(connection: sa.Connection, link_ids: Collection[int]) -> dict[int, Cause]:
+    are_these = among(connection, link_bans.c.link_id, [*link_ids])
+    query = sa.select(link_bans.c.link_id, link_bans.c.cause).where(are_these)
+    return {link_id: Cause(cause) for link_id, cause in connection.execute(query)}
+
+
+def _find_nobodys(connection: sa.Connection, link_ids: Sequence[int]) -> list[int]:
+    """Links whose account or workspace went while they were banned."""
+    has_owner = sa.exists().where(accounts.c.id == -links.c.space).correlate(links)
+    has_workspace = sa.exists().where(workspaces.c.id == links.c.space).correlate(links)
+    query = sa.select(links.c.id).where(
+        among(connection, links.c.id, link_ids),
+        ((links.c.space < 0) & ~has_owner) | ((links.c.space > 0) & ~has_workspace),
+    )
+    return [*connection.execute(query).scalars()]
+
+
+def _write(
+    connection: sa.Connection,
+    before: Sequence[Link],
+    status: Status,
+    now: int,
+    act: Act,
+    *,
+    are_held: bool = False,
+) -> None:
+    values = {"status": status, "version": links.c.version + 1, "updated_at": now}
+    if are_held:
+        values["held_at"] = sa.func.coalesce(links.c.held_at, now)
+    if status is Status.DELETED:
+        values["deleted_at"] = sa.func.coalesce(links.c.deleted_at, now)
+    are_these = among(connection, links.c.id, [link.id for link in before])
+    connection.execute(sa.update(links).where(are_these).values(values))
+    after = [
+        replace(link, status=status, version=link.version + 1, updated_at=from_micros(now))
+        for link in before
+    ]
+    written = [(link.id, link.workspace_id, link.short_code, link.version) for link in after]
+    record_changes(connection, written, now)
+    pairs = [*zip(before, after, strict=True)]
+    record_deeds(connection, pairs, act)
+    for old, new in pairs:
+        follow_tags(connection, old, new)
+
+
+def hand_over(
+    connection: sa.Connection, link_ids: Sequence[int], account: str, cause: Cause
+) -> None:
+    these = (
+        among(connection, link_bans.c.link_id, link_ids),
+        link_bans.c.cause == Cause.ACCOUNT,
+        link_bans.c.subject == account,
+    )
+    connection.execute(sa.update(link_bans).where(*these).values(cause=cause, subject=None))
+
+
+def list_bans(
+    connection: sa.Connection, limit: int, *conditions: sa.ColumnElement[bool]
+) -> list[LinkBan]:
+    order = link_bans.c.banned_at.desc(), link_bans.c.link_id.desc()
+    query = (
+        sa.select(link_bans, links.c.short_code, links.c.workspace_id)
+        .join(links, links.c.id == link_bans.c.link_id, isouter=True)
+        .where(*conditions)
+        .order_by(*order)
+        .limit(limit)
+    )
+    return [
+        LinkBan(
+            link_id=row.link_id,
+            cause=Cause(row.cause),
+            subject=row.subject,
+            reason=row.reason,
+            banned_by=row.banned_by,
+            banned_at=from_micros(row.banned_at),
+            short_code=row.short_code,
+            workspace_id=row.workspace_id,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def find_locations(
+    connection: sa.Connection, cause: Cause, subject: str, after: int, limit: int
+) -> list[tuple[int, str]]:
+    location = sa.func.coalesce(links.c.location, links.c.original_url)
+    query = (
+        sa.select(link_bans.c.link_id, location)
+        .join(links, links.c.id == link_bans.c.link_id)
+        .where(link_bans.c.cause == cause, link_bans.c.subject == subject)
+        .where(link_bans.c.link_id > after)
+        .order_by(link_bans.c.link_id)
+        .limit(limit)
+    )
+    return [(link_id, found) for link_id, found in connection.execute(query)]
+
+
+class SqlLinkBanStore:
+    """The `LinkBanStore` of both engines."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def ban(self, bans: Sequence[LinkBan], now: datetime) -> int:
+        return await self._in_batches(bans, ban_some, to_micros(now))
+
+    async def unban(
+        self,
+        link_ids: Sequence[int],
+        causes: Sequence[Cause],
+        now: datetime,
+        *,
+        account_id: int | None = None,
+        are_held: bool = False,
+    ) -> int:
+        unban = functools.partial(unban_some, are_held=are_held)
+        return await self._in_batches(link_ids, unban, causes, to_micros(now), account_id)
+
+    async def hand_over(self, link_ids: Sequence[int], account: str, cause: Cause) -> None:
+        await self._database.write(hand_over, link_ids, account, cause)
+
+    async def find(self, link_id: int) -> LinkBan | None:
+        found = await self._database.read(list_bans, 1, link_bans.c.link_id == link_id)
+        return found[0] if found else None
+
+    async def list(
+        self, *, before: tuple[datetime, int] | None = None, limit: int
+    ) -> list[LinkBan]:
+        conditions = []
+        if before is not None:
+            here = sa.tuple_(link_bans.c.banned_at, link_bans.c.link_id)
+            end = sa.tuple_(sa.literal(to_micros(before[0])), sa.literal(before[1]))
+            conditions.append(here < end)
+        with patience(LIST_SECONDS):
+            return await self._database.read(list_bans, limit, *conditions)
+
+    async def locations(
+        self, cause: Cause, subject: str, after: int, limit: int
+    ) -> Sequence[tuple[int, str]]:
+        with patience(LONG_SECONDS):
+            return await self._database.read(find_locations, cause, subject, after, limit)
+
+    async def _in_batches(
+        self, items: Sequence[Any], write: Callable[..., int], *arguments: object
+    ) -> int:
+        """Rests after each as long as it took: half of the writer's time is for others."""
+        total = 0
+        for start in range(0, len(items), BATCH):
+            started = time.monotonic()
+            with patience(LONG_SECONDS):
+                total += await self._database.write(write, items[start : start + BATCH], *arguments)
+            if start + BATCH < len(items):
+                await asyncio.sleep(rest_after(started, most=REST_SECONDS))
+        return total

@@ -1,0 +1,314 @@
+"""Checks of destinations: what was found, and how their links are told."""
+
+import asyncio
+import time
+from bisect import bisect_left
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from kurz.clock import from_micros, to_micros, to_micros_or_none
+from kurz.links.model import DestinationStatus
+from kurz.safety.check_schedule import FIRST_AFTER, RETRIES, as_seen, stand
+from kurz.safety.checks import (
+    KEPT_CHECKS,
+    Check,
+    Destination,
+    Finding,
+    Reason,
+    Standing,
+    Verdict,
+    Waiting,
+)
+from kurz.storage.batches import among
+from kurz.storage.database import Database
+from kurz.storage.destinations import SiteOf, warm_up
+from kurz.storage.patience import LIST_SECONDS, patience
+from kurz.storage.rounds import rest_after
+from kurz.storage.safety_schema import checks, destinations, link_destinations
+from kurz.storage.schema import links
+from kurz.storage.waiting_checks import (
+    ask,
+    count_due,
+    defer,
+    find_asked,
+    find_due,
+    load,
+    put_off,
+)
+
+BATCH = 250  # links that are told in a transaction: 15 ms on SQLite
+TRIES = 50  # to tell those that somebody just holds
+REST_SECONDS = 0.1
+
+
+class Told(NamedTuple):
+    """Of some links: which somebody just holds, whether some came only after the check had begun,
+    and where to go on; None: these were the last."""
+
+    held: list[int]
+    has_new: bool
+    after: int | None
+
+
+def record_verdict(connection: sa.Connection, destination_id: int, verdict: Verdict) -> bool:
+    """False: the destination is gone."""
+    standing, check = verdict.standing, verdict.check
+    checked_at = to_micros(check.checked_at)
+    update = (
+        sa.update(destinations)
+        .where(destinations.c.id == destination_id)
+        .values(
+            status=standing.status,
+            http_status=standing.http_status,
+            was_ok=standing.was_ok,
+            failures=standing.failures,
+            failing_since=to_micros_or_none(standing.failing_since),
+            unanswered=standing.unanswered,
+            clicks=verdict.clicks,
+            clicked_at=to_micros(verdict.clicked_at),
+            checked_at=checked_at,
+        )
+    )
+    if connection.execute(update).rowcount == 0:
+        return False
+    row = {
+        "destination_id": destination_id,
+        "checked_at": checked_at,
+        "result": check.finding.result,
+        "reason": check.finding.reason,
+        "http_status": check.finding.http_status,
+    }
+    theirs = checks.c.destination_id == destination_id
+    known = sa.select(checks.c.id).where(theirs, checks.c.checked_at == checked_at)
+    if connection.execute(known.limit(1)).first() is not None:
+        return True  # it was recorded, but nobody heard of that
+    connection.execute(sa.insert(checks).values(row))
+    newest = sa.select(checks.c.id).where(theirs).order_by(checks.c.id.desc()).offset(KEPT_CHECKS)
+    last_old = newest.limit(1).scalar_subquery()
+    connection.execute(sa.delete(checks).where(theirs, checks.c.id <= last_old))
+    return True
+
+
+def tell_links(
+    connection: sa.Connection, destination_id: int, after: int, verdict: Verdict, limit: int
+) -> Told:
+    """Tells the next links behind one of them."""
+    query = (
+        sa.select(link_destinations.c.link_id)
+        .where(
+            link_destinations.c.destination_id == destination_id,
+            link_destinations.c.link_id > after,
+        )
+        .order_by(link_destinations.c.link_id)
+        .limit(limit)
+    )
+    ids = connection.execute(query).scalars().all()
+    told = tell_some(connection, destination_id, ids, verdict)
+    return told._replace(after=ids[-1] if len(ids) == limit else None)
+
+
+def tell_some(
+    connection: sa.Connection, destination_id: int, link_ids: Sequence[int], verdict: Verdict
+) -> Told:
+    """Neither a version is changed nor the change log: no redirect depends on it. On PostgreSQL it
+    leaves out what somebody holds, and gives it back: nobody waits for it and has it wait."""
+    theirs = (
+        sa.select(links.c.id)
+        .join(link_destinations, links.c.id == link_destinations.c.link_id)
+        .where(
+            among(connection, links.c.id, link_ids),
+            link_destinations.c.destination_id == destination_id,
+        )
+        .order_by(links.c.id)
+    )
+    free = theirs.with_for_update(of=links, skip_locked=True, key_share=True)
+    ids = connection.execute(free).scalars().all()
+    # Only now is it certain that they lead there: whoever moves one has to hold it.
+    query = sa.select(link_destinations.c.link_id, link_destinations.c.since).where(
+        among(connection, link_destinations.c.link_id, ids),
+        link_destinations.c.destination_id == destination_id,
+    )
+    since = {row.link_id: row.since for row in connection.execute(query)}
+    has_new = False
+    for standing, some in _by_standing(connection, destination_id, since, verdict).items():
+        if standing is None:
+            has_new = True
+            continue
+        tell = sa.update(links).where(among(connection, links.c.id, some))
+        connection.execute(
+            tell.values(
+                destination_status=standing.status,
+                destination_http_status=standing.http_status,
+                last_checked_at=to_micros(verdict.check.checked_at),
+            )
+        )
+    is_alone = connection.dialect.name == "sqlite"
+    held = [] if is_alone else [*(set(connection.execute(theirs).scalars()) - set(ids))]
+    return Told(held, has_new, None)
+
+
+def set_due(
+    connection: sa.Connection, destination_id: int, verdict: Verdict, *, has_new: bool
+) -> None:
+    """Nobody asks for it any more, unless that was after the check had begun. If it is due earlier
+    than that, it stays so; links that came only then are checked soon."""
+    due_at = verdict.due_at
+    if has_new:
+        due_at = min(due_at, verdict.concluded_at + FIRST_AFTER)
+    is_sooner = sa.and_(
+        destinations.c.due_at > to_micros(verdict.concluded_at),
+        destinations.c.due_at < to_micros(due_at),
+        destinations.c.due_at != _soon(verdict),
+    )
+    was_answered = destinations.c.asked_at == verdict.asked_at
+    update = sa.update(destinations).where(destinations.c.id == destination_id)
+    connection.execute(
+        update.values(
+            due_at=sa.case((is_sooner, destinations.c.due_at), else_=to_micros(due_at)),
+            asked_at=sa.case((was_answered, None), else_=destinations.c.asked_at),
+        )
+    )
+
+
+def record_first(connection: sa.Connection, destination_id: int, verdict: Verdict) -> Told:
+    """All in one transaction, where one suffices for the links. If the others are never told, the
+    next check comes soon, but not at once."""
+    if not record_verdict(connection, destination_id, verdict):
+        return Told([], has_new=False, after=None)
+    told = tell_links(connection, destination_id, 0, verdict, BATCH)
+    if told.after is None and not told.held:
+        set_due(connection, destination_id, verdict, has_new=told.has_new)
+    else:
+        update = sa.update(destinations).where(destinations.c.id == destination_id)
+        connection.execute(update.values(due_at=_soon(verdict)))
+    return told
+
+
+def last_checks(connection: sa.Connection, link_id: int) -> list[Check]:
+    query = (
+        sa.select(checks)
+        .join(
+            link_destinations,
+            sa.and_(
+                link_destinations.c.destination_id == checks.c.destination_id,
+                link_destinations.c.since <= checks.c.checked_at,
+            ),
+        )
+        .where(link_destinations.c.link_id == link_id)
+        .order_by(checks.c.id.desc())
+        .limit(KEPT_CHECKS)
+    )
+    found = [_check(row) for row in connection.execute(query)]
+    return as_seen(found[::-1])[::-1]
+
+
+class SqlCheckStore:
+    """The `CheckStore` of both engines."""
+
+    def __init__(self, database: Database, site_of: SiteOf) -> None:
+        self._database = database
+        self._site_of = site_of
+
+    async def find_asked(
+        self, now: datetime, after: Waiting | None, limit: int
+    ) -> Sequence[Waiting]:
+        with patience(LIST_SECONDS):
+            return await self._database.read(find_asked, to_micros(now), after, limit)
+
+    async def find_due(self, now: datetime, after: Waiting | None, limit: int) -> Sequence[Waiting]:
+        with patience(LIST_SECONDS):
+            return await self._database.read(find_due, to_micros(now), after, limit)
+
+    async def load(self, ids: Sequence[int], now: datetime) -> Sequence[Destination]:
+        with patience(LIST_SECONDS):
+            found, idle, position = await self._database.read(load, ids, to_micros(now))
+            if idle:
+                await self._database.write(put_off, idle, position)
+        return found
+
+    async def record(self, destination_id: int, verdict: Verdict) -> None:
+        with patience(LIST_SECONDS):
+            told = await self._database.write(record_first, destination_id, verdict)
+            if told.after is None and not told.held:
+                return
+            held, has_new = told.held, told.has_new
+            while told.after is not None:
+                started = time.monotonic()
+                told = await self._database.write(
+                    tell_links, destination_id, told.after, verdict, BATCH
+                )
+                held, has_new = held + told.held, has_new or told.has_new
+                await asyncio.sleep(rest_after(started))
+            for _ in range(TRIES):
+                if not held:
+                    break
+                await asyncio.sleep(REST_SECONDS)
+                told = await self._database.write(tell_some, destination_id, held[:BATCH], verdict)
+                held, has_new = held[BATCH:] + told.held, has_new or told.has_new
+            await self._finish(destination_id, verdict, has_new=has_new)
+
+    async def _finish(self, destination_id: int, verdict: Verdict, *, has_new: bool) -> None:
+        finish = partial(set_due, has_new=has_new)
+        await self._database.write(finish, destination_id, verdict)
+
+    async def defer(self, destination_id: int, until: datetime) -> None:
+        await self._database.write(defer, destination_id, to_micros(until))
+
+    async def count_due(self, now: datetime, limit: int) -> int:
+        with patience(LIST_SECONDS):
+            return await self._database.read(count_due, to_micros(now), limit)
+
+    async def has_asked(self, now: datetime) -> bool:
+        return bool(await self._database.read(find_asked, to_micros(now), None, 1))
+
+    async def ask(self, link_id: int, now: datetime) -> bool:
+        await warm_up(self._site_of)
+        return await self._database.write(ask, link_id, self._site_of, to_micros(now))
+
+    async def last_checks(self, link_id: int) -> Sequence[Check]:
+        return await self._database.read(last_checks, link_id)
+
+
+def _soon(verdict: Verdict) -> int:
+    """When a check is due that not all links could be told of."""
+    return to_micros(min(verdict.due_at, verdict.concluded_at + RETRIES[0]))
+
+
+def _by_standing(
+    connection: sa.Connection, destination_id: int, since: dict[int, int], verdict: Verdict
+) -> dict[Standing | None, list[int]]:
+    """Which links are told what: each what the checks since it leads there say by themselves, as if
+    nobody else led there. None: nothing yet."""
+    checked_at = to_micros(verdict.check.checked_at)
+    found: dict[Standing | None, list[int]] = {}
+    if verdict.check.finding.is_final:
+        for link_id, at in since.items():
+            found.setdefault(verdict.standing if at <= checked_at else None, []).append(link_id)
+        return found
+    theirs = sa.select(checks).where(checks.c.destination_id == destination_id)
+    rows = connection.execute(theirs.order_by(checks.c.id)).all()
+    kept, times = [_check(row) for row in rows], [row.checked_at for row in rows]
+    by_first: dict[int, Standing | None] = {
+        0: _shown(verdict.standing if len(kept) >= KEPT_CHECKS else stand(kept)),
+        len(kept): None,
+    }
+    for link_id, at in since.items():
+        first = bisect_left(times, at)
+        if first not in by_first:
+            by_first[first] = _shown(stand(kept[first:]))
+        found.setdefault(by_first[first], []).append(link_id)
+    return found
+
+
+def _shown(standing: Standing) -> Standing:
+    """All that a link shows of it."""
+    return Standing(standing.status, standing.http_status)
+
+
+def _check(row: sa.Row[*tuple[Any, ...]]) -> Check:
+    finding = Finding(DestinationStatus(row.result), Reason(row.reason), row.http_status)
+    return Check(from_micros(row.checked_at), finding)

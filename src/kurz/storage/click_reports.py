@@ -1,0 +1,150 @@
+"""What reports read: days, totals, and the clicks themselves. Nothing here reads all links, or all
+clicks at once."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from kurz.clicks.batch import Event, Kind, Subject
+from kurz.clicks.moments import Moments
+from kurz.clicks.months import Month, months_of
+from kurz.clicks.reports import About, EventKey, EventPage
+from kurz.clicks.series import Day
+from kurz.links.model import Link
+from kurz.storage.click_schema import click_days, click_events, click_months, click_totals
+from kurz.storage.database import Database
+from kurz.storage.link_rows import to_link
+from kurz.storage.patience import LIST_SECONDS, patience
+from kurz.storage.schema import link_tags, links
+
+LOOKED_AT = 2_000  # clicks, for the newest of a subject
+PAGE_ROWS = 5_000  # clicks that are looked at in one go, for a file of them
+
+_EVENT = [click_events.c[name if name != "at_micros" else "at"] for name in Event._fields]
+
+
+def find_days(
+    connection: sa.Connection, subject: Subject, days: range, *, with_counts: bool
+) -> list[Day]:
+    of = click_days.c
+    counts = of.counts if with_counts else sa.literal(b"", sa.LargeBinary)
+    query = (
+        sa.select(of.day, of.clicks, of.people, of.visitors, counts)
+        .where(of.kind == int(subject.kind), of.subject == subject.id)
+        .where(of.day >= days.start, of.day < days.stop)
+        .order_by(of.day)
+    )
+    return [Day(*row) for row in connection.execute(query)]
+
+
+def find_months(connection: sa.Connection, subject: Subject, days: range) -> list[Month]:
+    whole = months_of(days)
+    if not whole:
+        return []
+    of = click_months.c
+    query = (
+        sa.select(of.first_day, of.clicks, of.counts, of.hours)
+        .where(of.kind == int(subject.kind), of.subject == subject.id)
+        .where(of.first_day >= whole[0].start, of.first_day <= whole[-1].start)
+        .order_by(of.first_day)
+    )
+    return [Month(*row) for row in connection.execute(query)]
+
+
+def find_totals(connection: sa.Connection, subject: Subject) -> tuple[int, Moments]:
+    of = click_totals.c
+    query = sa.select(of.clicks, of.timed, of.mean_ms, of.m2)
+    query = query.where(of.kind == int(subject.kind), of.subject == subject.id)
+    row = connection.execute(query).one_or_none()
+    return (0, Moments()) if row is None else (row[0], Moments(*row[1:]))
+
+
+def find_links(
+    connection: sa.Connection, link_ids: Collection[int], space: int | None
+) -> dict[int, Link]:
+    query = sa.select(links).where(links.c.id.in_(link_ids))
+    if space is not None:
+        query = query.where(links.c.space == space)
+    return {row["id"]: to_link(row) for row in connection.execute(query).mappings()}
+
+
+def has_tag(connection: sa.Connection, space: int, tag: str) -> bool:
+    found = sa.select(link_tags.c.link_id).where(link_tags.c.space == space, link_tags.c.tag == tag)
+    return connection.execute(found.limit(1)).first() is not None
+
+
+def find_newest(connection: sa.Connection, about: About, today: int, limit: int) -> list[Event]:
+    """Clicks of yesterday may be loaded today."""
+    last = (
+        sa.select(click_events)
+        .where(click_events.c.day >= today - 1)
+        .order_by(click_events.c.day.desc(), click_events.c.id.desc())
+        .limit(LOOKED_AT)
+        .subquery()
+    )
+    columns = [last.c[column.name] for column in _EVENT]
+    query = sa.select(*columns).where(*_conditions(about, last.c))
+    query = query.order_by(last.c.day.desc(), last.c.id.desc()).limit(limit)
+    return [Event(*row) for row in connection.execute(query)]
+
+
+def find_events(
+    connection: sa.Connection, about: About, days: range, after: EventKey | None, page_rows: int
+) -> EventPage:
+    """Walks the clicks of everybody in the order of their key, `page_rows` of them."""
+    of = click_events.c
+    key = sa.tuple_(of.day, of.id)  # nothing else is named: SQLite would begin at the day
+    begin = of.day >= days.start if after is None else key > sa.tuple_(*after)
+    last = sa.select(of.day, of.id).where(begin, of.day < days.stop).order_by(of.day, of.id)
+    row = connection.execute(last.offset(page_rows - 1).limit(1)).one_or_none()
+    end = None if row is None else EventKey(*row)
+    stretch = [begin, of.day < days.stop if end is None else key <= sa.tuple_(*end)]
+    query = sa.select(*_EVENT).where(*stretch, *_conditions(about, of)).order_by(of.day, of.id)
+    return EventPage([Event(*row) for row in connection.execute(query)], end)
+
+
+def _conditions(about: About, of: Any) -> list[sa.ColumnElement[bool]]:
+    kind, number = about.subject
+    if kind is Kind.LINK:
+        return [of.link_id == number]
+    if kind is Kind.SPACE:
+        return [of.space == number]
+    if kind is Kind.TAG:
+        tagged = sa.select(link_tags.c.link_id)
+        tagged = tagged.where(link_tags.c.space == about.space, link_tags.c.tag == about.tag)
+        return [of.space == about.space, of.link_id.in_(tagged)]
+    return []
+
+
+class SqlReportStore:
+    """The `ReportStore` of both engines."""
+
+    def __init__(self, database: Database, *, page_rows: int = PAGE_ROWS) -> None:
+        self._database = database
+        self._page_rows = page_rows
+
+    async def days(
+        self, subject: Subject, days: range, *, with_counts: bool = True
+    ) -> Sequence[Day]:
+        with patience(LIST_SECONDS):
+            return await self._database.read(find_days, subject, days, with_counts=with_counts)
+
+    async def months(self, subject: Subject, days: range) -> Sequence[Month]:
+        return await self._database.read(find_months, subject, days)
+
+    async def totals(self, subject: Subject) -> tuple[int, Moments]:
+        return await self._database.read(find_totals, subject)
+
+    async def links(self, link_ids: Collection[int], space: int | None) -> Mapping[int, Link]:
+        return await self._database.read(find_links, link_ids, space) if link_ids else {}
+
+    async def has_tag(self, space: int, tag: str) -> bool:
+        return await self._database.read(has_tag, space, tag)
+
+    async def newest(self, about: About, today: int, limit: int) -> Sequence[Event]:
+        return await self._database.read(find_newest, about, today, limit)
+
+    async def events(self, about: About, days: range, after: EventKey | None) -> EventPage:
+        with patience(LIST_SECONDS):
+            return await self._database.read(find_events, about, days, after, self._page_rows)

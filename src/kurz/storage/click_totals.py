@@ -1,0 +1,69 @@
+"""All clicks of a subject, and the moments of their latencies."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from kurz.clicks.batch import INSTALLATION, Batch, Kind, Subject
+from kurz.clicks.moments import Moments
+
+_Row = tuple[int, int, int, int, float, float]
+
+_NONE = Moments()
+# Chan's parallel form, as `Moments.merge` has it.
+_MERGE = """
+ON CONFLICT (kind, subject) DO UPDATE SET
+  clicks = click_totals.clicks + excluded.clicks,
+  timed = click_totals.timed + excluded.timed,
+  mean_ms = click_totals.mean_ms + coalesce(
+    (excluded.mean_ms - click_totals.mean_ms) * excluded.timed
+    / nullif(click_totals.timed + excluded.timed, 0), 0),
+  m2 = click_totals.m2 + excluded.m2 + coalesce(
+    (excluded.mean_ms - click_totals.mean_ms) * (excluded.mean_ms - click_totals.mean_ms)
+    * click_totals.timed * excluded.timed
+    / nullif(click_totals.timed + excluded.timed, 0), 0)
+"""
+_COLUMNS = "kind, subject, clicks, timed, mean_ms, m2"
+_SQLITE_ADD = f"INSERT INTO click_totals ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?) {_MERGE}"  # noqa: S608
+_POSTGRES_ADD = (
+    f"INSERT INTO click_totals ({_COLUMNS})"  # noqa: S608
+    " SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bigint[], $4::bigint[],"
+    f" $5::double precision[], $6::double precision[]) {_MERGE}"
+)
+
+
+def total_rows(batch: Batch) -> list[_Row]:
+    """What a batch adds, in the order in which rows are locked."""
+    clicks = dict.fromkeys(batch.moments, 0)
+    for (subject, _), tally in batch.days.items():
+        clicks[subject] = clicks.get(subject, 0) + tally.clicks
+    find = batch.moments.get
+    return [
+        (int(subject.kind), subject.id, clicks[subject], *find(subject, _NONE))
+        for subject in sorted(clicks)
+    ]
+
+
+def add_totals(connection: sa.Connection, rows: Sequence[_Row]) -> None:
+    """Rows in the order of their keys: two who add at once never wait for each other."""
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite":
+        driver: Any = connection.connection.driver_connection
+        driver.executemany(_SQLITE_ADD, rows)
+        return
+    columns = tuple(map(list, zip(*rows, strict=True)))
+    connection.exec_driver_sql(_POSTGRES_ADD, columns)
+
+
+def add_imported(connection: sa.Connection, links: Iterable[tuple[int, int, int]]) -> None:
+    """Clicks that new links bring with them: rows of id, space and clicks. How long those took was
+    not measured here, so they have no part in latencies."""
+    clicks: dict[Subject, int] = {}
+    for link_id, space, number in links:
+        if number:
+            for subject in Subject(Kind.LINK, link_id), Subject(Kind.SPACE, space), INSTALLATION:
+                clicks[subject] = clicks.get(subject, 0) + number
+    rows = [(int(subject.kind), subject.id, clicks[subject], *_NONE) for subject in sorted(clicks)]
+    add_totals(connection, rows)

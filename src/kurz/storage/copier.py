@@ -1,0 +1,127 @@
+"""Brings the clicks of links to the links themselves, in the background."""
+
+import time
+from collections.abc import Collection, Iterable, Sequence
+
+import sqlalchemy as sa
+import structlog
+
+from kurz.clicks.batch import Kind
+from kurz.errors import StoreUnavailable
+from kurz.storage.click_schema import click_totals
+from kurz.storage.database import Database
+from kurz.storage.rounds import Rounds
+from kurz.storage.schema import links
+
+WAKE_SECONDS = 1.0
+BATCH = 500  # links a transaction
+PAGE = 2000  # totals a look at all of them
+MAX_NOTED = 100_000  # if there are more, all links are looked at instead
+SHARE = 0.05  # of the time
+STOP_SECONDS = 3.0
+
+_log = structlog.get_logger(__name__)
+_counted = click_totals.c
+_ARE_BEHIND = sa.and_(
+    _counted.kind == Kind.LINK.value,
+    _counted.subject == links.c.id,
+    # Clicks only grow, and no latency comes without one.
+    _counted.clicks > links.c.redirect_count,
+)
+
+
+def copy_clicks(connection: sa.Connection, link_ids: Collection[int]) -> Sequence[int]:
+    """For those of the links that are behind. On PostgreSQL it leaves out what somebody holds at
+    the moment, and gives it back: nobody waits for a copy and has it wait in turn."""
+    behind = sa.select(links.c.id).where(links.c.id.in_(link_ids), _ARE_BEHIND)
+    free = behind.order_by(links.c.id).with_for_update(of=links, skip_locked=True, key_share=True)
+    ids = connection.execute(free).scalars().all()
+    is_timed = _counted.timed > 0  # else the average of an import stays
+    copy = (
+        sa.update(links)
+        .where(links.c.id.in_(ids), _ARE_BEHIND)
+        .values(
+            redirect_count=_counted.clicks,
+            avg_redirect_ms=sa.case((is_timed, _counted.mean_ms), else_=links.c.avg_redirect_ms),
+            redirect_ms_m2=sa.case((is_timed, _counted.m2), else_=links.c.redirect_ms_m2),
+        )
+    )
+    if ids:
+        connection.execute(copy)
+    return connection.execute(behind).scalars().all()
+
+
+def find_behind(connection: sa.Connection, after: int, limit: int) -> tuple[list[int], int | None]:
+    """Of the next so many totals of links: the links that are behind, and where to go on."""
+    query = (
+        sa.select(_counted.subject, _counted.clicks > links.c.redirect_count)
+        .select_from(click_totals.outerjoin(links, links.c.id == _counted.subject))
+        .where(_counted.kind == Kind.LINK.value, _counted.subject > after)
+        .order_by(_counted.subject)
+        .limit(limit)
+    )
+    rows = connection.execute(query).all()
+    behind = [link_id for link_id, is_behind in rows if is_behind]
+    return behind, rows[-1][0] if len(rows) == limit else None
+
+
+class ClickCopier:
+    """Keeps `redirect_count` and the latencies of links close behind their totals. After a start it
+    looks at all links once, for a crash may have left some behind. It changes no version, and
+    leaves nothing in the change log. Several at once are harmless."""
+
+    def __init__(self, database: Database, *, wake_seconds: float = WAKE_SECONDS) -> None:
+        self._database = database
+        self._wake_seconds = wake_seconds
+        self._noted: set[int] = set()
+        self._after: int | None = 0  # how far all links are looked at; None: they are
+        self._copying = Rounds("copying clicks", self._copy, wake_seconds)
+        self._looking = Rounds("looking over links", self._look_over, wake_seconds)
+
+    def note(self, link_ids: Iterable[int]) -> None:
+        """Clicks of these links were counted."""
+        self._noted.update(link_ids)
+        if len(self._noted) > MAX_NOTED:
+            self._noted.clear()
+            self._after = 0
+
+    def start(self) -> None:
+        self._copying.start()
+        self._looking.start()
+
+    async def stop(self) -> None:
+        """Copies what was noted, as far as the time suffices; the rest waits for the next start."""
+        await self._looking.stop()
+        await self._copying.stop()
+        due, until = sorted(self._noted), time.monotonic() + STOP_SECONDS
+        try:
+            while due and time.monotonic() < until:
+                await self._database.write(copy_clicks, due[:BATCH])
+                del due[:BATCH]
+        except StoreUnavailable as error:
+            _log.warning("links are behind their clicks", reason=error.detail)
+
+    async def _copy(self) -> None:
+        """What is noted meanwhile has its turn when all of these have had theirs."""
+        due, self._noted = sorted(self._noted), set()
+        while due and not self._copying.is_stopping:
+            copy = self._database.write(copy_clicks, due[:BATCH])
+            try:
+                self.note(await self._copying.pace(copy, SHARE))
+            except BaseException:
+                self.note(due)
+                raise
+            del due[:BATCH]
+        self.note(due)  # what is left at the end is copied by `stop`
+
+    async def _look_over(self) -> None:
+        """Reads only: what it finds is copied as if it had been noted."""
+        while self._after is not None and not self._looking.is_stopping:
+            after = self._after
+            look = self._database.read(find_behind, after, PAGE)
+            behind, next_after = await self._looking.pace(look, SHARE)
+            if self._after == after:  # else there is a reason to start over
+                self._after = next_after
+            self.note(behind)
+            while len(self._noted) > MAX_NOTED // 2 and not self._looking.is_stopping:
+                await self._looking.rest(self._wake_seconds)

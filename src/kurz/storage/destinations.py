@@ -1,0 +1,288 @@
+"""Where links lead, once for all links to the same URL: taken in behind the change log. A link is
+taken in as it is when its change is read; to take it in twice is harmless."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+import structlog
+from sqlalchemy.dialects.postgresql import insert
+
+from kurz.clock import MICROSECOND
+from kurz.links.model import LinkType, Status
+from kurz.safety.check_schedule import FIRST_AFTER, ONCE_FOR_ALL, fraction, spread
+from kurz.safety.checks import key_of
+from kurz.storage.batches import among
+from kurz.storage.changes import last_change
+from kurz.storage.safety_schema import (
+    checks,
+    destination_position,
+    destinations,
+    link_destinations,
+)
+from kurz.storage.schema import NEVER, changes, links
+
+SiteOf = Callable[[str], str]
+
+LOCATION = sa.func.coalesce(links.c.location, links.c.original_url)
+_HALTED = (Status.BANNED, Status.DELETED, Status.PAUSED)
+_KEEP = insert(link_destinations)
+_KEEP = _KEEP.on_conflict_do_update(
+    index_elements=[link_destinations.c.link_id],
+    set_={
+        "destination_id": _KEEP.excluded.destination_id,
+        "since": _KEEP.excluded.since,
+    },
+)
+_SET_DUE = (
+    sa.update(destinations)
+    .where(destinations.c.id == sa.bindparam("of_id"))
+    .values(due_at=sa.bindparam("at"))
+)
+# What checks said of where it led before.
+_FORGET_STATUS = {
+    "destination_status": None,
+    "destination_http_status": None,
+    "last_checked_at": None,
+}
+
+
+_log = structlog.get_logger(__name__)
+
+
+class _Link(NamedTuple):
+    location: str
+    is_called: bool
+
+
+async def warm_up(site_of: SiteOf) -> None:
+    """What it has to load at first, nobody waits for who wants to write."""
+    await asyncio.to_thread(site_of, "https://example.com/")
+
+
+def may_be_called(now: int) -> sa.ColumnElement[bool]:
+    """Whether a link's destination is checked, now or when the link starts: strangers' links are
+    not, nor what nobody can follow. The rest is `lifecycle.status`."""
+    return sa.and_(
+        links.c.link_type == LinkType.PERMANENT,
+        links.c.status.not_in(_HALTED),
+        links.c.held_at.is_(None),
+        sa.or_(links.c.expires_at.is_(None), links.c.expires_at > now),
+        sa.or_(links.c.max_clicks.is_(None), links.c.clicks_used < links.c.max_clicks),
+    )
+
+
+def is_called(now: int) -> sa.ColumnElement[bool]:
+    has_started = sa.or_(links.c.starts_at.is_(None), links.c.starts_at <= now)
+    return sa.and_(may_be_called(now), has_started)
+
+
+def find_unfollowed(connection: sa.Connection) -> tuple[bool, int | None]:
+    """Whether some links were never looked at, and the last row of the change log, if that is
+    behind where following stands."""
+    position = connection.execute(sa.select(destination_position)).one()
+    last = last_change(connection)
+    return position.link_id < NEVER, last if last > position.change_id else None
+
+
+def follow_changes(
+    connection: sa.Connection, until: int, limit: int, site_of: SiteOf, now: int
+) -> bool:
+    """Takes the next changes in, up to a row, before which none may appear any more. False: there
+    was none."""
+    position = lock_position(connection)
+    query = (
+        sa.select(changes.c.id, changes.c.link_id)
+        .where(changes.c.id > position.change_id, changes.c.id <= until)
+        .order_by(changes.c.id)
+        .limit(limit)
+    )
+    rows = connection.execute(query).all()
+    held = _take_in(connection, {row.link_id for row in rows}, site_of, now)
+    done = [row.id for row in takewhile(lambda row: row.link_id not in held, rows)]
+    if done:
+        connection.execute(sa.update(destination_position).values(change_id=done[-1]))
+    return bool(done)
+
+
+def follow_existing(connection: sa.Connection, limit: int, site_of: SiteOf, now: int) -> bool:
+    """Takes in the next links that were there before anything was followed. False: all are, or the
+    next is held by somebody."""
+    position = lock_position(connection)
+    query = sa.select(links.c.id).where(links.c.id > position.link_id).order_by(links.c.id)
+    found = connection.execute(query.limit(limit)).scalars().all()
+    held = _take_in(connection, found, site_of, now, ONCE_FOR_ALL // MICROSECOND)
+    done = [*takewhile(lambda link_id: link_id not in held, found)]
+    if done or not found:
+        reached = done[-1] if done else NEVER
+        connection.execute(sa.update(destination_position).values(link_id=reached))
+    return bool(done)
+
+
+def follow_one(connection: sa.Connection, link_id: int, site_of: SiteOf, now: int) -> bool:
+    """Ahead of its turn: somebody waits for it. False: it is held by somebody."""
+    lock_position(connection)
+    return not _take_in(connection, [link_id], site_of, now)
+
+
+def lock_position(connection: sa.Connection) -> sa.Row[*tuple[Any, ...]]:
+    """One follows at a time: nobody else makes or removes destinations, or has links lead there.
+    Whoever needs it takes it first, so that no two wait for each other."""
+    return connection.execute(sa.select(destination_position).with_for_update()).one()
+
+
+def _take_in(
+    connection: sa.Connection,
+    link_ids: Collection[int],
+    site_of: SiteOf,
+    now: int,
+    spread_micros: int = 0,
+) -> set[int]:
+    """Has these links lead where they do now. New destinations are due soon, or some time within
+    the spread. Gives those that somebody holds, who still lead where they did."""
+    if not link_ids:
+        return set()
+    after = _read_links(connection, link_ids, now)
+    query = sa.select(link_destinations.c.link_id, link_destinations.c.destination_id)
+    kept = connection.execute(
+        query.where(among(connection, link_destinations.c.link_id, [*link_ids]))
+    )
+    before = {row.link_id: row.destination_id for row in kept}
+    found = _keep_destinations(connection, {it.location for it in after.values()}, site_of, now)
+    after = {link_id: link for link_id, link in after.items() if link.location in found}
+    moved = {
+        link_id: found[link.location].id
+        for link_id, link in after.items()
+        if before.get(link_id) != found[link.location].id
+    }
+    gone = before.keys() - after.keys()
+    held = _forget_status(connection, before.keys() & (gone | moved.keys()))
+    moved = {link_id: it for link_id, it in moved.items() if link_id not in held}
+    gone -= held
+    if moved:
+        rows = [
+            {"link_id": link_id, "destination_id": destination_id, "since": now}
+            for link_id, destination_id in moved.items()
+        ]
+        connection.execute(_KEEP, rows)
+    awake = {it for it, link in after.items() if link.is_called and it not in held}
+    joined = {after[link_id].location for link_id in awake & moved.keys()}
+    dues = []
+    for location in {after[link_id].location for link_id in awake}:
+        destination = found[location]
+        due_at = _first_due(location, now, spread_micros)
+        if destination.due_at is None or (location in joined and due_at < destination.due_at):
+            dues.append({"of_id": destination.id, "at": due_at})
+    if dues:
+        connection.execute(_SET_DUE, dues)
+    if gone:
+        is_gone = among(connection, link_destinations.c.link_id, [*gone])
+        connection.execute(sa.delete(link_destinations).where(is_gone))
+    left = {before[link_id] for link_id in before.keys() & (gone | moved.keys())}
+    in_vain = {found[after[link_id].location].id for link_id in held & after.keys()}
+    _drop_empty(connection, left | in_vain)
+    return held
+
+
+def _read_links(connection: sa.Connection, link_ids: Collection[int], now: int) -> dict[int, _Link]:
+    """Those that have a destination: strangers' have none, until somebody claims them."""
+    query = sa.select(
+        links.c.id,
+        LOCATION.label("location"),
+        may_be_called(now).label("is_called"),
+    ).where(among(connection, links.c.id, [*link_ids]), links.c.link_type == LinkType.PERMANENT)
+    return {row.id: _Link(row.location, bool(row.is_called)) for row in connection.execute(query)}
+
+
+def _keep_destinations(
+    connection: sa.Connection, locations: Collection[str], site_of: SiteOf, now: int
+) -> Mapping[str, sa.Row[*tuple[Any, ...]]]:
+    """The destinations of these URLs, by URL, but for what is none; those that are missing are
+    made. They are ours until the transaction ends: none is recorded or told meanwhile."""
+    hashes = {key_of(location): location for location in locations}
+    columns = destinations.c.id, destinations.c.due_at, destinations.c.url_hash
+    known = (
+        sa.select(*columns)
+        .where(destinations.c.url_hash.in_([*hashes]))
+        .order_by(destinations.c.id)
+        .with_for_update()
+    )
+    found = {hashes[row.url_hash]: row for row in connection.execute(known)}
+    sites = _sites_of(hashes.values() - found.keys(), site_of)
+    new = [
+        {
+            "url_hash": key,
+            "location": location,
+            "site": sites[location],
+            "was_ok": False,
+            "failures": 0,
+            "unanswered": 0,
+            "clicks": 0,
+            "clicked_at": now,
+            "created_at": now,
+        }
+        for key, location in hashes.items()
+        if location in sites
+    ]
+    if new:
+        made = connection.execute(sa.insert(destinations).returning(*columns), new)
+        found |= {hashes[row.url_hash]: row for row in made}
+    return found
+
+
+def _sites_of(locations: Collection[str], site_of: SiteOf) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for location in locations:
+        try:
+            found[location] = site_of(location)
+        except ValueError:
+            _tell_unreadable()
+    return found
+
+
+@cache
+def _tell_unreadable() -> None:
+    """Once: they stay as they are, however they came here."""
+    _log.warning("links that lead to no URL are not checked")
+
+
+def _first_due(location: str, now: int, spread_micros: int) -> int:
+    key = key_of(location)
+    first = spread(FIRST_AFTER, key) // MICROSECOND
+    return now + first + int(fraction(key) * spread_micros)
+
+
+def _forget_status(connection: sa.Connection, link_ids: Collection[int]) -> set[int]:
+    """What checks said of where these led before. On PostgreSQL without those that somebody holds,
+    which it gives: nobody may wait for them here, and have them wait in turn."""
+    if not link_ids:
+        return set()
+    theirs = sa.select(links.c.id).where(among(connection, links.c.id, [*link_ids]))
+    free = theirs.order_by(links.c.id).with_for_update(skip_locked=True, key_share=True)
+    ids = connection.execute(free).scalars().all()
+    if ids:
+        told = sa.update(links).where(
+            among(connection, links.c.id, ids), links.c.last_checked_at.is_not(None)
+        )
+        connection.execute(told.values(_FORGET_STATUS))
+    if connection.dialect.name == "sqlite":
+        return set()
+    return {*connection.execute(theirs).scalars()} - {*ids}
+
+
+def _drop_empty(connection: sa.Connection, destination_ids: Collection[int]) -> None:
+    """Destinations that no link leads to any more, with their checks."""
+    if not destination_ids:
+        return
+    is_led_to = sa.exists().where(link_destinations.c.destination_id == destinations.c.id)
+    query = sa.select(destinations.c.id).where(
+        among(connection, destinations.c.id, [*destination_ids]), ~is_led_to
+    )
+    empty = connection.execute(query).scalars().all()
+    if empty:
+        for column in checks.c.destination_id, destinations.c.id:
+            are_theirs = among(connection, column, empty)
+            connection.execute(sa.delete(column.table).where(are_theirs))

@@ -1,0 +1,52 @@
+"""Keeps every click as long as it is to be kept, in the background."""
+
+from kurz.clicks.visitors import DAY_MICROS
+from kurz.clock import Clock
+from kurz.storage.click_events import DAYS_AHEAD, ensure_days, trim_events
+from kurz.storage.database import Database
+from kurz.storage.rounds import Rounds
+
+WAKE_SECONDS = 60.0
+BATCH = 2000  # rows a transaction, on SQLite
+
+
+class EventTrimmer:
+    """Removes clicks that are older than `kept_days`, and makes room for those of the days to come.
+    Several at once are harmless."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        *,
+        kept_days: int,
+        wake_seconds: float = WAKE_SECONDS,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._kept_days = kept_days
+        self._rounds = Rounds("trimming clicks", self._renew, wake_seconds)
+
+    def start(self) -> None:
+        self._rounds.start()
+
+    async def stop(self) -> None:
+        """Returns when the batch under way is done."""
+        await self._rounds.stop()
+
+    async def _renew(self) -> None:
+        await self._make_room()
+        await self._trim()
+
+    async def _make_room(self) -> None:
+        if self._kept_days:
+            today = self._clock.micros() // DAY_MICROS
+            days = range(today, today + DAYS_AHEAD + 1)
+            await self._database.write(ensure_days, days)
+
+    async def _trim(self) -> None:
+        today = self._clock.micros() // DAY_MICROS
+        before = today - self._kept_days if self._kept_days else today + DAYS_AHEAD + 1
+        is_more = True
+        while is_more and not self._rounds.is_stopping:
+            is_more = await self._rounds.pace(self._database.write(trim_events, before, BATCH))

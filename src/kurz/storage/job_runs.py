@@ -1,0 +1,166 @@
+"""What scheduled jobs did: their last runs, and totals of all."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from kurz.clock import Clock, from_micros, from_micros_or_none
+from kurz.scheduling import JobTotals, Lease, Outcome, Result, Run
+from kurz.storage.database import Database
+from kurz.storage.instants import read_now
+from kurz.storage.job_schema import job_runs, job_totals
+
+KEPT = 100  # runs of a job: a day, every 15 minutes
+NEVER_ENDED = "Its process ended, or was held up for too long."
+
+_NOTHING = {
+    "successful_runs": 0,
+    "failed_runs": 0,
+    "run_ms": 0,
+    "cleaned": 0,
+    "last_batch": 0,
+    "last_ended_at": None,
+}
+
+
+def begin_run(connection: sa.Connection, lease: Lease, clock: Clock, *, is_asked: bool) -> int:
+    now = read_now(connection, clock)
+    _end_lost(connection, lease.job, now)
+    _forget_old(connection, lease.job)
+    made = insert(job_runs).values(
+        job=lease.job, holder=lease.holder, is_asked=is_asked, started_at=now, counts="{}"
+    )
+    run_id: int = connection.execute(made.returning(job_runs.c.id)).scalar_one()
+    return run_id
+
+
+def end_run(
+    connection: sa.Connection,
+    run_id: int,
+    result: Result,
+    counts: Mapping[str, int],
+    seconds: float,
+    clock: Clock,
+) -> bool:
+    now = read_now(connection, clock)
+    ended = (
+        sa.update(job_runs)
+        .where(job_runs.c.id == run_id, job_runs.c.outcome.is_(None))
+        .values(
+            ended_at=now,
+            outcome=result.outcome,
+            counts=json.dumps(dict(counts)),
+            reason=result.reason,
+        )
+        .returning(job_runs.c.job)
+    )
+    job = connection.execute(ended).scalar()
+    if job is None:
+        return False
+    if result.outcome is Outcome.DONE:
+        run_ms = round(seconds * 1000)
+        _add(connection, job, successful_runs=1, run_ms=run_ms, last_ended_at=now)
+    elif result.outcome is Outcome.FAILED:
+        _add(connection, job, failed_runs=1)
+    return True
+
+
+def add_cleaned(connection: sa.Connection, job: str, batch: int) -> None:
+    """In the transaction that cleans: so that the total is exact, whatever happens next."""
+    if batch:
+        _add(connection, job, cleaned=batch, last_batch=batch)
+
+
+def last_runs(connection: sa.Connection, job: str, limit: int) -> list[Run]:
+    query = (
+        sa.select(job_runs)
+        .where(job_runs.c.job == job)
+        .order_by(job_runs.c.started_at.desc(), job_runs.c.id.desc())
+        .limit(limit)
+    )
+    return [_run(row) for row in connection.execute(query)]
+
+
+def find_totals(connection: sa.Connection, job: str) -> JobTotals:
+    row = connection.execute(sa.select(job_totals).where(job_totals.c.job == job)).first()
+    if row is None:
+        return JobTotals()
+    return JobTotals(
+        row.successful_runs,
+        row.failed_runs,
+        row.run_ms,
+        row.cleaned,
+        row.last_batch,
+        from_micros_or_none(row.last_ended_at),
+    )
+
+
+class SqlRunStore:
+    """The `RunStore` of both engines."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def begin(self, lease: Lease, *, is_asked: bool) -> int:
+        return await self._database.write(begin_run, lease, self._clock, is_asked=is_asked)
+
+    async def end(
+        self, run_id: int, result: Result, counts: Mapping[str, int], seconds: float
+    ) -> bool:
+        write = self._database.write
+        return await write(end_run, run_id, result, counts, seconds, self._clock)
+
+    async def last(self, job: str, limit: int) -> Sequence[Run]:
+        return await self._database.read(last_runs, job, limit)
+
+    async def totals(self, job: str) -> JobTotals:
+        return await self._database.read(find_totals, job)
+
+
+def _end_lost(connection: sa.Connection, job: str, now: int) -> None:
+    lost = (
+        sa.update(job_runs)
+        .where(job_runs.c.job == job, job_runs.c.outcome.is_(None))
+        .values(ended_at=now, outcome=Outcome.FAILED, reason=NEVER_ENDED)
+    )
+    if count := connection.execute(lost).rowcount:
+        _add(connection, job, failed_runs=count)
+
+
+def _forget_old(connection: sa.Connection, job: str) -> None:
+    newest = (
+        sa.select(job_runs.c.id)
+        .where(job_runs.c.job == job)
+        .order_by(job_runs.c.started_at.desc(), job_runs.c.id.desc())
+        .limit(KEPT - 1)  # and the one that begins
+    )
+    old = sa.and_(job_runs.c.job == job, job_runs.c.id.not_in(newest))
+    connection.execute(sa.delete(job_runs).where(old))
+
+
+def _add(connection: sa.Connection, job: str, **more: int) -> None:
+    """To the totals of a job; `last_…` is not added but replaced."""
+    made = insert(job_totals).values(job=job, **(_NOTHING | more))
+    changes = {
+        name: value if name.startswith("last_") else job_totals.c[name] + value
+        for name, value in more.items()
+    }
+    connection.execute(made.on_conflict_do_update(index_elements=[job_totals.c.job], set_=changes))
+
+
+def _run(row: sa.Row[*tuple[Any, ...]]) -> Run:
+    return Run(
+        row.id,
+        row.job,
+        row.holder,
+        row.is_asked,
+        from_micros(row.started_at),
+        from_micros_or_none(row.ended_at),
+        None if row.outcome is None else Outcome(row.outcome),
+        json.loads(row.counts),
+        row.reason,
+    )

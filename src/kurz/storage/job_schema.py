@@ -1,0 +1,71 @@
+"""The tables of scheduled jobs and of what they leave; the others are in `schema`."""
+
+import sqlalchemy as sa
+
+from kurz.storage.schema import RowId, metadata
+
+# One row per scheduled job; the holder's lease ends by the database's clock. `ended_at` NULL: it
+# runs, or its holder died. `asked_at`: somebody wants it to run.
+leases = sa.Table(
+    "leases",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("holder", sa.Text, nullable=False),
+    sa.Column("taken_at", sa.BigInteger, nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False),
+    sa.Column("ended_at", sa.BigInteger),
+    sa.Column("asked_at", sa.BigInteger),
+)
+
+# The last runs of scheduled jobs. `counts` is a JSON object of what a run did.
+job_runs = sa.Table(
+    "job_runs",
+    metadata,
+    sa.Column("id", RowId, primary_key=True),
+    sa.Column("job", sa.Text, nullable=False),
+    sa.Column("holder", sa.Text, nullable=False),
+    sa.Column("is_asked", sa.Boolean, nullable=False),  # somebody said "run now"
+    sa.Column("started_at", sa.BigInteger, nullable=False),
+    sa.Column("ended_at", sa.BigInteger),
+    sa.Column("outcome", sa.Text),  # NULL: it runs, or its holder died
+    sa.Column("counts", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text),  # why it failed or was skipped
+    sa.Index("ix_job_runs_job_started_at", "job", "started_at"),
+    sqlite_autoincrement=True,
+)
+
+# All runs of a job that there ever were.
+job_totals = sa.Table(
+    "job_totals",
+    metadata,
+    sa.Column("job", sa.Text, primary_key=True),
+    sa.Column("successful_runs", sa.BigInteger, nullable=False),
+    sa.Column("failed_runs", sa.BigInteger, nullable=False),
+    sa.Column("run_ms", sa.BigInteger, nullable=False),  # of the successful ones
+    sa.Column("cleaned", sa.BigInteger, nullable=False),
+    sa.Column("last_batch", sa.BigInteger, nullable=False),
+    sa.Column("last_ended_at", sa.BigInteger),
+)
+
+# Files of the archive. `finished_at` NULL: the file may not be there yet, or its links may not be
+# gone yet; whoever archives next finishes it first. With `links` 0 the file was given up: it does
+# not count, should anybody still write it.
+archive_files = sa.Table(
+    "archive_files",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("links", sa.BigInteger, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("finished_at", sa.BigInteger),
+)
+
+# Codes at the root whose link was purged: no stranger gets one for a while. In a workspace there
+# are no strangers. `keeper` may: the account that had it, 0 for the operator, -1 for nobody.
+code_quarantine = sa.Table(
+    "code_quarantine",
+    metadata,
+    sa.Column("short_code", sa.Text, primary_key=True),
+    sa.Column("keeper", sa.BigInteger, nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False, index=True),
+    sqlite_with_rowid=False,
+)

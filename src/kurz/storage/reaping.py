@@ -1,0 +1,135 @@
+"""Ends links when their time has come, a batch at a time."""
+
+from collections.abc import Awaitable, Sequence
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+
+from kurz.clock import MICROSECOND, Clock, from_micros, to_micros
+from kurz.links.model import Status
+from kurz.links.reaping import JOB, IsStopping, never
+from kurz.links.retention import Ended, Fate
+from kurz.links.upkeep import COUNTED
+from kurz.storage.batches import among, at_once, in_batches
+from kurz.storage.changes import record_changes
+from kurz.storage.database import Database
+from kurz.storage.ended import Condition, are_due, are_ended, still
+from kurz.storage.history import record_sweep
+from kurz.storage.instants import read_now
+from kurz.storage.job_runs import add_cleaned
+from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
+from kurz.storage.purging import lock_next, purge_next
+from kurz.storage.schema import links
+from kurz.storage.tags import trash_tags_of
+
+
+def mark_some(connection: sa.Connection, now: int, limit: int) -> int:
+    condition, order = are_due(now)
+    ids = lock_next(connection, condition, order, at_once(connection, limit))
+    if not ids:
+        return 0
+    are_ours = among(connection, links.c.id, ids)
+    mark = sa.update(links).where(are_ours, still(condition)).values(status=Status.EXPIRED)
+    return connection.execute(mark).rowcount
+
+
+def trash_some(connection: sa.Connection, ended: Ended, before: int, now: int, limit: int) -> int:
+    condition, order = are_ended(ended, before)
+    ids = lock_next(connection, condition, order, at_once(connection, limit))
+    return _trash(connection, ids, condition, now) if ids else 0
+
+
+def _trash(
+    connection: sa.Connection, link_ids: Sequence[int], condition: Condition, now: int
+) -> int:
+    are_ours = among(connection, links.c.id, link_ids)
+    record_sweep(connection, sa.and_(are_ours, still(condition)), now)
+    statement = (
+        sa.update(links)
+        .where(are_ours, still(condition))
+        .values(
+            status=Status.DELETED,
+            deleted_at=now,
+            swept_at=now,
+            updated_at=now,
+            version=links.c.version + 1,
+        )
+        .returning(links.c.id, links.c.workspace_id, links.c.short_code, links.c.version)
+    )
+    moved = connection.execute(statement).all()
+    record_changes(connection, moved, now)
+    trash_tags_of(connection, [row.id for row in moved])
+    add_cleaned(connection, JOB, len(moved))
+    return len(moved)
+
+
+def purge_some(
+    connection: sa.Connection, ended: Ended, before: int, now: int, kept_until: int, limit: int
+) -> int:
+    condition, order = are_ended(ended, before)
+    purged = purge_next(connection, condition, order, limit, now, kept_until)
+    add_cleaned(connection, JOB, purged)
+    return purged
+
+
+def count_some(connection: sa.Connection, condition: Condition, limit: int) -> int:
+    some = sa.select(sa.literal(1)).select_from(links).where(condition).limit(limit).subquery()
+    return connection.execute(sa.select(sa.func.count()).select_from(some)).scalar_one()
+
+
+def _seconds_for(limit: int) -> float:
+    """Who wants to know more than there are in a list waits for it."""
+    return LIST_SECONDS if limit <= COUNTED else LONG_SECONDS
+
+
+class SqlReaperStore:
+    """The `ReaperStore` of both engines."""
+
+    def __init__(self, database: Database, clock: Clock, kept: timedelta) -> None:
+        """No stranger gets a purged link's code for as long as `kept` says."""
+        self._database = database
+        self._clock = clock
+        self._kept_micros = kept // MICROSECOND
+
+    async def now(self) -> datetime:
+        return from_micros(await self._database.read(read_now, self._clock))
+
+    async def mark(self, now: datetime, limit: int, is_stopping: IsStopping = never) -> int:
+        def mark(most: int) -> Awaitable[int]:
+            return self._database.write(mark_some, to_micros(now), most)
+
+        return await in_batches(mark, limit, is_stopping)
+
+    async def sweep(
+        self,
+        ended: Ended,
+        fate: Fate,
+        before: datetime,
+        now: datetime,
+        limit: int,
+        is_stopping: IsStopping = never,
+    ) -> int:
+        since, at = to_micros(before), to_micros(now)
+
+        def trash(most: int) -> Awaitable[int]:
+            return self._database.write(trash_some, ended, since, at, most)
+
+        def purge(most: int) -> Awaitable[int]:
+            until = at + self._kept_micros
+            return self._database.write(purge_some, ended, since, at, until, most)
+
+        if fate is Fate.PURGE:
+            return await in_batches(purge, limit, is_stopping)
+        if fate is Fate.TRASH and ended in (Ended.TEMPORARY, Ended.PERMANENT):
+            return await in_batches(trash, limit, is_stopping)
+        raise ValueError(f"no sweep: {ended} → {fate}")
+
+    async def count(self, ended: Ended, before: datetime, limit: int) -> int:
+        condition, _ = are_ended(ended, to_micros(before))
+        with patience(_seconds_for(limit)):
+            return await self._database.read(count_some, condition, limit)
+
+    async def count_unmarked(self, before: datetime, limit: int, ended: Ended | None = None) -> int:
+        condition, _ = are_due(to_micros(before), ended)
+        with patience(_seconds_for(limit)):
+            return await self._database.read(count_some, condition, limit)

@@ -1,0 +1,150 @@
+"""The tables of checks, bans, reports and the audit log; the others are in `schema`."""
+
+import sqlalchemy as sa
+
+from kurz.storage.schema import RowId, metadata, where
+
+# What links lead to, once for all links to the same URL. Filled behind the writes of links.
+destinations = sa.Table(
+    "destinations",
+    metadata,
+    sa.Column("id", RowId, primary_key=True),
+    sa.Column("url_hash", sa.LargeBinary, nullable=False, unique=True),  # SHA-256 of location
+    sa.Column("location", sa.Text, nullable=False),
+    sa.Column("site", sa.Text, nullable=False),  # what one request a minute goes to
+    sa.Column("status", sa.Text),  # what its links show; NULL: no check yet
+    sa.Column("http_status", sa.SmallInteger),
+    sa.Column("was_ok", sa.Boolean, nullable=False),  # it has answered at some time
+    sa.Column("failures", sa.Integer, nullable=False),  # checks in a row that found it broken
+    sa.Column("failing_since", sa.BigInteger),
+    sa.Column("unanswered", sa.Integer, nullable=False),  # in a row, by any name server
+    sa.Column("clicks", sa.BigInteger, nullable=False),  # of its links, when it was checked
+    sa.Column("clicked_at", sa.BigInteger, nullable=False),  # when a check last saw more of them
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("checked_at", sa.BigInteger),
+    sa.Column("due_at", sa.BigInteger),  # NULL: none of its links was active
+    sa.Column("asked_at", sa.BigInteger),  # since when somebody wants to know; not before
+    # With the site, for many that are due may have to wait for the turn of the same one.
+    sa.Index("ix_destinations_due_at", "due_at", "id", "site", **where("due_at IS NOT NULL")),
+    sa.Index("ix_destinations_asked_at", "asked_at", "id", "site", **where("asked_at IS NOT NULL")),
+    sqlite_autoincrement=True,
+)
+
+link_destinations = sa.Table(
+    "link_destinations",
+    metadata,
+    sa.Column("link_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("destination_id", sa.BigInteger, nullable=False),
+    # Its owner is told of no check from before: that would tell that others lead there too.
+    sa.Column("since", sa.BigInteger, nullable=False),
+    sa.Index("ix_link_destinations_destination_id", "destination_id", "link_id"),
+    sqlite_with_rowid=False,
+)
+
+# How far links are taken into `destinations`: the change log up to a row, and before that each link
+# once, by its id.
+destination_position = sa.Table(
+    "destination_position",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("change_id", sa.BigInteger, nullable=False),
+    sa.Column("link_id", sa.BigInteger, nullable=False),
+)
+
+# The last checks of each destination, as they were found.
+checks = sa.Table(
+    "checks",
+    metadata,
+    sa.Column("id", RowId, primary_key=True),
+    sa.Column("destination_id", sa.BigInteger, nullable=False),
+    sa.Column("checked_at", sa.BigInteger, nullable=False),
+    sa.Column("result", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("http_status", sa.SmallInteger),
+    sa.Index("ix_checks_destination_id_id", "destination_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Why a link is banned, and what it was before.
+link_bans = sa.Table(
+    "link_bans",
+    metadata,
+    sa.Column("link_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("cause", sa.Text, nullable=False),  # admin, list, host or account
+    sa.Column("subject", sa.Text),  # the host or the account that was banned
+    sa.Column("reason", sa.Text),
+    sa.Column("status_before", sa.Text, nullable=False),
+    sa.Column("banned_by", sa.BigInteger),  # an account; NULL: the operator, or nobody
+    sa.Column("banned_at", sa.BigInteger, nullable=False),
+    sa.Index("ix_link_bans_banned_at", "banned_at", "link_id"),
+    sa.Index("ix_link_bans_cause_subject", "cause", "subject", "link_id"),
+    sqlite_with_rowid=False,
+)
+
+# Hosts with all below them, and accounts, which are disabled too.
+bans = sa.Table(
+    "bans",
+    metadata,
+    sa.Column("kind", sa.Text, primary_key=True),  # host or account
+    sa.Column("subject", sa.Text, primary_key=True),
+    sa.Column("reason", sa.Text),
+    sa.Column("banned_by", sa.BigInteger),
+    sa.Column("banned_at", sa.BigInteger, nullable=False),
+    # It is not carried out on the links that there are: what was added, or taken back.
+    sa.Column("is_pending", sa.Boolean, nullable=False),
+    sa.Column("lifted_at", sa.BigInteger),  # taken back, until that is carried out
+    sa.Column("was_disabled", sa.Boolean, nullable=False),  # the account, before it
+)
+
+# How far existing links are screened: by which lists, up to which link.
+screening_position = sa.Table(
+    "screening_position",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("digest", sa.Text, nullable=False),
+    sa.Column("link_id", sa.BigInteger, nullable=False),
+    sa.Column("finished_at", sa.BigInteger),
+)
+
+reports = sa.Table(
+    "reports",
+    metadata,
+    # Random, so that it does not tell how many there are.
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("link_id", sa.BigInteger, nullable=False),
+    sa.Column("workspace_id", sa.BigInteger, nullable=False),
+    sa.Column("short_code", sa.Text, nullable=False),
+    sa.Column("short_url", sa.Text, nullable=False),
+    sa.Column("location", sa.Text, nullable=False),  # where it led when it was reported
+    sa.Column("category", sa.Text, nullable=False),
+    sa.Column("message", sa.Text),
+    sa.Column("contact", sa.Text),
+    sa.Column("reporter", sa.LargeBinary, nullable=False),  # a hash of the day: no address
+    sa.Column("reported_at", sa.BigInteger, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),  # open, upheld or dismissed
+    sa.Column("decided_by", sa.BigInteger),
+    sa.Column("decided_at", sa.BigInteger),
+    sa.Column("note", sa.Text),
+    sa.Index("ix_reports_state_reported_at_id", "state", "reported_at", "id"),
+    sa.Index(
+        "uq_reports_link_id_reporter",
+        "link_id",
+        "reporter",
+        unique=True,
+        **where("state = 'open'"),
+    ),
+)
+
+# What administrators and the operator did. Rows are only ever added.
+audit = sa.Table(
+    "audit",
+    metadata,
+    sa.Column("id", RowId, primary_key=True),
+    sa.Column("done_at", sa.BigInteger, nullable=False),
+    sa.Column("account_id", sa.BigInteger),  # NULL: the operator, on the command line, or a job
+    sa.Column("via", sa.Text, nullable=False),  # api, cli or job
+    sa.Column("act", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text),
+    sa.Column("details", sa.Text, nullable=False),  # a JSON object
+    sqlite_autoincrement=True,
+)

@@ -1,0 +1,98 @@
+"""Keeps the clock of a process right, in the background."""
+
+import time
+from collections.abc import Callable
+
+import structlog
+
+from kurz.clock import TOLERATED_NS, SteadyClock
+from kurz.storage.database import Database
+from kurz.storage.instants import read_postgres_now
+from kurz.storage.rounds import Rounds
+
+WAKE_SECONDS = 1.0
+ASK_SECONDS = 60.0  # how often the database is asked: its clock may be set, or another one's follow
+
+_log = structlog.get_logger(__name__)
+
+
+async def ask_clock(
+    database: Database, running_ns: Callable[[], int] = time.monotonic_ns
+) -> int | None:
+    """What PostgreSQL's clock says now, in nanoseconds. None: the answer took so long that it tells
+    too little."""
+    asked_ns = running_ns()
+    micros = await database.read(read_postgres_now)
+    took_ns = running_ns() - asked_ns
+    return micros * 1000 + took_ns // 2 if took_ns <= TOLERATED_NS else None
+
+
+class TimeKeeper:
+    """Makes the clock follow the database's, which all instances share; without one, the machine's.
+    While the database is out, time goes on as it does."""
+
+    def __init__(
+        self,
+        clock: SteadyClock,
+        database: Database | None,
+        *,
+        wake_seconds: float = WAKE_SECONDS,
+        ask_seconds: float = ASK_SECONDS,
+    ) -> None:
+        self._clock = clock
+        self._database = database
+        self._ask_seconds = ask_seconds
+        self._next_at = 0.0
+        self._is_ahead = False
+        self._rounds = Rounds("keeping the time", self.look, wake_seconds)
+
+    async def start(self) -> None:
+        """Returns when the clock is right."""
+        if self._database is not None:
+            instant_ns = await ask_clock(self._database)
+            if instant_ns is not None:
+                self._begin(instant_ns)
+        self._next_at = time.monotonic() + self._ask_seconds
+        self._rounds.start()
+
+    async def stop(self) -> None:
+        await self._rounds.stop()
+
+    async def look(self) -> None:
+        """Once a second: the machine may have slept, or its clock been set."""
+        if self._database is None:
+            self._follow(self._clock.wall_ns())
+            return
+        self._clock.align()
+        if time.monotonic() >= self._next_at:
+            instant_ns = await ask_clock(self._database)
+            self._next_at = time.monotonic() + self._ask_seconds
+            if instant_ns is not None:
+                self._follow(instant_ns)
+
+    def _begin(self, instant_ns: int) -> None:
+        difference_ns = self._clock.wall_ns() - instant_ns
+        if abs(difference_ns) > TOLERATED_NS:
+            _log.warning(
+                "this machine's clock differs from the database's, which is followed",
+                ahead_seconds=_seconds(difference_ns),
+            )
+            self._clock.begin(instant_ns)
+
+    def _follow(self, instant_ns: int) -> None:
+        before_ns = self._clock.micros() * 1000
+        ahead_ns = self._clock.follow(instant_ns)
+        moved_ns = self._clock.micros() * 1000 - before_ns
+        if abs(moved_ns) > TOLERATED_NS:
+            _log.warning("the clock was set, which is followed", by_seconds=_seconds(moved_ns))
+        if ahead_ns and not self._is_ahead:
+            _log.warning(
+                "the clock was set back: this process goes on by its own, so that no link comes"
+                " back that has expired; a restart takes the new time",
+                ahead_seconds=_seconds(ahead_ns),
+            )
+        self._is_ahead = ahead_ns > 0
+
+
+def _seconds(nanoseconds: int) -> float:
+    return round(nanoseconds / 1e9, 1)

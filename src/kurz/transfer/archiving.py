@@ -1,0 +1,112 @@
+"""Moves links into the archive. Whatever is killed between any two steps, no link is lost, and
+none is in two files that count (`docs/adr/0017-archive.md`)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+import structlog
+
+from kurz.links.archives import (
+    ArchivedLink,
+    ArchiveFiles,
+    ArchiveStore,
+    BatchDone,
+    FileState,
+    State,
+)
+from kurz.links.errors import ArchiveFileBroken, ArchiveUnavailable
+from kurz.links.retention import Ended
+from kurz.transfer.archive_format import decode, encode_sound, new_name
+
+# For as long somebody who was asleep may still wake up and write a file that was given up.
+REMEMBERED = timedelta(days=30)
+
+_log = structlog.get_logger(__name__)
+
+Slugs = Callable[[], Awaitable[Mapping[int, str]]]
+
+
+class Archiver:
+    """The `LinkArchiver` over any store and any place for files. `slugs` names the workspaces by
+    their ids; `installation` tells this one's files from others'."""
+
+    def __init__(
+        self, store: ArchiveStore, files: ArchiveFiles, slugs: Slugs, installation: str
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._slugs = slugs
+        self._installation = installation
+        self._unfit: set[int] = set()  # told once; looked at again after the next start
+
+    async def run(self, ended: Ended, before: datetime, now: datetime, limit: int) -> BatchDone:
+        """What somebody else began is finished first. What nobody may keep is only purged."""
+        purged = await self._settle(now)
+        purged += await self._store.purge_ownerless(ended, before, now, limit)
+        data, links = await self._next_file(ended, before, now, limit)
+        if not links:
+            await self._tidy(now)
+            return BatchDone(purged, is_more=purged > 0)
+        name = new_name(now)
+        await self._store.begin_file(name, len(links), now)
+        await self._files.write(name, data)
+        if await self._files.read(name) != data:
+            raise ArchiveUnavailable(f"{name} is not in the archive as it was written.")
+        purged += await self._finish(name, [item.state for item in links], now)
+        return BatchDone(purged, is_more=True)
+
+    async def _next_file(
+        self, ended: Ended, before: datetime, now: datetime, limit: int
+    ) -> tuple[bytes, Sequence[ArchivedLink]]:
+        """Without links that could not be read from it again: they stay where they are."""
+        while True:
+            found = await self._store.collect(ended, before, limit, self._unfit)
+            if not found:
+                return b"", []
+            slugs = await self._slugs()
+            data, links = await asyncio.to_thread(
+                encode_sound, found, slugs, self._installation, now
+            )
+            unfit = {item.link.id for item in found} - {item.link.id for item in links}
+            for link_id in sorted(unfit):
+                _log.error("link cannot be archived, and stays in the trash", link_id=link_id)
+            self._unfit |= unfit
+            if links:
+                return data, links
+
+    async def _settle(self, now: datetime) -> int:
+        """Files that were begun: a whole one is finished, any other one is given up."""
+        purged = 0
+        for entry in await self._store.files(FileState.BEGUN):
+            states = await self._read_states(entry.name)
+            if states is not None and len(states) == entry.links:
+                purged += await self._finish(entry.name, states, now)
+            elif await self._store.give_up_file(entry.name, now):
+                await self._files.remove(entry.name)
+        return purged
+
+    async def _finish(self, name: str, states: Sequence[State], now: datetime) -> int:
+        purged = await self._store.finish_file(name, states, now)
+        if purged is None:
+            await self._files.remove(name)
+            return 0
+        _log.info("links archived", file=name, links=purged)
+        return purged
+
+    async def _read_states(self, name: str) -> Sequence[State] | None:
+        """None: it is not there, or not whole."""
+        data = await self._files.read(name)
+        if data is None:
+            return None
+        try:
+            entries = await asyncio.to_thread(decode, data)
+        except ArchiveFileBroken:
+            return None
+        return [entry.archived.state for entry in entries]
+
+    async def _tidy(self, now: datetime) -> None:
+        """Removes what somebody wrote who did not know that it was given up, and died then."""
+        for entry in await self._store.files(FileState.GIVEN_UP):
+            await self._files.remove(entry.name)
+        await self._store.forget_files(now - REMEMBERED)

@@ -1,0 +1,224 @@
+"""How an instance is: its own numbers, and what each thing it stands on says of itself. What does
+not answer is told, too."""
+
+import asyncio
+import platform
+import shutil
+import socket
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from kurz import __version__, metrics
+from kurz.api.cleanup import job_read
+from kurz.api.lamps import light
+from kurz.api.schemas.cleanup import JobRead
+from kurz.api.schemas.system import (
+    ChosenRead,
+    DatabaseRead,
+    DiskRead,
+    FeedRead,
+    InstanceRead,
+    JournalRead,
+    ListRead,
+    ListsRead,
+    MemoryRead,
+    RedisRead,
+    SystemRead,
+)
+from kurz.bootstrap import Kurz
+from kurz.checking import are_on
+from kurz.checking import schedule_of as schedule_of_checks
+from kurz.errors import KurzError, SchemaOutdated, StoreUnavailable
+from kurz.links.upkeep import Upkeep
+from kurz.metrics import Numbers
+from kurz.reaping import chore_schedules
+from kurz.safety.lists_file import Source, SourceState
+from kurz.screening import SCHEDULE as SCREENING
+from kurz.settings import Settings
+from kurz.storage.migrate import Migrations, tell_version
+from kurz.storage.sqlite import can_use_wal, default_driver
+
+
+class Watch:
+    """`started_at` is when the instance did, in seconds."""
+
+    def __init__(self, kurz: Kurz, upkeep: Upkeep, started_at: float) -> None:
+        self._kurz = kurz
+        self._upkeep = upkeep
+        self._started_at = started_at
+
+    async def tell(self, numbers: Numbers) -> SystemRead:
+        kurz, settings = self._kurz, self._kurz.settings
+        database = await self._database(numbers)
+        system = SystemRead(
+            told_at=datetime.now(UTC),
+            lamps=[],
+            instance=self._instance(numbers),
+            database=database,
+            redis=await self._redis(numbers),
+            memory=_memory(numbers),
+            journal=_journal(numbers),
+            feed=FeedRead(
+                workers_deaf=numbers.of_the_living("feed_deaf"),
+                age_seconds=numbers.feed_age_seconds,
+                wake_ups=numbers.total("feed_wake_ups"),
+                lost_connections=numbers.total("feed_lost_connections"),
+            ),
+            jobs=None if database.version is None else await self._jobs(),
+            disk=await asyncio.to_thread(_disk, settings.data_dir),
+            lists=await asyncio.to_thread(_lists, kurz, numbers),
+            chosen=_chosen(settings),
+        )
+        return system.model_copy(update={"lamps": light(system)})
+
+    def _instance(self, numbers: Numbers) -> InstanceRead:
+        return InstanceRead(
+            version=__version__,
+            python=platform.python_version(),
+            host=socket.gethostname(),
+            started_at=datetime.fromtimestamp(self._started_at, UTC),
+            workers=numbers.workers,
+            workers_wanted=self._kurz.settings.workers,
+            jobs=numbers.jobs,
+            connections=numbers.of_the_living("connections"),
+            redirects=numbers.total("outcome_redirect"),
+            api_errors=numbers.total("api_5xx"),
+        )
+
+    async def _database(self, numbers: Numbers) -> DatabaseRead:
+        kurz = self._kurz
+        is_embedded = kurz.settings.is_embedded
+        version = schema = problem = None
+        try:
+            await kurz.database.check()
+            version, schema, problem = await kurz.database.read(_tell_schema)
+        except KurzError as error:
+            problem = error.detail
+        return DatabaseRead(
+            engine="SQLite" if is_embedded else "PostgreSQL",
+            version=version,
+            schema_version=schema,
+            problem=problem,
+            has_write_ahead_log=not is_embedded or can_use_wal(default_driver.sqlite_version_info),
+            replicas=len(kurz.settings.database_replica_urls),
+            connections=numbers.of_the_living("database_connections"),
+            in_use=numbers.of_the_living("database_in_use"),
+            waiting=numbers.of_the_living("database_waiting"),
+            timeouts=numbers.total("database_timeouts"),
+        )
+
+    async def _redis(self, numbers: Numbers) -> RedisRead | None:
+        redis = self._kurz.shared.redis
+        if redis is None:
+            return None
+        return RedisRead(
+            is_up=await redis.answers(),
+            kind=redis.kind,
+            workers_without=numbers.of_the_living("cache_out"),
+            hits=numbers.total("cache_hits"),
+            misses=numbers.total("cache_misses"),
+            errors=numbers.total("cache_errors"),
+        )
+
+    async def _jobs(self) -> list[JobRead] | None:
+        settings = self._kurz.settings
+        schedules = [
+            self._upkeep.schedule,
+            *chore_schedules(settings).values(),
+            SCREENING,
+            schedule_of_checks(settings),
+        ]
+        try:
+            return [job_read(await self._upkeep.look_at(schedule)) for schedule in schedules]
+        except (StoreUnavailable, sa.exc.DatabaseError):  # another schema may lack their tables
+            return None
+
+
+def _tell_schema(connection: sa.Connection) -> tuple[str, str | None, str | None]:
+    """The engine's version, the schema's, and why this program cannot use that one, if so."""
+    version, schema = tell_version(connection)
+    try:
+        Migrations().check(connection)
+    except SchemaOutdated as error:
+        return version, schema, error.detail
+    return version, schema, None
+
+
+def _memory(numbers: Numbers) -> MemoryRead:
+    visits = sum(numbers.total(f"outcome_{outcome}") for outcome in metrics.OUTCOMES)
+    look_ups = numbers.total("look_ups")
+    return MemoryRead(
+        links=numbers.of_the_living("hot_links"),
+        bytes=numbers.of_the_living("hot_bytes"),
+        visits=visits,
+        look_ups=look_ups,
+        hit_rate=max(visits - look_ups, 0) / visits if visits else None,
+    )
+
+
+def _journal(numbers: Numbers) -> JournalRead:
+    return JournalRead(
+        backlog_bytes=numbers.total("clicks_backlog_bytes"),
+        backlog_segments=numbers.total("clicks_backlog_segments"),
+        oldest_seconds=numbers.clicks_age_seconds,
+        recorded=numbers.total("journal_records"),
+        counted=numbers.total("clicks_loaded"),
+        dropped=numbers.total("journal_dropped"),
+        errors=numbers.total("journal_sync_errors") + numbers.total("clicks_load_errors"),
+        damaged_bytes=numbers.total("clicks_damaged_bytes"),
+    )
+
+
+def _disk(folder: Path) -> DiskRead | None:
+    try:
+        usage = shutil.disk_usage(folder)
+    except OSError:
+        return None
+    return DiskRead(folder=str(folder.resolve()), total_bytes=usage.total, free_bytes=usage.free)
+
+
+def _lists(kurz: Kurz, numbers: Numbers) -> ListsRead:
+    """As this worker has them. Touches disks."""
+    shelf = kurz.screen.shelf
+    found, sources = shelf.lists, shelf.sources
+    states = (
+        [
+            SourceState(it.role, str(it.path), problem="it could not be compiled")
+            for it in sources.lists
+        ]
+        if found is None
+        else found.sources
+    )
+    return ListsRead(
+        hosts=0 if found is None else found.hosts,
+        refuses_shorteners=sources.has_shorteners,
+        workers_unsure=numbers.of_the_living("lists_unsure"),
+        files=[
+            ListRead(**asdict(state), changed_at=_changed_at(source))
+            for source, state in zip(sources.lists, states, strict=True)
+        ],
+    )
+
+
+def _changed_at(source: Source) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(source.path.stat().st_mtime, UTC)
+    except OSError:
+        return None
+
+
+def _chosen(settings: Settings) -> ChosenRead:
+    return ChosenRead(
+        access=settings.access,
+        base_url=settings.base_url,
+        trusted_proxies=[*settings.trusted_proxies],
+        are_limits_on=settings.rate_limits == "on",
+        are_checks_on=are_on(settings),
+        is_secret_shared=settings.is_embedded or settings.secret is not None,
+        retention=settings.retention,
+        archive=settings.archive,
+        abuse_contact=settings.abuse_contact,
+    )

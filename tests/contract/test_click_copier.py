@@ -1,0 +1,239 @@
+"""Links follow what was counted of them, on both engines, and nothing else of them changes."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import asyncpg
+import pytest
+import sqlalchemy as sa
+
+from kurz.bootstrap import Kurz
+from kurz.clicks.batch import Batch, DayTally, Kind, Position, Subject
+from kurz.clicks.moments import Moments
+from kurz.errors import StoreUnavailable
+from kurz.links.model import Draft, Link, Scope
+from kurz.people.quotas import Allowance
+from kurz.storage import copier as copier_module
+from kurz.storage.bulk import SqlBulkStore
+from kurz.storage.clicks import SqlClickStore
+from kurz.storage.copier import ClickCopier, copy_clicks, find_behind
+from kurz.storage.schema import changes, links
+from support.batches import stored_totals
+from support.engines import without_redis
+from support.feed import until, until_told
+from support.transfer import run
+
+# Redis has no part in counting.
+engine = without_redis
+on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+
+
+async def make_links(kurz: Kurz, number: int) -> list[int]:
+    drafts = [Draft(original_url=f"https://example.com/{n}") for n in range(number)]
+    return [(await kurz.links.create(draft)).link.id for draft in drafts]
+
+
+async def count(kurz: Kurz, link_ids: list[int], *latencies_ms: float) -> None:
+    """For each of the links a click of every latency."""
+    start = Position(len(latencies_ms).to_bytes() + link_ids[0].to_bytes(15), 0)
+    batch = Batch(start, Position(start.segment, 1))
+    moments = Moments()
+    for latency_ms in latencies_ms:
+        moments = moments.add(latency_ms)
+    for link_id in link_ids:
+        subject = Subject(Kind.LINK, link_id)
+        batch.days[subject, 0] = DayTally(clicks=len(latencies_ms))
+        batch.moments[subject] = moments
+    assert await SqlClickStore(kurz.database, kurz.clock).apply(batch)
+
+
+async def find(kurz: Kurz, link_id: int) -> Link:
+    link = await kurz.store.find(link_id, Scope())
+    assert link is not None
+    return link
+
+
+async def until_copied(kurz: Kurz, link_ids: list[int], clicks: int) -> None:
+    query = sa.select(sa.func.count()).where(
+        links.c.id.in_(link_ids), links.c.redirect_count == clicks
+    )
+
+    async def is_so() -> bool:
+        found = await kurz.database.read(lambda it: it.execute(query).scalar_one())
+        return bool(found == len(link_ids))
+
+    await until_told(is_so)
+
+
+async def test_a_link_gets_its_clicks_and_latencies_and_stays_the_same_else(kurz):
+    link_id, quiet = await make_links(kurz, 2)
+    before = await find(kurz, link_id)
+    number_of_changes = sa.select(sa.func.count()).select_from(changes)
+    changes_before = await kurz.database.read(lambda it: it.execute(number_of_changes).scalar())
+    await count(kurz, [link_id], 1.0, 2.0, 6.0)
+    assert await kurz.database.write(copy_clicks, [link_id, quiet, 10**9]) == []
+    link = await find(kurz, link_id)
+    assert link.redirect_count == 3
+    assert link.avg_redirect_ms == pytest.approx(3.0)
+    m2 = sa.select(links.c.redirect_ms_m2).where(links.c.id == link_id)
+    assert await kurz.database.read(lambda it: it.execute(m2).scalar()) == pytest.approx(14.0)
+    assert (link.version, link.updated_at) == (before.version, before.updated_at)
+    after = await kurz.database.read(lambda it: it.execute(number_of_changes).scalar())
+    assert after == changes_before
+    assert (await find(kurz, quiet)).redirect_count == 0
+
+
+async def test_what_is_noted_is_copied_and_what_a_crash_left_behind_too(kurz, monkeypatch):
+    monkeypatch.setattr(copier_module, "BATCH", 4)
+    monkeypatch.setattr(copier_module, "PAGE", 3)
+    link_ids = await make_links(kurz, 11)
+    await count(kurz, link_ids, 1.0)
+    copier = ClickCopier(kurz.database, wake_seconds=0.01)
+    copier.start()
+    await until_copied(kurz, link_ids, 1)
+    await count(kurz, link_ids, 1.0, 1.0)
+    copier.note(link_ids)
+    await until_copied(kurz, link_ids, 3)
+    await copier.stop()
+
+
+async def test_at_the_end_all_that_is_noted_is_copied_without_resting(kurz, monkeypatch):
+    class Watched:
+        has_read = asyncio.Event()
+
+        async def read(self, query, *args):
+            result = await kurz.database.read(query, *args)
+            self.has_read.set()
+            return result
+
+        async def write(self, query, *args):
+            return await kurz.database.write(query, *args)
+
+    monkeypatch.setattr(copier_module, "BATCH", 1)
+    monkeypatch.setattr(copier_module, "SHARE", 1e-9)  # it rests for hours after the first link
+    made = sorted(await make_links(kurz, 4))
+    watched: Any = Watched()
+    copier = ClickCopier(watched, wake_seconds=0.01)
+    copier.start()
+    await watched.has_read.wait()  # it has looked over all links, and will not find these
+    await count(kurz, made, 5.0)
+    copier.note(made)
+    await until_copied(kurz, made[:1], 1)
+    await copier.stop()
+    assert [(await find(kurz, link_id)).redirect_count for link_id in made] == [1] * 4
+
+
+async def test_more_than_can_be_remembered_is_looked_up(kurz, monkeypatch):
+    link_ids = await make_links(kurz, 8)
+    copier = ClickCopier(kurz.database, wake_seconds=0.01)
+    copier.start()
+    await until(lambda: copier._after is None)
+    monkeypatch.setattr(copier_module, "MAX_NOTED", 6)
+    monkeypatch.setattr(copier_module, "PAGE", 2)
+    await count(kurz, link_ids, 1.0)
+    copier.note(link_ids)
+    assert copier._noted == set()
+    await until_copied(kurz, link_ids, 1)
+    await copier.stop()
+
+
+async def test_only_links_that_are_behind_are_found(kurz):
+    link_ids = await make_links(kurz, 5)
+    await count(kurz, [*link_ids, 10**9], 1.0)  # of the last, only its clicks are left
+    await kurz.database.write(copy_clicks, link_ids[:2])
+    assert await kurz.database.read(find_behind, 0, 100) == (link_ids[2:], None)
+    assert await kurz.database.read(find_behind, 0, 3) == (link_ids[2:3], link_ids[2])
+    assert await kurz.database.read(find_behind, link_ids[3], 2) == (link_ids[4:], 10**9)
+
+
+async def test_an_outage_is_waited_out(kurz):
+    class Failing:
+        tries = 0
+
+        async def write(self, query, *args):
+            self.fail()
+            return await kurz.database.write(query, *args)
+
+        async def read(self, query, *args):
+            self.fail()
+            return await kurz.database.read(query, *args)
+
+        def fail(self) -> None:
+            self.tries += 1
+            if self.tries < 6:
+                raise StoreUnavailable("out")
+
+    failing: Any = Failing()
+    link_ids = await make_links(kurz, 2)
+    await count(kurz, link_ids, 1.0)
+    copier = ClickCopier(failing, wake_seconds=0.01)
+    copier.start()
+    await until_copied(kurz, link_ids, 1)
+    await until(lambda: copier._after is None)
+    failing.tries = 0
+    await count(kurz, link_ids, 1.0, 1.0)
+    copier.note(link_ids)
+    await until_copied(kurz, link_ids, 3)
+    await copier.stop()
+
+
+@on_postgres
+async def test_a_link_that_somebody_holds_is_left_for_later(kurz, settings):
+    link_ids = await make_links(kurz, 3)
+    await count(kurz, link_ids, 1.0)
+    holder = await asyncpg.connect(settings.database_url)
+    async with holder.transaction():
+        await holder.execute("UPDATE links SET title = 'x' WHERE id = $1", link_ids[1])
+        assert await kurz.database.write(copy_clicks, link_ids) == [link_ids[1]]
+    await holder.close()
+    assert await kurz.database.write(copy_clicks, link_ids) == []
+    assert (await find(kurz, link_ids[1])).redirect_count == 1
+
+
+async def test_imported_clicks_are_counted_and_never_taken_back(kurz):
+    rows = "original_url,redirect_count,avg_redirect_ms\nhttps://a.example/,7,2.5\n"
+    await run(kurz, rows + "https://b.example/,5,\nhttps://c.example/,0,\n")
+    by_url = sa.select(links.c.original_url, links.c.id)
+    ids = {
+        row[0][8]: row[1] for row in await kurz.database.read(lambda it: it.execute(by_url).all())
+    }
+    none = Moments()
+    assert await kurz.database.read(stored_totals) == {
+        (Kind.LINK, ids["a"]): (7, none),
+        (Kind.LINK, ids["b"]): (5, none),
+        (Kind.SPACE, 0): (12, none),
+        (Kind.INSTALLATION, 0): (12, none),
+    }
+    assert await kurz.database.read(find_behind, 0, 10) == ([], None)
+    await count(kurz, [ids["a"], ids["c"]], 1.0)
+    await kurz.database.write(copy_clicks, [*ids.values()])
+    found = {name: await find(kurz, link_id) for name, link_id in ids.items()}
+    assert {name: link.redirect_count for name, link in found.items()} == {"a": 8, "b": 5, "c": 1}
+    assert found["a"].avg_redirect_ms == 1.0  # of the one that was measured here
+    assert found["b"].avg_redirect_ms is None
+
+
+async def test_an_imported_average_stays_until_a_latency_is_measured(kurz):
+    await run(kurz, "original_url,redirect_count,avg_redirect_ms\nhttps://a.example/,7,2.5\n")
+    (link_id,) = await kurz.database.read(
+        lambda it: it.execute(sa.select(links.c.id)).scalars().all()
+    )
+    lowered = sa.update(links).values(redirect_count=3)
+    await kurz.database.write(lambda it: it.execute(lowered) and None)
+    await kurz.database.write(copy_clicks, [link_id])
+    link = await find(kurz, link_id)
+    assert (link.redirect_count, link.avg_redirect_ms) == (7, 2.5)
+
+
+async def test_links_beyond_a_quota_bring_no_clicks(kurz):
+    drafts = [Draft(original_url=f"https://example.com/{n}") for n in range(3)]
+    made = [(await kurz.links.create(draft)).link for draft in drafts]
+    copies = [
+        replace(link, id=0, short_code=f"n{n}", redirect_count=10**n) for n, link in enumerate(made)
+    ]
+    allowance = Allowance("account:1", limit=2, month=202603)
+    await SqlBulkStore(kurz.database).insert(copies, (allowance,), kurz.clock.now())
+    totals = await kurz.database.read(stored_totals)
+    assert totals[Kind.INSTALLATION, 0] == (11, Moments())
+    assert len(totals) == 4

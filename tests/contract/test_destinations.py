@@ -1,0 +1,401 @@
+"""Destinations are what a look at every link finds, whenever following has caught up."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from kurz.bootstrap import Kurz
+from kurz.checking import site_of
+from kurz.errors import StoreUnavailable
+from kurz.links import lifecycle
+from kurz.links.model import Draft, Link, LinkType, Scope, Status
+from kurz.serving import open_jobs
+from kurz.storage.changes import last_change, record_changes
+from kurz.storage.destination_follower import DestinationFollower
+from kurz.storage.destinations import follow_changes
+from kurz.storage.link_rows import to_link
+from kurz.storage.links import insert_link
+from kurz.storage.safety_schema import (
+    checks,
+    destination_position,
+    destinations,
+    link_destinations,
+)
+from kurz.storage.schema import links
+from kurz.storage.waiting_checks import load, put_off
+from support.checks import OK, conclude_at, follow, led_to, reread, rows, store_of
+from support.engines import without_redis
+from support.feed import SOON_SECONDS, until_told
+from support.long_run import in_the_long_run
+
+engine = without_redis  # which has no part in it
+URLS = [f"https://example.com/{number}" for number in range(5)]
+ANYBODY = Scope()
+
+
+@pytest.fixture
+def checked(kurz: Kurz) -> Callable[..., Awaitable[None]]:
+    """Records what a check of a URL found."""
+    return partial(conclude_at, kurz)
+
+
+async def scan(kurz: Kurz) -> list[Link]:
+    found = await kurz.database.read(lambda it: it.execute(sa.select(links)).mappings().all())
+    return [to_link(row) for row in found]
+
+
+async def expected(kurz: Kurz) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for link in await scan(kurz):
+        if link.link_type is LinkType.PERMANENT:
+            found.setdefault(link.location, set()).add(link.id)
+    return found
+
+
+async def make(kurz: Kurz, url: str = URLS[0], **fields) -> Link:
+    return (await kurz.links.create(Draft(original_url=url, owner_id=1, **fields))).link
+
+
+async def remove(kurz: Kurz, link: Link) -> None:
+    """As the end of a link's time in the trash leaves it."""
+
+    def write(connection: sa.Connection) -> None:
+        connection.execute(sa.delete(links).where(links.c.id == link.id))
+        row = link.id, link.workspace_id, link.short_code, link.version + 1
+        record_changes(connection, [row], kurz.clock.micros())
+
+    await kurz.database.write(write)
+
+
+async def edit(kurz: Kurz, link: Link, **changes) -> Link:
+    edited = await kurz.store.update(await reread(kurz, link), changes, kurz.clock.now())
+    assert edited is not None
+    return edited
+
+
+async def due_of(kurz: Kurz, url: str = URLS[0]) -> int | None:
+    found = {row["location"]: row["due_at"] for row in await rows(kurz, destinations)}
+    due_at: int | None = found[url]
+    return due_at
+
+
+async def act(kurz: Kurz, chance: random.Random) -> None:
+    """Does something to some link, by chance."""
+    made = await scan(kurz)
+    url = chance.choice(URLS)
+    if not made or chance.random() < 0.4:
+        is_anonymous = chance.random() < 0.3
+        owner_id = None if is_anonymous else 1
+        await kurz.links.create(
+            Draft(original_url=url, owner_id=owner_id, is_anonymous=is_anonymous)
+        )
+        return
+    link = chance.choice(made)
+    what = chance.choice(["move", "status", "remove", "title", "claim"])
+    if what == "remove":
+        await remove(kurz, link)
+        return
+    possible: dict[str, dict[str, object]] = {
+        "move": {"original_url": url, "canonical_url": url, "location": url},
+        "status": {"status": chance.choice([*Status])},
+        "title": {"title": "another"},
+        "claim": {"link_type": LinkType.PERMANENT, "expires_at": None},
+    }
+    await kurz.store.update(link, possible[what], kurz.clock.now())
+
+
+@pytest.mark.parametrize("seed", [0, *in_the_long_run(1, 2)])
+async def test_they_are_what_a_look_at_every_link_finds(kurz, clock, seed):
+    chance = random.Random(seed)
+    for _ in range(15):
+        for _ in range(8):
+            await act(kurz, chance)
+            clock.advance(seconds=1)
+        while chance.random() < 0.5:  # one that ends before it has caught up
+            until = chance.randrange(await kurz.database.read(last_change) + 1)
+            await kurz.database.write(follow_changes, until, 3, site_of, clock.micros())
+        await follow(kurz)
+        assert await led_to(kurz) == await expected(kurz)
+        due = {row["location"] for row in await rows(kurz, destinations) if row["due_at"]}
+        assert due >= {
+            link.location
+            for link in await scan(kurz)
+            if link.link_type is LinkType.PERMANENT
+            and lifecycle.status(link, clock.now()) is Status.ACTIVE
+        }
+
+
+async def test_links_from_before_are_taken_in_once_and_their_checks_spread_over_a_day(kurz, clock):
+    for number in range(300):
+        await make(kurz, f"https://example.com/old/{number}")
+    # As if the log had been trimmed since.
+    far = sa.update(destination_position).values(change_id=10**9, link_id=0)
+    await kurz.database.write(lambda connection: connection.execute(far).rowcount)
+    await follow(kurz)
+    assert await led_to(kurz) == await expected(kurz)
+    now = clock.micros()
+    hours = sorted((row["due_at"] - now) / 3.6e9 for row in await rows(kurz, destinations))
+    assert 0 < hours[0] < 1
+    assert 23 < hours[-1] < 25
+    assert 9 < hours[150] < 15
+
+
+async def test_the_first_check_is_due_some_minutes_after_a_link_was_made(kurz, clock):
+    await make(kurz)
+    await follow(kurz)
+    due_at = await due_of(kurz)
+    assert due_at is not None
+    assert 4 * 60 < (due_at - clock.micros()) / 1e6 < 6 * 60
+
+
+@pytest.mark.parametrize("changes", [{"status": Status.PAUSED}, {"status": Status.BANNED}])
+async def test_what_is_not_active_is_not_due_until_it_is_again(kurz, clock, changes):
+    link = await make(kurz)
+    await follow(kurz)
+    await edit(kurz, link, **changes)
+    await follow(kurz)
+    clock.advance(hours=1)
+    store = store_of(kurz)
+    (waiting,) = await store.find_due(clock.now(), None, 10)
+    assert await store.load([waiting.id], clock.now()) == []
+    assert await due_of(kurz) is None
+    await edit(kurz, link, status=Status.ACTIVE)
+    await follow(kurz)
+    due_at = await due_of(kurz)
+    assert due_at is not None
+    assert due_at > clock.micros()
+
+
+async def test_an_expired_link_is_not_called(kurz, clock):
+    await make(kurz, expires_in_seconds=60)
+    await follow(kurz)
+    clock.advance(hours=1)
+    store = store_of(kurz)
+    (waiting,) = await store.find_due(clock.now(), None, 10)
+    assert await store.load([waiting.id], clock.now()) == []
+    assert await store.find_due(clock.now(), None, 10) == []
+
+
+async def test_a_link_is_called_when_it_starts(kurz, clock):
+    await make(kurz, starts_at=clock.now() + timedelta(hours=3))
+    await follow(kurz)
+    clock.advance(hours=1)
+    store = store_of(kurz)
+    (waiting,) = await store.find_due(clock.now(), None, 10)
+    assert await store.load([waiting.id], clock.now()) == []
+    assert await due_of(kurz) == clock.micros() + 2 * 3_600_000_000
+    clock.advance(hours=2)
+    (waiting,) = await store.find_due(clock.now(), None, 10)
+    assert len(await store.load([waiting.id], clock.now())) == 1
+
+
+async def test_a_held_link_is_not_called(kurz, clock):
+    link = await make(kurz)
+    await follow(kurz)
+    await edit(kurz, link, held_at=clock.now())
+    clock.advance(hours=1)
+    store = store_of(kurz)
+    (waiting,) = await store.find_due(clock.now(), None, 10)
+    assert await store.load([waiting.id], clock.now()) == []
+    assert await due_of(kurz) is None
+    assert not await store.ask(link.id, clock.now())
+
+
+async def test_a_link_that_is_followed_meanwhile_is_not_forgotten(kurz, clock):
+    link = await make(kurz)
+    await follow(kurz)
+    await edit(kurz, link, status=Status.PAUSED)
+    await follow(kurz)
+    clock.advance(hours=1)
+    (waiting,) = await store_of(kurz).find_due(clock.now(), None, 10)
+    found, idle, position = await kurz.database.read(load, [waiting.id], clock.micros())
+    assert (found, [each.of_id for each in idle]) == ([], [waiting.id])
+    await make(kurz)
+    await follow(kurz)
+    await kurz.database.write(put_off, idle, position)
+    assert await due_of(kurz) is not None
+
+
+async def test_what_leads_to_no_url_is_left_out(kurz, clock):
+    bad, good = await make(kurz, URLS[1]), await make(kurz)
+    change = sa.update(links).where(links.c.id == bad.id).values(location="HTTP://x y/")
+    await kurz.database.write(lambda it: it.execute(change).rowcount)
+    await follow(kurz)
+    assert await led_to(kurz) == {URLS[0]: {good.id}}
+
+
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+async def test_a_moved_link_that_somebody_holds_is_followed_later(kurz, clock, checked):
+    """Who counts its clicks leaves no change, by which it would come again."""
+    link = await make(kurz)
+    await follow(kurz)
+    await checked(URLS[0], OK)
+    await edit(kurz, link, original_url=URLS[1], canonical_url=URLS[1], location=URLS[1])
+    async with kurz.database._engine.connect() as connection:
+        lock = sa.select(links.c.id).where(links.c.id == link.id).with_for_update()
+        await connection.execute(lock)
+        await follow(kurz)
+        assert await led_to(kurz) == {URLS[0]: {link.id}}
+        await connection.rollback()
+    await follow(kurz)
+    assert await led_to(kurz) == {URLS[1]: {link.id}}
+    assert (await reread(kurz, link)).destination_status is None
+
+
+async def test_a_strangers_link_has_no_destination_until_it_is_claimed(kurz, clock):
+    created = await kurz.links.create(Draft(original_url=URLS[0], is_anonymous=True))
+    await follow(kurz)
+    assert await led_to(kurz) == {}
+    await kurz.links.claim(
+        7, None, short_code=created.link.short_code, claim_token=created.claim_token
+    )
+    await follow(kurz)
+    assert await led_to(kurz) == {URLS[0]: {created.link.id}}
+
+
+async def test_a_new_link_to_a_known_url_has_it_checked_soon_and_is_told_nothing_before(
+    kurz, clock, checked
+):
+    first = await make(kurz)
+    await follow(kurz)
+    await checked(URLS[0], OK)
+    assert (await reread(kurz, first)).destination_status == "ok"
+    clock.advance(hours=1)
+    second = await make(kurz)
+    await follow(kurz)
+    assert (await reread(kurz, second)).last_checked_at is None
+    assert await store_of(kurz).last_checks(second.id) == []
+    assert len(await store_of(kurz).last_checks(first.id)) == 1
+    due_at = await due_of(kurz)
+    assert due_at is not None
+    assert due_at < clock.micros() + 6 * 60 * 1e6
+
+
+async def test_another_title_changes_nothing_about_the_next_check(kurz, clock, checked):
+    link = await make(kurz)
+    await follow(kurz)
+    await checked(URLS[0], OK)
+    due_at = await due_of(kurz)
+    await edit(kurz, link, title="another")
+    await follow(kurz)
+    assert await due_of(kurz) == due_at
+    assert (await reread(kurz, link)).destination_status == "ok"
+
+
+async def test_a_link_that_leads_elsewhere_forgets_what_was_found(kurz, clock, checked):
+    link = await make(kurz)
+    stays = await make(kurz)
+    await follow(kurz)
+    await checked(URLS[0], OK)
+    await edit(kurz, link, original_url=URLS[1], canonical_url=URLS[1], location=URLS[1])
+    await follow(kurz)
+    moved = await reread(kurz, link)
+    assert (moved.destination_status, moved.destination_http_status) == (None, None)
+    assert moved.last_checked_at is None
+    assert (await reread(kurz, stays)).destination_status == "ok"
+
+
+async def test_a_destination_goes_with_its_last_link_and_its_checks_too(kurz, clock, checked):
+    one, other = await make(kurz), await make(kurz)
+    await follow(kurz)
+    await checked(URLS[0], OK)
+    await remove(kurz, one)
+    await follow(kurz)
+    assert await led_to(kurz) == {URLS[0]: {other.id}}
+    assert len(await rows(kurz, checks)) == 1
+    await remove(kurz, other)
+    await follow(kurz)
+    for table in destinations, link_destinations, checks:
+        assert await rows(kurz, table) == []
+
+
+async def test_purged_links_are_followed(kurz, clock):
+    link = await make(kurz)
+    await follow(kurz)
+    await kurz.links.delete(kurz.links.public_id(link), ANYBODY)
+    await kurz.trash.purge(kurz.links.public_id(link), ANYBODY)
+    await follow(kurz)
+    assert await rows(kurz, link_destinations) == []
+
+
+async def test_following_writes_neither_a_version_nor_a_change(kurz, clock, checked):
+    link = await make(kurz)
+    await follow(kurz)
+    before = await kurz.database.read(last_change)
+    await checked(URLS[0], OK)
+    await follow(kurz)
+    assert await kurz.database.read(last_change) == before
+    assert (await reread(kurz, link)).version == link.version
+
+
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+async def test_a_row_that_appears_behind_a_later_one_is_not_missed(kurz):
+    """A transaction takes its number, and commits after another that took its own later."""
+    waits, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def write_slowly() -> None:
+        link = replace(await make(kurz), id=0, short_code="late")
+        async with kurz.database._engine.connect() as connection:
+            await connection.run_sync(insert_link, link)
+            waits.set()
+            await goes_on.wait()
+            await connection.commit()
+
+    slow = asyncio.create_task(write_slowly())
+    await waits.wait()
+    await make(kurz, URLS[1])
+    following = asyncio.create_task(follow(kurz))
+    await asyncio.wait((following,), timeout=0.5)
+    goes_on.set()
+    await slow
+    await following
+    assert await led_to(kurz) == await expected(kurz)
+    assert len((await led_to(kurz))[URLS[0]]) == 2
+
+
+async def test_several_follow_at_once(kurz):
+    for number in range(30):
+        await make(kurz, URLS[number % 5])
+    await asyncio.gather(*(follow(kurz) for _ in range(4)))
+    assert await led_to(kurz) == await expected(kurz)
+
+
+async def test_the_jobs_process_follows(kurz):
+    async def is_followed() -> bool:
+        return await led_to(kurz) == await expected(kurz)
+
+    await make(kurz)
+    async with open_jobs(kurz):
+        await make(kurz, URLS[1])
+        await until_told(is_followed)
+
+
+async def test_an_outage_is_waited_out(kurz):
+    class Failing:
+        tries = 0
+
+        async def read(self, query, *args):
+            return await kurz.database.read(query, *args)
+
+        async def write(self, query, *args):
+            self.tries += 1
+            if self.tries < 3:
+                raise StoreUnavailable("out")
+            return await kurz.database.write(query, *args)
+
+    async def is_followed() -> bool:
+        return await led_to(kurz) == {URLS[0]: {link.id}}
+
+    link = await make(kurz)
+    failing: Any = Failing()
+    follower = DestinationFollower(failing, kurz.clock, site_of, wake_seconds=SOON_SECONDS)
+    follower.start()
+    await until_told(is_followed)
+    await follower.stop()

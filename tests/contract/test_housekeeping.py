@@ -1,0 +1,137 @@
+"""What is of no use any more goes, a batch at a time, and nothing else does."""
+
+import pytest
+import sqlalchemy as sa
+
+from kurz.bootstrap import Kurz
+from kurz.clock import to_micros
+from kurz.jobs.housekeeping import Housekeeping
+from kurz.links.model import Link, Scope, Strategy
+from kurz.people.receipts import KEPT
+from kurz.safety.reports import KEPT_REPORTS
+from kurz.storage.click_schema import click_days, click_months, click_totals
+from kurz.storage.housekeeping import SqlHousekeepingStore, forget_strays
+from kurz.storage.job_schema import code_quarantine
+from kurz.storage.safety_schema import reports
+from kurz.storage.schema import changes, receipts
+from support.endings import count_clicks, counted, make, rows, throw_away, write
+from support.engines import without_redis
+
+engine = without_redis  # which has no part in it
+
+
+@pytest.fixture
+def store(kurz: Kurz) -> SqlHousekeepingStore:
+    return SqlHousekeepingStore(kurz.database)
+
+
+async def test_codes_go_when_anybody_may_have_them(kurz, store, clock):
+    now = to_micros(clock.now())
+    untils = {"a": now - 1, "b": now, "c": now + 1}
+    codes = [{"short_code": code, "keeper": 1, "until": it} for code, it in untils.items()]
+    await write(kurz, sa.insert(code_quarantine), codes)
+    assert [await store.trim_codes(clock.now(), 1) for _ in range(3)] == [1, 1, 0]
+    assert [row["short_code"] for row in await rows(kurz, code_quarantine)] == ["c"]
+
+
+async def test_receipts_go_when_they_are_too_old(kurz, store, clock):
+    oldest = to_micros(clock.now() - KEPT)
+    blank = {"key_hash": b"k", "fingerprint": b"f", "answer": b"a"}
+    ages = [{"caller": str(age), "created_at": oldest + age, **blank} for age in (-2, -1, 0)]
+    await write(kurz, sa.insert(receipts), ages)
+    assert [await store.trim_receipts(clock.now(), 1) for _ in range(3)] == [1, 1, 0]
+    assert [row["caller"] for row in await rows(kurz, receipts)] == ["0"]
+
+
+async def test_reports_go_a_year_after_they_came_if_they_were_decided(kurz, store, clock):
+    oldest = to_micros(clock.now() - KEPT_REPORTS)
+    blank = {
+        "link_id": 1,
+        "workspace_id": 0,
+        "short_code": "x",
+        "short_url": "http://kurz.test/x",
+        "location": "https://example.com/",
+        "category": "spam",
+    }
+    kinds = [(-1, "upheld"), (-1, "dismissed"), (-1, "open"), (0, "upheld")]
+    made = [
+        {"id": number, "reporter": b"", "reported_at": oldest + age, "state": state, **blank}
+        for number, (age, state) in enumerate(kinds)
+    ]
+    await write(kurz, sa.insert(reports), made)
+    assert [await store.trim_reports(clock.now(), 1) for _ in range(3)] == [1, 1, 0]
+    assert {row["id"] for row in await rows(kurz, reports)} == {2, 3}
+
+
+async def purge(kurz: Kurz, link: Link) -> None:
+    deleted = await throw_away(kurz, link)
+    await kurz.trash.purge(kurz.links.public_id(deleted), Scope())
+
+
+@pytest.mark.parametrize("left", [click_days, click_months, click_totals])
+async def test_clicks_go_that_were_counted_after_a_purge(kurz, store, left):
+    """Whichever of them: a link with days need not have months, and so on."""
+    gone, present = await make(kurz), await make(kurz, strategy=Strategy.RANDOM)
+    await purge(kurz, gone)
+    late = set(await count_clicks(kurz, gone))
+    for table in {click_days, click_months, click_totals} - {left}:
+        await write(kurz, sa.delete(table).where(table.c.kind == 0))
+    total = {"kind": 0, "clicks": 1, "timed": 0, "mean_ms": 0.0, "m2": 0.0}
+    await write(kurz, sa.insert(click_totals), total | {"subject": present.id})
+    assert await store.trim_clicks(0, 100) == (1, None)
+    assert await store.trim_clicks(0, 100) == (0, None)
+    others = late - {(0, gone.id)}
+    assert await counted(kurz, click_days) == others
+    assert await counted(kurz, click_months) == others
+    assert await counted(kurz, click_totals) == {*others, (0, present.id)}
+
+
+async def test_it_looks_at_what_was_changed_and_at_nothing_else(kurz, store):
+    """However many links there are with clicks."""
+    gone = await make(kurz)
+    await purge(kurz, gone)
+    await count_clicks(kurz, gone)
+    [*_, last] = [row["id"] for row in await rows(kurz, changes)]
+    assert await store.trim_clicks(last, 1) == (0, None)
+    assert (0, gone.id) in await counted(kurz, click_totals)
+    assert await store.trim_clicks(last - 1, 1) == (1, last)
+
+
+async def test_a_link_that_is_there_again_keeps_its_clicks(kurz):
+    link = await make(kurz)
+    of = await count_clicks(kurz, link)
+    assert await kurz.database.write(forget_strays, [link.id]) == 0
+    assert await counted(kurz, click_totals) == set(of)
+
+
+async def leave_rubbish(kurz: Kurz) -> None:
+    """Three codes, and what was counted for three links that are gone."""
+    now = to_micros(kurz.clock.now())
+    codes = [{"short_code": code, "keeper": 1, "until": now} for code in "abc"]
+    await write(kurz, sa.insert(code_quarantine), codes)
+    blank = {"workspace_id": 1, "short_code": "", "version": 2, "changed_at": now}
+    logged = [blank | {"link_id": id_} for id_ in (901, 902, 902, 903)]
+    await write(kurz, sa.insert(changes), logged)
+    total = {"kind": 0, "clicks": 1, "timed": 0, "mean_ms": 0.0, "m2": 0.0}
+    await write(
+        kurz, sa.insert(click_totals), [total | {"subject": id_} for id_ in (901, 902, 903)]
+    )
+
+
+async def test_all_of_it_goes_in_batches(kurz, store, clock):
+    await leave_rubbish(kurz)
+    housekeeping = Housekeeping(store, clock, batch=2, look=2, pause_seconds=0)
+    assert await housekeeping.run() == {"codes": 3, "receipts": 0, "reports": 0, "strays": 3}
+    assert await housekeeping.run() == {"codes": 0, "receipts": 0, "reports": 0, "strays": 0}
+
+
+async def test_it_stops_after_a_batch(kurz, store, clock):
+    await leave_rubbish(kurz)
+    housekeeping = Housekeeping(store, clock, batch=2, pause_seconds=0)
+    asked = iter([False])
+    assert await housekeeping.run(lambda: next(asked, True)) == {
+        "codes": 2,
+        "receipts": 0,
+        "reports": 0,
+        "strays": 0,
+    }

@@ -1,0 +1,247 @@
+"""Leases of jobs and their runs, on both engines, by the database's clock. Time passes by putting
+the rows back: PostgreSQL's clock cannot be set."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from kurz.scheduling import Cause, JobTotals, Lease, Outcome, Result, Schedule
+from kurz.storage.job_runs import KEPT, NEVER_ENDED, SqlRunStore, add_cleaned
+from kurz.storage.leases import SqlLeaseStore
+from support.engines import without_redis
+from support.jobs import SCHEDULE, put_back
+
+# Redis has no part in leases.
+engine = without_redis
+
+AT_ONCE = replace(SCHEDULE, at_least=timedelta())
+
+
+@pytest.fixture
+def leases(kurz) -> SqlLeaseStore:
+    return SqlLeaseStore(kurz.database, kurz.clock)
+
+
+@pytest.fixture
+def runs(kurz) -> SqlRunStore:
+    return SqlRunStore(kurz.database, kurz.clock)
+
+
+async def taken(leases: SqlLeaseStore, holder: str = "one", cause: Cause = Cause.DUE) -> Lease:
+    lease = await leases.take(SCHEDULE, holder, cause)
+    assert lease is not None
+    return lease
+
+
+async def cause_of(leases: SqlLeaseStore, schedule: Schedule = SCHEDULE) -> Cause | None:
+    return schedule.cause(*await leases.look(schedule.job))
+
+
+async def test_a_lease_that_nobody_ever_took_is_taken(leases):
+    before, _ = await leases.look("reaper")
+    lease = await taken(leases)
+    found, now = await leases.look("reaper")
+    assert before is None
+    assert found == lease
+    assert lease.is_held(now)
+    assert lease.until - lease.taken_at == SCHEDULE.at_most
+    assert (lease.holder, lease.ended_at, lease.asked_at) == ("one", None, None)
+
+
+@pytest.mark.parametrize("cause", Cause)
+async def test_a_lease_that_is_held_is_not_taken(leases, cause):
+    await taken(leases)
+    assert await leases.take(SCHEDULE, "two", cause) is None
+    assert await leases.take(SCHEDULE, "one", cause) is None
+    assert (await leases.look("reaper"))[0].holder == "one"
+    assert await cause_of(leases) is None
+
+
+@pytest.mark.parametrize("cause", [Cause.DUE, Cause.NOW])
+async def test_of_many_at_once_one_takes_it(leases, cause):
+    found = await asyncio.gather(
+        *(leases.take(SCHEDULE, f"holder {number}", cause) for number in range(16))
+    )
+    winners = [lease for lease in found if lease is not None]
+    assert len(winners) == 1
+    assert (await leases.look("reaper"))[0] == winners[0]
+
+
+async def test_of_many_that_were_asked_one_takes_it(leases):
+    await leases.ask("reaper")
+    found = await asyncio.gather(
+        *(leases.take(SCHEDULE, f"holder {number}", Cause.ASKED) for number in range(16))
+    )
+    assert sum(lease is not None for lease in found) == 1
+
+
+async def test_jobs_do_not_share_a_lease(leases):
+    await taken(leases)
+    assert await leases.take(replace(SCHEDULE, job="checks"), "two", Cause.DUE) is not None
+
+
+async def test_a_lease_is_kept_for_its_least_time(leases, kurz):
+    assert await leases.give_back(await taken(leases), SCHEDULE.at_least)
+    found, now = await leases.look("reaper")
+    assert found.ended_at is not None
+    assert not found.is_held(now)
+    assert found.until == found.taken_at + SCHEDULE.at_least
+    every_minute = replace(SCHEDULE, every=timedelta(minutes=1))
+    await put_back(kurz, SCHEDULE.at_least - timedelta(minutes=1))
+    assert await leases.take(every_minute, "two", Cause.DUE) is None
+    assert await cause_of(leases, every_minute) is None
+    await put_back(kurz, timedelta(minutes=1))
+    assert await cause_of(leases, every_minute) is Cause.DUE
+    assert await leases.take(every_minute, "two", Cause.DUE) is not None
+
+
+async def test_a_job_is_due_again_after_its_interval(leases, kurz):
+    await leases.give_back(await taken(leases), timedelta())
+    await put_back(kurz, SCHEDULE.every - timedelta(minutes=1))
+    assert await cause_of(leases, AT_ONCE) is None
+    assert await leases.take(AT_ONCE, "two", Cause.DUE) is None
+    await put_back(kurz, timedelta(minutes=1))
+    assert await cause_of(leases, AT_ONCE) is Cause.DUE
+    assert await leases.take(AT_ONCE, "two", Cause.DUE) is not None
+
+
+async def test_a_dead_holder_is_replaced_when_its_time_is_over(leases, kurz):
+    await taken(leases)
+    await put_back(kurz, SCHEDULE.at_most - timedelta(minutes=1))
+    assert await leases.take(SCHEDULE, "two", Cause.DUE) is None
+    await put_back(kurz, timedelta(minutes=1))
+    assert await cause_of(leases) is Cause.DUE
+    assert (await taken(leases, "two")).holder == "two"
+
+
+async def test_who_overslept_does_not_give_back_the_lease_of_another(leases, kurz):
+    overslept = await taken(leases)
+    await put_back(kurz, SCHEDULE.at_most)
+    lease = await taken(leases, "two")
+    assert not await leases.give_back(overslept, SCHEDULE.at_least)
+    assert (await leases.look("reaper"))[0] == lease
+
+
+async def test_a_holder_does_not_give_back_what_it_took_later(leases, kurz, clock):
+    first = await taken(leases)
+    await put_back(kurz, SCHEDULE.at_most)
+    clock.advance(seconds=1)
+    second = await taken(leases)
+    assert not await leases.give_back(first, SCHEDULE.at_least)
+    assert await leases.give_back(second, SCHEDULE.at_least)
+    assert not await leases.give_back(second, SCHEDULE.at_least)
+
+
+async def test_a_lease_that_was_held_for_longer_is_free_at_once(leases, kurz):
+    lease = await taken(leases)
+    await put_back(kurz, timedelta(minutes=12))
+    lease = replace(lease, taken_at=lease.taken_at - timedelta(minutes=12))
+    assert await leases.give_back(lease, SCHEDULE.at_least)
+    found, now = await leases.look("reaper")
+    assert found.until == found.ended_at <= now
+
+
+async def test_who_asks_does_not_wait_for_the_least_time(leases):
+    await leases.give_back(await taken(leases), SCHEDULE.at_least)
+    assert await leases.take(SCHEDULE, "two", Cause.DUE) is None
+    assert await leases.take(SCHEDULE, "two", Cause.ASKED) is None  # nobody has asked
+    asked_at = await leases.ask("reaper")
+    assert (await leases.look("reaper"))[0].asked_at == asked_at
+    assert await cause_of(leases) is Cause.ASKED
+    assert (await taken(leases, "two", Cause.ASKED)).asked_at is None
+    assert await leases.take(SCHEDULE, "three", Cause.ASKED) is None
+
+
+async def test_now_does_not_wait_for_the_least_time(leases):
+    await leases.give_back(await taken(leases), SCHEDULE.at_least)
+    assert (await taken(leases, "two", Cause.NOW)).holder == "two"
+
+
+async def test_a_job_that_never_ran_can_be_asked_for(leases):
+    assert await leases.ask("reaper") is not None
+    assert await cause_of(leases, replace(SCHEDULE, is_enabled=False)) is Cause.ASKED
+    assert (await taken(leases, cause=Cause.ASKED)).holder == "one"
+
+
+async def test_what_runs_cannot_be_asked_for(leases, kurz):
+    await taken(leases)
+    assert await leases.ask("reaper") is None
+    await put_back(kurz, SCHEDULE.at_most)
+    assert await leases.ask("reaper") is not None
+    assert await cause_of(leases) is Cause.ASKED
+
+
+async def test_a_lease_from_the_future_does_not_last(leases, kurz):
+    """The clock was ahead by 8 hours when it was taken, and is right again."""
+    await taken(leases)
+    await put_back(kurz, -timedelta(hours=8))
+    assert await cause_of(leases) is Cause.DUE
+    assert (await taken(leases, "two")).holder == "two"
+
+
+async def test_a_clock_that_is_corrected_a_little_frees_no_lease(leases, kurz):
+    await taken(leases)
+    await put_back(kurz, -timedelta(minutes=3))
+    assert await cause_of(leases) is None
+    assert await leases.take(SCHEDULE, "two", Cause.DUE) is None
+
+
+async def test_a_run_is_kept_and_counted(leases, runs):
+    lease = await taken(leases)
+    run_id = await runs.begin(lease, is_asked=True)
+    (run,) = await runs.last("reaper", 10)
+    assert (run.holder, run.is_asked, run.outcome, run.ended_at) == ("one", True, None, None)
+    assert await runs.end(run_id, Result(), {"purged": 7}, 1.5)
+    (run,) = await runs.last("reaper", 10)
+    assert (run.outcome, run.counts, run.reason) == (Outcome.DONE, {"purged": 7}, None)
+    totals = await runs.totals("reaper")
+    assert totals == JobTotals(successful_runs=1, run_ms=1500, last_ended_at=run.ended_at)
+    assert totals.average_ms == 1500
+
+
+async def test_a_run_ends_once(leases, runs):
+    run_id = await runs.begin(await taken(leases), is_asked=False)
+    assert await runs.end(run_id, Result(Outcome.FAILED, "The disk is full."), {"marked": 1}, 1)
+    assert not await runs.end(run_id, Result(), {}, 1)
+    (run,) = await runs.last("reaper", 10)
+    assert (run.outcome, run.reason) == (Outcome.FAILED, "The disk is full.")
+    assert await runs.totals("reaper") == JobTotals(failed_runs=1)
+
+
+async def test_a_run_that_was_skipped_is_no_success_and_no_failure(leases, runs):
+    run_id = await runs.begin(await taken(leases), is_asked=False)
+    assert await runs.end(run_id, Result(Outcome.SKIPPED, "The clock has jumped."), {}, 1)
+    assert await runs.totals("reaper") == JobTotals()
+
+
+async def test_a_run_that_never_ended_has_failed_when_the_next_begins(leases, runs, kurz):
+    lost = await runs.begin(await taken(leases), is_asked=False)
+    await put_back(kurz, SCHEDULE.at_most)
+    run_id = await runs.begin(await taken(leases, "two"), is_asked=False)
+    assert not await runs.end(lost, Result(), {"purged": 1}, 1)  # it was asleep, and wakes up
+    assert await runs.end(run_id, Result(), {}, 1)
+    newest, oldest = await runs.last("reaper", 10)
+    assert (newest.holder, newest.outcome) == ("two", Outcome.DONE)
+    assert (oldest.outcome, oldest.reason) == (Outcome.FAILED, NEVER_ENDED)
+    totals = await runs.totals("reaper")
+    assert (totals.successful_runs, totals.failed_runs) == (1, 1)
+
+
+async def test_the_last_runs_are_kept(leases, runs):
+    lease = await taken(leases)
+    for number in range(KEPT + 5):
+        run_id = await runs.begin(lease, is_asked=False)
+        await runs.end(run_id, Result(), {"purged": number}, 0.001)
+    found = await runs.last("reaper", 1000)
+    assert [run.counts["purged"] for run in found] == list(range(KEPT + 4, 4, -1))
+    assert [run.counts["purged"] for run in await runs.last("reaper", 2)] == [KEPT + 4, KEPT + 3]
+    assert (await runs.totals("reaper")).successful_runs == KEPT + 5
+
+
+async def test_what_is_cleaned_adds_up(kurz, runs):
+    await asyncio.gather(*(kurz.database.write(add_cleaned, "reaper", 10) for _ in range(20)))
+    await kurz.database.write(add_cleaned, "reaper", 0)
+    totals = await runs.totals("reaper")
+    assert (totals.cleaned, totals.last_batch) == (200, 10)

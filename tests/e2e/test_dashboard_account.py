@@ -1,0 +1,184 @@
+"""People who look after their account at the dashboard: keys, password, its beginning and end."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.dashboard import LAST_IN_DIALOG, PASSWORD, ask, confirm, make, secret, sign_up, take
+from support.program import Program
+from support.visitor import Visitor
+
+# A browser does not meet the engine.
+pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+
+NEW_PASSWORD = "another horse, another battery"
+PASSWORD_FIELD = "PasswordAt least 8 characters. A sentence is fine."
+
+
+def test_a_key_is_made_works_and_is_revoked(visitor, program, pictures):
+    assert "/app/sign-up  (the first account is the administrator's)" in program.output
+    sign_up(visitor)
+    ask(visitor, "POST", "/workspaces", {"name": "Press office", "slug": "press"})
+    old = {"name": "Newsletter", "scopes": ["links:read", "stats:read"], "workspace_id": 1}
+    assert ask(visitor, "POST", "/keys", old)[0] == 201
+    visitor.visit("/app/keys")
+    visitor.wait_for_text("Newsletter")
+    visitor.click("New key")
+    visitor.click("Make the key")
+    visitor.wait_for_text("Give it a name")
+    visitor.type("Name", "Release script")
+    take(visitor, pictures, "key-new")
+    lose_the_answer(visitor)
+    visitor.click("Make the key")
+    visitor.wait_for_text("Copy it now")
+    key, example = secret(visitor, 0), secret(visitor, 1)
+    assert f"X-Api-Key: {key}" in example
+    take(visitor, pictures, "key-ready")
+    visitor.click("Done")
+
+    def create() -> int:
+        with program.client(headers={"x-api-key": key}) as client:
+            made = client.post("/api/v1/links", json={"original_url": "https://example.com/"})
+        return int(made.status_code)
+
+    assert create() == 201
+    visitor.visit("/app/keys")
+    visitor.wait_for_text("Release script")
+    assert key not in visitor.text()
+    take(visitor, pictures, "keys")
+    visitor.click("Revoke Release script")
+    visitor.wait_for_text("stop working within 5 seconds")
+    take(visitor, pictures, "key-revoke")
+    visitor.hold("/api/v1/keys/*")
+    visitor.click("Revoke")
+    visitor.wait_for_held()
+    stays_open(visitor)
+    visitor.let_go()
+    visitor.wait_for_text("Release script does not work any more.")
+    assert create() == 401
+    assert [it["name"] for it in ask(visitor, "GET", "/keys")[1]["keys"]] == ["Newsletter"]
+
+
+def lose_the_answer(visitor: Visitor) -> None:
+    """The key is made, and nobody has seen it: sent again, the same one comes."""
+    visitor.hold("/api/v1/keys")
+    visitor.click("Make the key")
+    visitor.wait_for_held()
+    stays_open(visitor)
+    visitor.let_go(is_lost=True)
+    visitor.wait_for_text("The server cannot be reached.")
+
+
+def stays_open(visitor: Visitor) -> None:
+    """As long as it is not known what came of it, the dialog cannot be closed."""
+    buttons = "[...document.querySelectorAll('[role=dialog] button')]"
+    visitor.press("Escape")
+    found = visitor.evaluate(f"{buttons}.map((it) => it.disabled).join()")
+    assert set(found.split(",")) == {"true"}
+
+
+def test_another_password_ends_the_sessions_elsewhere(
+    visit: Callable[[Program], Visitor], program: Program, pictures: Path
+) -> None:
+    here, elsewhere = visit(program), visit(program)
+    sign_up(here)
+    elsewhere.visit("/app/sign-in")
+    elsewhere.type("E-mail", "ada@example.com")
+    elsewhere.type("Password", PASSWORD)
+    elsewhere.press("Enter")
+    elsewhere.wait_for("location.pathname === '/app/links'")
+    here.visit("/app/account")
+    here.type("Present password", "not this one")
+    here.type("New password", NEW_PASSWORD)
+    here.click("Change the password")
+    here.wait_for_text("The present password is not right.")
+    assert here.value("New password") == NEW_PASSWORD
+    here.type("Present password", PASSWORD)
+    here.click("Change the password")
+    here.wait_for_text("You are signed out everywhere else.")
+    assert ask(here, "GET", "/me")[0] == 200
+    assert ask(elsewhere, "GET", "/me")[0] == 401
+    elsewhere.click("Keys")
+    elsewhere.wait_for_text("You were signed out")
+    here.visit("/app/account")
+    here.wait_for_text("As many as you like")
+    take(here, pictures, "account")
+    here.choose("Language", "de")
+    here.wait_for_text("Sprache und Farben")
+    here.choose("Farben", "dark")
+    here.wait_for("document.documentElement.dataset.mantineColorScheme === 'dark'")
+    here.picture(pictures / "account-german.png")
+
+
+def test_an_account_is_exported_and_deleted(visit, program, pictures):
+    ada, bob = visit(program), visit(program)
+    sign_up(ada)  # the administrator
+    sign_up(bob, "bob@example.com")
+    make(bob, custom_code="tickets")
+    for name in ("Press office", "Bob alone"):
+        ask(bob, "POST", "/workspaces", {"name": name, "slug": name.lower().replace(" ", "-")})
+    invitation = ask(bob, "POST", "/workspaces/1/invitations", {"role": "editor"})[1]["token"]
+    assert ask(ada, "POST", "/invitations/accept", {"token": invitation})[0] == 200
+    bob.visit("/app/account")
+    exported = bob.evaluate(
+        "fetch(document.querySelector('a[download]').href).then((answer) => answer.text())"
+    )
+    lines = [json.loads(line) for line in exported.splitlines()]
+    assert {"account", "workspace", "link"} == {line["kind"] for line in lines}
+    bob.click("Delete my account")
+    bob.wait_for_text("You are the only owner of Press office")
+    bob.type("Your password, to be sure", PASSWORD)
+    assert bob.evaluate(f"{LAST_IN_DIALOG}.disabled") == "True"
+    take(bob, pictures, "account-delete-blocked")
+    members = ask(bob, "GET", "/workspaces/1/members")[1]["members"]
+    (ada_id,) = [it["account_id"] for it in members if it["email"] == "ada@example.com"]
+    assert ask(bob, "POST", "/workspaces/1/transfer", {"account_id": ada_id})[0] == 200
+    bob.visit("/app/account")
+    bob.click("Delete my account")
+    bob.wait_for_text("You leave Press office.")
+    bob.wait_for_text("Only you are in Bob alone")
+    bob.type("Your password, to be sure", "not this one")
+    confirm(bob)
+    bob.wait_for_text("The present password is not right.")
+    bob.type("Your password, to be sure", PASSWORD)
+    take(bob, pictures, "account-delete")
+    confirm(bob)
+    bob.wait_for("location.pathname === '/'")
+    with program.client() as client:
+        assert client.get("/tickets").status_code == 404
+        signing_in = {"email": "bob@example.com", "password": PASSWORD}
+        assert client.post("/api/v1/auth/sign-in", json=signing_in).status_code == 401
+    slugs = {it["slug"] for it in ask(ada, "GET", "/admin/workspaces")[1]["workspaces"]}
+    assert "press-office" in slugs
+
+
+def test_links_that_work_once_lead_into_the_dashboard(start_program, environment, visit, pictures):
+    program = start_program(**environment, KURZ_ACCESS="private")
+    visitor = visit(program)
+    (printed,) = re.findall(r"^set-up +(\S+)", program.output, re.MULTILINE)
+    visitor.visit(printed.removeprefix(program.url))
+    assert visitor.evaluate("location.hash") == ""
+    visitor.picture(pictures / "setup.png")
+    visitor.type("E-mail", "ada@example.com")
+    visitor.type(PASSWORD_FIELD, "password")
+    visitor.click("Make the account")
+    visitor.wait_for("!document.getElementById('problem').hidden")
+    visitor.picture(pictures / "setup-refused.png")
+    visitor.type(PASSWORD_FIELD, PASSWORD)
+    visitor.click("Make the account")
+    visitor.wait_for("location.pathname === '/app/links'")
+    visitor.wait_for_text("No links yet")
+    assert ask(visitor, "GET", "/me")[1]["is_admin"] is True
+
+    printed = program.run("admin", "reset-password", "ada@example.com")
+    visitor.visit("/app/reset#" + printed.split("#")[1].split()[0])
+    visitor.picture(pictures / "reset.png")
+    visitor.type(PASSWORD_FIELD, NEW_PASSWORD)
+    visitor.click("Set the password")
+    visitor.wait_for("location.pathname === '/app/links'")
+    visitor.wait_for_text("No links yet")
+    visitor.visit("/")
+    visitor.wait_for_text("Your links")  # Home knows, too

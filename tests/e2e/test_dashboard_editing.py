@@ -1,0 +1,332 @@
+"""Making and editing links at the dashboard, in a real browser."""
+
+import json
+from typing import Any
+
+import pytest
+
+from support.clicks import wait_until
+from support.dashboard import ADDRESS, PASSWORD, do, find, make, sign_up, take
+from support.visitor import Visitor
+
+# A browser does not meet the engine.
+pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+
+LONG = "https://shop.example.com/collections/summer/" + "linen-" * 320 + "shirts"
+PAYLOAD = '<img src=x onerror="alert(1)">'
+
+
+def open_form(visitor: Visitor, path: str = "/app/links") -> None:
+    """With all of it unfolded."""
+    visitor.visit(path)
+    visitor.click("New link")
+    visitor.wait_for("document.querySelector('[role=dialog] form') !== null")
+
+
+def unfold(visitor: Visitor, name: str) -> None:
+    visitor.click(name)
+    visitor.wait_for(
+        f"[...document.querySelectorAll('[aria-expanded=true]')]"
+        f".some((it) => it.textContent === {json.dumps(name)})"
+    )
+
+
+def add_tag(visitor: Visitor, tag: str) -> None:
+    visitor.type("Tags", tag)
+    visitor.press("Enter")
+
+
+def sign_out_elsewhere(visitor: Visitor) -> None:
+    ended = visitor.evaluate(
+        "fetch('/api/v1/auth/sign-out', {method: 'POST'}).then((answer) => answer.status)"
+    )
+    assert ended == "204"
+
+
+def return_later(visitor: Visitor) -> None:
+    """To the browser's tab, after so long that the page asks for everything again."""
+    visitor.evaluate(
+        "{ const now = Date.now; Date.now = () => now() + 60_000;"
+        " window.dispatchEvent(new Event('visibilitychange')); }"
+    )
+
+
+def wait_for_end(visitor: Visitor) -> None:
+    visitor.wait_for("document.querySelector('[role=dialog]') === null")
+
+
+def find_alias(visitor: Visitor, host: str) -> None:
+    """What is typed is looked up."""
+    said = {
+        "admin": "kurz keeps this word for itself.",
+        "a/b": "3 to 64 characters",
+        "winter": "You have a link with this alias already.",
+        "summer": f"{host}/summer is free.",
+    }
+    for alias, text in said.items():
+        visitor.type("Alias", alias)
+        visitor.wait_for_text(text)
+
+
+def test_a_link_is_made_with_all_that_it_can_have(visitor, program, pictures):
+    sign_up(visitor)
+    make(visitor, custom_code="winter", title="Winter sale", tags=["shop", "press"])
+    make(visitor, custom_code="tickets", title="Tickets", tags=["events"])
+    open_form(visitor)
+    take(visitor, pictures, "create-folded")
+    visitor.type(
+        "Long address", "shop.example.com/summer?utm_source=old&size=m&utm_source=older#top"
+    )
+    unfold(visitor, "More")
+    find_alias(visitor, program.url.removeprefix("http://"))
+    visitor.type("Title", "Summer sale")
+    add_tag(visitor, "shop")
+    add_tag(visitor, "linen, cotton and other light things")
+    visitor.click("30 days")
+    visitor.choose("Redirect", "307")
+    visitor.type("Clicks until it is used up", "5000")
+    visitor.click("Hand the visitor's query on")
+    visitor.type("Notes", "Agreed with the shop on Monday.")
+    take(visitor, pictures, "create-unfolded")
+    unfold(visitor, "Campaign parameters (UTM)")
+    assert visitor.value("Source") == "old"
+    visitor.type("Source", "newsletter")
+    visitor.type("Campaign", "summer & sun")
+    take(visitor, pictures, "create-utm")
+    visitor.press("Enter", control=True)
+    visitor.wait_for_text("Your short link")
+    visitor.wait_for("document.activeElement.textContent === 'Copy'")
+    visitor.press("Enter")
+    visitor.wait_for_text("Copied")
+    assert visitor.clipboard() == f"{program.url}/summer"
+    visitor.click("QR code")
+    visitor.wait_for("document.querySelector('[role=dialog] svg[role=img]') !== null")
+    take(visitor, pictures, "create-result")
+    link = find(visitor, "summer")
+    wanted = "https://shop.example.com/summer?utm_source=newsletter&size=m&utm_campaign=summer%20%26%20sun#top"
+    assert link["original_url"] == wanted
+    assert link["title"] == "Summer sale"
+    assert link["tags"] == ["shop", "linen, cotton and other light things"]
+    assert (link["redirect_status"], link["max_clicks"]) == (307, 5000)
+    assert (link["forward_query"], link["notes"]) == (True, "Agreed with the shop on Monday.")
+    assert link["expires_at"] is not None
+    visitor.click("Make another")
+    visitor.wait_for("document.querySelector('[role=dialog] form') !== null")
+    assert visitor.value("Long address") == ""
+    assert visitor.value("Alias") == ""  # what was unfolded is remembered
+    visitor.press("Escape")
+    wait_for_end(visitor)
+    visitor.wait_for_text("Summer sale")
+
+
+def test_a_link_ends_when_one_says(visitor):
+    sign_up(visitor)
+    open_form(visitor)
+    visitor.type("Long address", ADDRESS)
+    unfold(visitor, "More")
+    visitor.type("Alias", "ending")
+    visitor.click("At a time")
+    visitor.choose("Date and time of its end", "2001-01-01T12:00")
+    visitor.click("Shorten")
+    visitor.wait_for_text("it is in the past")
+    visitor.choose("Date and time of its end", "12345-01-01T12:00")
+    visitor.click("Shorten")
+    visitor.wait_for_text("Choose a year of four digits.")
+    visitor.click("1 hour")
+    visitor.wait_for_text("Until ")
+    assert (
+        visitor.evaluate(
+            "new Set([...document.querySelectorAll('[type=radio]')].map((it) => it.name)).size"
+        )
+        == "1"
+    )  # arrow keys move between them
+    visitor.click("Never")
+    visitor.wait_for_text("Stays until you delete it.")
+    visitor.click("Shorten")
+    visitor.wait_for_text("Your short link")
+    assert find(visitor, "ending")["expires_at"] is None
+
+
+def test_what_is_refused_stands_beside_its_field_and_all_stays_typed(visitor, program):
+    sign_up(visitor)
+    open_form(visitor)
+    visitor.press("Enter")
+    visitor.wait_for_text("Type or paste an address first.")
+    visitor.type("Long address", f"{program.url}/loop")
+    unfold(visitor, "More")
+    visitor.type("Title", "Kept")
+    add_tag(visitor, "kept")
+    visitor.type("Alias", "summer")
+    visitor.wait_for_text("/summer is free.")
+    make(visitor, custom_code="summer")  # somebody is quicker
+    visitor.click("Shorten")
+    visitor.wait_for("document.activeElement.labels?.[0]?.textContent === 'Long address'")
+    assert visitor.value("Title") == "Kept"
+    visitor.type("Long address", ADDRESS)
+    visitor.click("More")  # folded: the refusal opens it again
+    visitor.click("Shorten")
+    visitor.wait_for_text("This alias is taken. Choose another one.")
+    visitor.wait_for("document.activeElement.labels?.[0]?.textContent === 'Alias'")
+    assert (visitor.value("Long address"), visitor.value("Title")) == (ADDRESS, "Kept")
+    visitor.press("Escape")
+    visitor.wait_for_text("Close without saving?")
+    visitor.press("Escape")
+    visitor.type("Alias", "autumn")
+    visitor.press("Enter")
+    visitor.wait_for_text("Your short link")
+    assert find(visitor, "autumn")["tags"] == ["kept"]
+
+
+def edit_new(visitor: Visitor) -> dict[str, Any]:
+    """Makes a link, and opens it for editing."""
+    open_form(visitor)
+    visitor.type("Long address", ADDRESS)
+    unfold(visitor, "More")
+    visitor.type("Alias", "summer")
+    visitor.type("Title", "Summer sale")
+    visitor.press("Enter")
+    visitor.wait_for_text("Your short link")
+    visitor.click("Edit")
+    visitor.wait_for_text("Edit /summer")
+    return find(visitor, "summer")
+
+
+def test_two_people_edit_one_link_and_nothing_is_lost(visitor, pictures):
+    sign_up(visitor)
+    link = edit_new(visitor)
+    take(visitor, pictures, "edit")
+    visitor.type("Title", "Summer sale, all sizes")
+    visitor.type("Notes", "Mine")
+    do(
+        visitor,
+        "PATCH",
+        f"/links/{link['id']}",
+        {"title": PAYLOAD, "tags": ["press", "shop"], "original_url": LONG, "expires_in": 604_800},
+    )
+    visitor.press("Enter", control=True)
+    visitor.wait_for_text("Somebody else changed this link")
+    for text in ("Summer sale, all sizes", PAYLOAD, "press, shop", "not changed by you"):
+        assert text in visitor.text()
+    take(visitor, pictures, "edit-conflict")
+    visitor.click("Take theirs")
+    visitor.wait_for("document.querySelectorAll('[role=dialog]').length === 1")
+    assert visitor.value("Title") == PAYLOAD
+    assert visitor.value("Notes") == "Mine"
+    assert find(visitor, "summer")["notes"] is None  # taking is not saving
+    visitor.type("Title", "Mine again")
+    do(visitor, "PATCH", f"/links/{link['id']}", {"title": "Theirs again", "max_clicks": 9})
+    visitor.click("Save")
+    visitor.wait_for_text("Theirs again")
+    visitor.click("Keep mine")
+    wait_for_end(visitor)
+    saved = find(visitor, "summer")
+    assert (saved["title"], saved["notes"]) == ("Mine again", "Mine")
+    assert (saved["max_clicks"], saved["tags"]) == (9, ["press", "shop"])
+    assert saved["original_url"] == LONG
+    visitor.wait_for_text("Mine again")
+
+
+def test_a_link_moves_pauses_and_lives_again_and_who_closes_is_asked(visitor):
+    sign_up(visitor)
+    link = edit_new(visitor)
+    visitor.type("Alias", "sommer")
+    visitor.wait_for_text("/summer stops answering at once.")
+    visitor.click("Paused")
+    visitor.press("Escape")
+    visitor.wait_for_text("What you typed is not saved yet.")
+    visitor.press("Escape")
+    visitor.wait_for("document.querySelectorAll('[role=dialog]').length === 1")
+    visitor.click("30 days")
+    do(visitor, "PATCH", f"/links/{link['id']}", {"expires_in": 1})
+    wait_until(lambda: find(visitor, "summer")["status"] == "EXPIRED")
+    visitor.click("Save")
+    visitor.wait_for_text("Somebody else changed this link")
+    visitor.click("Keep mine")
+    wait_for_end(visitor)
+    saved = find(visitor, "sommer")
+    assert (saved["id"], saved["status"]) == (link["id"], "PAUSED")
+    assert saved["expires_at"] > link["created_at"]
+
+
+def test_who_is_signed_out_while_editing_loses_nothing(visitor):
+    sign_up(visitor)
+    edit_new(visitor)
+    visitor.type("Title", "Still here")
+    visitor.type("Notes", "And this")
+    sign_out_elsewhere(visitor)
+    visitor.click("Save")
+    visitor.wait_for_text("You were signed out")
+    visitor.wait_for("document.activeElement.type === 'password'")
+    at_top = "document.elementFromPoint(innerWidth / 2, innerHeight / 2).closest('[role=dialog]')"
+    assert "You were signed out" in visitor.evaluate(f"{at_top}.innerText")
+    visitor.type("Password", PASSWORD)
+    visitor.press("Enter")
+    visitor.wait_for("document.querySelectorAll('[role=dialog]').length === 1")
+    assert (visitor.value("Title"), visitor.value("Notes")) == ("Still here", "And this")
+    visitor.click("Save")
+    wait_for_end(visitor)
+    assert find(visitor, "summer")["notes"] == "And this"
+    visitor.click("More for summer")
+    visitor.click("Edit…")
+    visitor.type("Title", "Not yet saved")
+    sign_out_elsewhere(visitor)
+    return_later(visitor)
+    visitor.wait_for_text("You were signed out")
+    visitor.settle()
+    visitor.type("Password", PASSWORD)
+    visitor.press("Enter")
+    visitor.wait_for("document.querySelectorAll('[role=dialog]').length === 1")
+    assert visitor.evaluate("location.pathname") == "/app/links"
+    assert visitor.value("Title") == "Not yet saved"
+    visitor.click("Save")
+    wait_for_end(visitor)
+    assert find(visitor, "summer")["title"] == "Not yet saved"
+
+
+def switch_place(visitor: Visitor, team: int) -> None:
+    """A link of one workspace never stands in another, not even until its own links are there."""
+    shop = do(visitor, "POST", "/workspaces", {"name": "Shop", "slug": "shop"})
+    link = {"original_url": ADDRESS, "custom_code": "sale"}
+    do(visitor, "POST", f"/workspaces/{shop['id']}/links", link)
+    visitor.visit(f"/app/w/{shop['id']}/links")
+    visitor.wait_for_text("/sale")
+    visitor.evaluate(
+        "window.strange = 0; new MutationObserver(() => { for (const it of"
+        f" document.querySelectorAll('[data-main][href^=\"/app/w/{team}/\"]'))"
+        " if (it.textContent === '/sale') window.strange += 1; })"
+        ".observe(document, {subtree: true, childList: true, attributes: true})"
+    )
+    visitor.click("Where you are: Shop")
+    visitor.wait_for_text("Press office")
+    visitor.evaluate(
+        "[...document.querySelectorAll('[role=menuitem]')]"
+        ".find((it) => it.textContent.startsWith('Press office')).click()"
+    )
+    visitor.wait_for_text("First")
+    assert visitor.evaluate("location.pathname") == f"/app/w/{team}/links"
+    assert visitor.evaluate("window.strange") == "0"
+
+
+def test_a_workspace_knows_its_addresses_and_a_viewer_only_looks(visitor, program, visit):
+    sign_up(visitor)
+    team = do(visitor, "POST", "/workspaces", {"name": "Press office", "slug": "press"})
+    place = f"/workspaces/{team['id']}"
+    do(visitor, "POST", f"{place}/links", {"original_url": ADDRESS, "title": "First"})
+    open_form(visitor, f"/app/w/{team['id']}/links")
+    visitor.evaluate("delete Request.prototype.body")  # Firefox has none
+    visitor.type("Long address", ADDRESS)
+    unfold(visitor, "More")
+    assert "The same address always gets the same link." in visitor.text()
+    visitor.press("Enter", control=True)
+    visitor.wait_for_text("This address had a link already.")
+    visitor.press("Escape")
+    switch_place(visitor, team["id"])
+    invitation = do(visitor, "POST", f"{place}/invitations", {"role": "viewer"})
+    viewer = visit(program)
+    sign_up(viewer, "grace@example.com")
+    do(viewer, "POST", "/invitations/accept", {"token": invitation["token"]})
+    viewer.visit(f"/app/w/{team['id']}/links")
+    viewer.wait_for_text("First")
+    assert "New link" not in viewer.text()
+    viewer.visit("/app/links")
+    viewer.wait_for_text("New link")

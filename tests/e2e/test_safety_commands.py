@@ -1,0 +1,178 @@
+"""`kurz admin reports`, `ban`, `unban`, `bans` and `audit`, as the operator meets them."""
+
+import asyncio
+
+import pytest
+import typer
+
+from kurz.bootstrap import open_kurz, prepare
+from kurz.cli.admin import admin
+from kurz.cli.app import app as command_line
+from kurz.links.model import Draft
+from kurz.people.access import Permission
+from kurz.people.passwords import Passwords
+from kurz.safety.reports import Category, Complaint, State
+from kurz.settings import Settings
+from support.people import PASSWORD, People
+from support.terminal import Terminal
+
+# What only looks.
+LOOKS = {
+    ("list",),
+    ("key", "list"),
+    ("workspace", "list"),
+    ("reports", "list"),
+    ("reports", "show"),
+    ("bans",),
+    ("lists",),
+    ("audit",),
+}
+EMAIL = "ada@example.com"
+
+
+async def _fill(settings: Settings) -> int:
+    """A person with a link that was reported; gives the report's number."""
+    await prepare(settings, upgrades_postgres=False)
+    async with open_kurz(settings, passwords=Passwords(cost=4)) as kurz:
+        people = People(kurz)
+        await people.add("admin@example.com", is_admin=True)
+        person = await people.add(EMAIL)
+        await people.key(person, Permission.LINKS_READ)
+        draft = Draft(
+            original_url="https://evil.example/page", custom_code="bad", owner_id=person.id
+        )
+        link = (await kurz.links.create(draft)).link
+        complaint = Complaint(Category.PHISHING, "It asks for my PIN.\nTwice.", "me@example.org")
+        await kurz.abuse.take(link, "http://127.0.0.1:8080/bad", complaint, "203.0.113.9")
+        [report] = await kurz.abuse.store.list(State.OPEN, limit=1)
+        return report.id
+
+
+class Office(Terminal):
+    report: str
+
+    def acts(self) -> list[str]:
+        return [deed["act"] for deed in self.json("admin", "audit")["deeds"]]
+
+
+@pytest.fixture
+def office(settings, environment):
+    report = asyncio.run(_fill(settings))
+    office = Office(environment | {"KURZ_DATA_DIR": str(settings.data_dir)})
+    office.report = str(report)
+    return office
+
+
+def leaves(app: typer.Typer, *path: str) -> list[tuple[str, ...]]:
+    """Every command below `kurz admin`."""
+    found = [
+        (*path, item.name or item.callback.__name__.replace("_", "-"))  # type: ignore[union-attr]
+        for item in app.registered_commands
+    ]
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        name = group.typer_instance.info.name
+        found += leaves(group.typer_instance, *path, str(name))
+    return found
+
+
+def test_the_audit_log_tells_of_every_command_that_changes_something(office, tmp_path):
+    file = tmp_path / "password"
+    file.write_text(PASSWORD)
+    key = office.json("admin", "key", "list", EMAIL)["keys"][0]["prefix"]
+    commands: dict[tuple[str, ...], list[str]] = {
+        ("create",): ["new@example.com", "--password-file", str(file)],
+        ("promote",): [EMAIL],
+        ("demote",): [EMAIL],
+        ("reset-password",): [EMAIL],
+        ("disable",): [EMAIL],
+        ("enable",): [EMAIL],
+        ("invite",): [],
+        ("reaper",): ["--run"],
+        ("key", "create"): [EMAIL, "--name", "x", "--scope", "links:read"],
+        ("key", "revoke"): [EMAIL, key],
+        ("workspace", "create"): ["team", "--owner", EMAIL],
+        ("reports", "dismiss"): [office.report],
+        ("reports", "uphold"): [],  # by a test of its own
+        ("ban", "link"): ["bad"],
+        ("unban", "link"): ["bad"],
+        ("ban", "host"): ["evil.example"],
+        ("unban", "host"): ["evil.example"],
+        ("ban", "person"): [EMAIL],
+        ("unban", "person"): [EMAIL],
+    }
+    assert admin in [group.typer_instance for group in command_line.registered_groups]
+    assert {*leaves(admin)} - LOOKS == commands.keys(), "is it told in the audit log?"
+    del commands["reports", "uphold"]
+    for number, (name, arguments) in enumerate(commands.items(), 1):
+        done = office.run("admin", *name, *arguments)
+        assert done.returncode == 0, done.stderr
+        assert len(office.acts()) == number, f"{name} leaves no trace: call `note` before the act"
+
+
+def test_a_report_is_read_and_upheld(office):
+    listed = office.run("admin", "reports")
+    assert office.report in listed.stdout
+    assert "phishing" in listed.stdout
+    assert "https://evil.example/page" in listed.stdout
+    assert f"kurz admin reports show {office.report}" in listed.stderr
+    shown = office.run("admin", "reports", "show", office.report)
+    assert "It asks for my PIN.\n" in shown.stdout
+    assert "me@example.org" in shown.stdout
+    assert "203.0.113.9" not in shown.stdout
+    assert f"kurz admin reports uphold {office.report}" in shown.stderr
+    upheld = office.run("admin", "reports", "uphold", office.report, "--ban-host")
+    assert upheld.stdout == (
+        "http://127.0.0.1:8080/bad is banned, and so is the host that it led to.\n"
+    )
+    assert office.run("show", "bad").stdout.count("banned") == 1
+    refused = office.run("create", "https://www.evil.example/")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert office.run("admin", "reports").stderr == "No report is open.\n"
+    again = office.run("admin", "reports", "dismiss", office.report)
+    assert (again.returncode, again.stderr) == (4, "kurz: This report was upheld already.\n")
+    assert office.acts() == ["ban-host", "ban-link", "uphold-report"]
+    bans = office.run("admin", "bans").stdout
+    assert "evil.example" in bans
+    assert "http://127.0.0.1:8080/bad" in bans
+
+
+def test_a_person_is_banned_with_their_links_and_let_in_again(office):
+    banned = office.run("admin", "ban", "person", EMAIL, "--reason", "spam")
+    assert banned.stdout == f"{EMAIL} is banned, with 1 link.\n"
+    assert f"kurz admin unban person {EMAIL}" in banned.stderr
+    assert "banned" in office.run("show", "bad").stdout
+    assert EMAIL in office.run("admin", "bans").stdout
+    back = office.run("admin", "unban", "person", EMAIL)
+    assert back.stdout == f"{EMAIL} is not banned any more; 1 link is back.\n"
+    assert "active" in office.run("show", "bad").stdout
+    log = office.run("admin", "audit").stdout
+    assert "operator" in log
+    assert "(reason: spam)" in log
+
+
+def test_a_link_that_is_unbanned_waits_for_its_owner(office):
+    office.run("admin", "ban", "link", "bad")
+    office.run("admin", "ban", "person", EMAIL)
+    waits = office.run("admin", "unban", "link", "bad").stdout
+    assert waits == "http://127.0.0.1:8080/bad comes back when its owner does, who is banned.\n"
+    assert "banned" in office.run("show", "bad").stdout
+    office.run("admin", "unban", "person", EMAIL)
+    assert "active" in office.run("show", "bad").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("reports", "show", "7"), 3, "There is no report with this number."),
+        (("ban", "link", "nothing"), 3, "There is no link with this code."),
+        (("ban", "host", "com"), 2, "Give a whole name, such as example.com"),
+        (("ban", "person", "nobody@example.com"), 3, "There is no account"),
+        (("ban", "person", "admin@example.com"), 4, "This is the last administrator."),
+    ],
+)
+def test_what_goes_wrong_is_told_in_one_line(office, arguments, code, sentence):
+    done = office.run("admin", *arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith(f"kurz: {sentence}")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,95 @@
+"""What is done now and then in one process of the installation."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from kurz.jobs.boot_clock import BootClock
+from kurz.jobs.chores import Chore
+from kurz.people.workspaces import GRACE
+from kurz.reaping import make_chores, open_upkeep
+from kurz.scheduling import Cause, Outcome, Turn
+from kurz.storage.job_runs import SqlRunStore
+from support.engines import without_redis
+from support.people import People
+
+engine = without_redis  # which has no part in it
+JOBS = ("housekeeping", "workspaces", "domains", "bans")
+
+
+@pytest.fixture
+def runs(kurz) -> SqlRunStore:
+    return SqlRunStore(kurz.database, kurz.clock)
+
+
+async def test_each_has_its_turn_and_leaves_a_record(kurz, clock, runs, people: People):
+    owner = await people.add()
+    workspace = await people.workspace(owner, "team")
+    await kurz.teams.delete(workspace)
+    clock.advance(seconds=(GRACE + timedelta(days=1)).total_seconds())
+    for chore in make_chores(kurz):
+        assert await chore.run(Cause.NOW) is not None
+    found = {job: await runs.last(job, 10) for job in JOBS}
+    assert [[run.outcome for run in of] for of in found.values()] == [[Outcome.DONE]] * 4
+    assert found["workspaces"][0].counts == {"workspaces": 1, "links": 0}
+    assert await kurz.workspaces.find(workspace.id) is None
+
+
+@pytest.mark.parametrize("switch", ["on", "off"])
+async def test_no_workspace_is_purged_while_nothing_is_to_be_reaped(
+    kurz, clock, people: People, switch
+):
+    kurz = replace(kurz, settings=replace(kurz.settings, reaper_enabled=switch))
+    workspace = await people.workspace(await people.add(), "team")
+    await kurz.teams.delete(workspace)
+    clock.advance(seconds=(GRACE + timedelta(days=1)).total_seconds())
+    chores = make_chores(kurz)
+    for chore in chores:
+        chore._first_at = 0.0  # as if the process had begun long ago
+    assert [await chore.tick() for chore in chores] == [True, switch == "on", True, True]
+    assert (await kurz.workspaces.find(workspace.id) is None) == (switch == "on")
+    state = {chore.schedule.job: chore for chore in await open_upkeep(kurz).chores()}
+    assert (state["workspaces"].last_run is None) == (switch == "off")
+    assert (state["workspaces"].next_at is None) == (switch == "off")
+
+
+async def test_of_two_instances_one_does_it(kurz, runs):
+    for one, other in zip(make_chores(kurz), make_chores(kurz), strict=True):
+        results = [await one.run(Cause.DUE), await other.run(Cause.DUE)]
+        assert [result is None for result in results] == [False, True]
+    assert [len(await runs.last(job, 10)) for job in JOBS] == [1, 1, 1, 1]
+
+
+@pytest.fixture
+def turn() -> Turn:
+    return Turn(asyncio.Event())
+
+
+class Errand:
+    def __init__(self) -> None:
+        self.runs = 0
+
+    async def run(self, is_stopping):
+        self.runs += 1
+        return {"stopping": int(is_stopping())}
+
+
+@pytest.mark.parametrize(
+    ("hours", "is_done"), [(0, True), (8, False), (-8, False)], ids=["right", "ahead", "behind"]
+)
+async def test_nothing_is_done_while_the_clock_is_not_to_be_trusted(clock, turn, hours, is_done):
+    errand = Errand()
+    chore = Chore(errand, BootClock(lambda: 0.0))
+    await chore.look(clock.now())
+    await chore.look(clock.now() + timedelta(hours=hours))
+    result = await chore.run(turn)
+    assert (result.outcome is Outcome.DONE, errand.runs) == (is_done, int(is_done))
+    assert (result.reason is None) == is_done
+
+
+async def test_what_is_to_stop_is_told_so(turn):
+    turn.stopping.set()
+    await Chore(Errand()).run(turn)
+    assert turn.counts == {"stopping": 1}

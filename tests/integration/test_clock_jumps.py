@@ -1,0 +1,223 @@
+"""Clocks that jump, and instances whose clocks are wrong: nothing is purged early, and nothing
+redirects late."""
+
+import asyncio
+import time
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import httpx2
+import pytest
+
+from kurz.bootstrap import Kurz
+from kurz.clock import MICROSECOND, SteadyClock, SystemClock, from_micros
+from kurz.jobs.boot_clock import BootClock
+from kurz.jobs.reaper import Reaper
+from kurz.links.model import Draft, Link, Scope, Status
+from kurz.links.retention import PRESETS
+from kurz.links.upkeep import Plan
+from kurz.people.workspaces import GRACE
+from kurz.reaping import make_chores
+from kurz.scheduling import Cause, Outcome, Turn
+from kurz.storage.job_runs import SqlRunStore
+from kurz.storage.reaping import SqlReaperStore
+from kurz.storage.timekeeper import TimeKeeper
+from support.clock import FrozenClock
+from support.engines import without_redis
+from support.machine import HOUR, SECOND, Machine
+
+engine = without_redis  # whose clock nobody asks
+MINUTE = 60 * SECOND
+KEPT = timedelta(days=365)
+both_ways = pytest.mark.parametrize("jump", [8 * HOUR, -8 * HOUR], ids=["ahead", "back"])
+
+
+class WallStore(SqlReaperStore):
+    """Of PostgreSQL, as if its clock were the machine's, which may jump."""
+
+    def __init__(self, kurz: Kurz, machine: Machine) -> None:
+        super().__init__(kurz.database, kurz.clock, KEPT)
+        self._machine = machine
+
+    async def now(self) -> datetime:
+        return from_micros(self._machine.wall_ns // 1000)
+
+
+def store_of(kurz: Kurz, machine: Machine) -> SqlReaperStore:
+    if kurz.settings.is_embedded:
+        return SqlReaperStore(kurz.database, kurz.clock, KEPT)
+    return WallStore(kurz, machine)
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+def reaper_of(store: SqlReaperStore, boot: BootClock | None = None) -> Reaper:
+    return Reaper(
+        store,
+        Plan(PRESETS["default"], has_archive=False),
+        batch=10,
+        pause=timedelta(),
+        longest=timedelta(minutes=5),
+        boot_clock=boot,
+    )
+
+
+async def outcome_of(reaper: Reaper) -> Outcome:
+    return (await reaper.run(Turn(asyncio.Event()))).outcome
+
+
+async def row(kurz: Kurz, link: Link) -> Link | None:
+    return await kurz.store.find(link.id, Scope())
+
+
+async def status(client: httpx2.AsyncClient, link: Link) -> int:
+    return (await client.get(f"/{link.short_code}")).status_code
+
+
+class TestJumps:
+    """On one machine."""
+
+    @pytest.fixture
+    def clock(self, machine: Machine) -> SteadyClock:
+        return machine.clock()
+
+    @both_ways
+    async def test_nothing_is_purged_early_and_no_link_comes_back(
+        self, kurz, client, add_link, machine, jump
+    ):
+        link = await add_link(is_anonymous=True, expires_in_seconds=60)
+        keeper = TimeKeeper(kurz.clock, None)
+        reaper = reaper_of(store_of(kurz, machine), BootClock(lambda: machine.boot_ns / SECOND))
+        await reaper.look(await store_of(kurz, machine).now())
+        assert await status(client, link) == 302
+        machine.wait(2 * MINUTE)
+        assert await status(client, link) == 410
+        machine.wall_ns += jump
+        for _ in range(2):
+            await keeper.look()
+            assert await outcome_of(reaper) is Outcome.SKIPPED
+            assert await row(kurz, link) is not None
+            assert await status(client, link) == 410
+            machine.wait(MINUTE)
+        machine.wall_ns -= jump
+        await keeper.look()
+        assert await outcome_of(reaper) is Outcome.DONE
+        assert await row(kurz, link) is not None
+        machine.wait(HOUR)
+        assert await outcome_of(reaper) is Outcome.DONE
+        assert await row(kurz, link) is None
+
+    async def test_a_link_that_lives_still_does_when_the_clock_is_right_again(
+        self, kurz, client, add_link, machine
+    ):
+        """Ahead, it has expired for a while. The reaper leaves its row alone; one that has just
+        begun to compare clocks does not."""
+        link = await add_link(expires_in_seconds=3600)
+        keeper, store = TimeKeeper(kurz.clock, None), store_of(kurz, machine)
+        reaper = reaper_of(store, BootClock(lambda: machine.boot_ns / SECOND))
+        await reaper.look(await store.now())
+        machine.wall_ns += 8 * HOUR
+        await keeper.look()
+        assert await outcome_of(reaper) is Outcome.SKIPPED
+        assert await row(kurz, link) == link
+        assert await store.mark(await store.now(), 10) == 1
+        assert await status(client, link) == 410
+        machine.wall_ns -= 8 * HOUR
+        await keeper.look()
+        assert await status(client, link) == 302
+        machine.wait(HOUR)
+        assert await status(client, link) == 410
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+class TestWrongAtTheStart:
+    """A machine that comes up 8 hours ahead, and is set right when kurz runs."""
+
+    @pytest.fixture
+    async def link(self, kurz, machine) -> Link:
+        """Nobody's, with 6 hours left."""
+        draft = Draft(original_url="https://example.com/", is_anonymous=True)
+        link: Link = (await kurz.links.create(draft)).link
+        assert link.expires_at == kurz.clock.now() + timedelta(hours=8)
+        machine.wait(2 * HOUR)
+        return link
+
+    @pytest.fixture
+    def clock(self, machine: Machine) -> SteadyClock:
+        return machine.clock()
+
+    @pytest.mark.parametrize("is_seen", [True, False], ids=["behind a look", "before it"])
+    async def test_a_living_link_is_not_purged(self, kurz, machine, link, is_seen):
+        machine.wall_ns += 8 * HOUR
+        ahead = machine.clock()  # of a process that starts now
+        store = SqlReaperStore(kurz.database, ahead, KEPT)
+        reaper = reaper_of(store, BootClock(lambda: machine.boot_ns / SECOND))
+        if is_seen:
+            await reaper.look(await store.now())
+        machine.wall_ns -= 8 * HOUR
+        await TimeKeeper(ahead, None).look()
+        for _ in range(5):
+            expected = Outcome.SKIPPED if is_seen else Outcome.DONE
+            assert await outcome_of(reaper) is expected
+            assert await row(kurz, link) == link
+            machine.wait(20 * MINUTE)
+
+    async def test_chores_and_leases_go_by_the_machines_too(self, kurz, machine, people):
+        owner = await people.add()
+        workspace = await people.workspace(owner, "team")
+        await kurz.teams.delete(workspace)
+        machine.wait((GRACE - timedelta(hours=4)) // MICROSECOND * 1000)
+        machine.wall_ns += 8 * HOUR
+        ahead = replace(kurz, clock=machine.clock())
+        machine.wall_ns -= 8 * HOUR
+        for chore in make_chores(ahead):
+            assert await chore.run(Cause.NOW) is not None
+        assert await kurz.workspaces.find(workspace.id) is not None
+        (run,) = await SqlRunStore(kurz.database, kurz.clock).last("workspaces", 9)
+        assert run.started_at == run.ended_at == kurz.clock.now()
+
+
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+class TestSkewedInstances:
+    """Each with a clock of its own, beside PostgreSQL's."""
+
+    @pytest.fixture
+    def clock(self) -> FrozenClock:
+        """Links are made a day ago."""
+        return FrozenClock(SystemClock().now() - timedelta(days=1))
+
+    @both_ways
+    async def test_their_reapers_go_by_the_databases(self, kurz, add_link, clock, jump):
+        day = 86400
+        links = {
+            "over": await add_link(is_anonymous=True, expires_in_seconds=60),
+            "graced": await add_link(expires_in_seconds=day - 600),
+            "live": await add_link(expires_in_seconds=day + 600),
+        }
+        wrong = FrozenClock(SystemClock().now() + timedelta(microseconds=jump // 1000))
+        reaper = reaper_of(SqlReaperStore(kurz.database, wrong, KEPT))
+        assert await outcome_of(reaper) is Outcome.DONE
+        found = {name: await row(kurz, link) for name, link in links.items()}
+        assert found["over"] is None
+        assert found["graced"] is not None
+        assert found["graced"].status is Status.EXPIRED
+        assert found["live"] == links["live"]
+
+    @both_ways
+    async def test_their_visitors_are_answered_by_the_databases(
+        self, kurz, connect, add_link, clock, jump
+    ):
+        day = 86400
+        over = await add_link(expires_in_seconds=day - 600)
+        live = await add_link(expires_in_seconds=day + 600)
+        own = SteadyClock(wall_ns=lambda: time.time_ns() + jump)
+        keeper = TimeKeeper(own, kurz.database)
+        await keeper.start()
+        clock.advance(microseconds=own.micros() - clock.micros())
+        client = await connect()
+        assert await status(client, over) == 410
+        assert await status(client, live) == 302
+        await keeper.stop()

@@ -1,0 +1,283 @@
+"""Lists at every entrance, and links that visitors are warned of."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from kurz.bootstrap import Kurz
+from kurz.clicks.segments import list_segments
+from kurz.clicks.segments import read as read_clicks
+from kurz.guarding import open_shelf
+from kurz.links.transfers import Format, OneTarget, RowResult, Target
+from kurz.safety.audit import OPERATOR
+from kurz.safety.bans import Ban, BanKind
+from kurz.scheduling import Turn
+from kurz.screening import make_screening
+from kurz.settings import Settings
+from kurz.storage.ban_list import SqlBanStore
+from kurz.transfer.importing import BATCH
+from support.desk import Desk, code_of
+from support.engines import first_and_last
+from support.feed import until_told
+from support.serving import serving
+
+engine = first_and_last
+PAGE = {"accept": "text/html"}
+BAD, GOOD = "https://www.bad.example/login", "https://good.example/login?a=%3Cb%3E"
+REFUSED = (422, "destination-refused")
+HELD = (403, "link-held")
+
+
+@pytest.fixture
+def blocklist(tmp_path: Path) -> Path:
+    path = tmp_path / "block.txt"
+    path.write_text("bad.example\n")
+    return path
+
+
+@pytest.fixture
+def settings(settings: Settings, blocklist: Path) -> Settings:
+    return replace(settings, blocklists=(blocklist,), metrics="public")
+
+
+def rewrite(kurz: Kurz, blocklist: Path, text: str | None) -> None:
+    """As if the watch had seen it. None: it is gone."""
+    if text is None:
+        blocklist.unlink()
+    else:
+        blocklist.write_text(text)
+    kurz.screen.shelf.make()
+
+
+async def screen(kurz: Kurz) -> None:
+    await make_screening(kurz, settle_seconds=0).screening.run(Turn(asyncio.Event()))
+
+
+async def create(desk: Desk, url: str, **body: Any) -> httpx2.Response:
+    return await desk.ask("POST", desk.links, json={"original_url": url} | body)
+
+
+async def test_no_link_is_made_or_edited_to_lead_there(place: Desk):
+    refused = await create(place, BAD)
+    assert code_of(refused) == REFUSED
+    assert "block.txt" not in refused.text
+    made = await place.make(GOOD)
+    assert made["held_at"] is None
+    assert code_of(await place.edit(made, original_url=BAD)) == REFUSED
+    assert (await place.edit(made, original_url=GOOD + "/2")).status_code == 200
+
+
+async def test_strangers_are_refused_too(client):
+    for path, field in (("/api/v1/links", "original_url"), ("/api/urls/public", "originalUrl")):
+        answer = await client.post(path, json={field: BAD})
+        assert answer.status_code == 422, path
+    answer = await client.post("/", content=BAD)
+    assert answer.status_code == 422
+
+
+async def test_each_item_of_many_is_screened(place: Desk):
+    made = await place.make(GOOD)
+    first, second, third = await place.bulk(
+        {"act": "create", "link": {"original_url": BAD}},
+        {"act": "create", "link": {"original_url": GOOD + "/2"}},
+        {"act": "edit", "id": made["id"], "changes": {"original_url": BAD}},
+    )
+    assert [first["status"], second["status"], third["status"]] == [422, 201, 422]
+    assert first["problem"]["type"].endswith("destination-refused")
+
+
+async def test_each_row_of_a_file_is_screened(kurz, place: Desk, blocklist):
+    async def send(data: str) -> list[dict[str, Any]]:
+        headers = {"content-type": "text/csv"}
+        answer = await place.ask("POST", f"{place.links}/import", content=data, headers=headers)
+        return [json.loads(line) for line in answer.text.splitlines()][:-1]
+
+    first, second = await send(f"code,url\nbad-one,{BAD}\ngood-one,{GOOD}\n")
+    assert (first["outcome"], first["problem"]) == ("refused", "destination-refused")
+    assert second["outcome"] == "created"
+    rewrite(kurz, blocklist, None)
+    await send(f"code,url\nheld-one,{GOOD}\n")
+    link = await kurz.links.get_by_code(place.workspace_id or 0, "held-one")
+    assert link.held_at == kurz.clock.now()
+
+
+async def test_no_claim_makes_a_listed_link_last(kurz, client, people, blocklist):
+    person = await people.add()
+    made = (await client.post("/api/v1/links", json={"original_url": "https://a.example/"})).json()
+    rewrite(kurz, blocklist, "a.example\n")
+
+    async def claim(item: dict[str, Any]) -> dict[str, Any]:
+        sent = {"items": [item]}
+        answer = await client.post("/api/v1/claims", json=sent, headers=person.headers)
+        result: dict[str, Any] = answer.json()["results"][0]
+        return result
+
+    proved = {name: made[name] for name in ("short_code", "claim_token", "original_url")}
+    for item in (proved, {"original_url": made["original_url"]}):
+        result = await claim(item)
+        assert result["result"] == "not_claimed"
+        assert result["problem"]["type"].endswith("destination-refused")
+
+
+async def test_a_listed_link_is_not_restored(kurz, place: Desk, blocklist):
+    made = await place.make("https://a.example/")
+    await place.delete(made)
+    rewrite(kurz, blocklist, "a.example\n")
+    assert code_of(await place.restore(made)) == REFUSED
+    rewrite(kurz, blocklist, "b.example\n")
+    assert (await place.restore(made)).status_code == 200
+
+
+async def test_a_workspace_does_not_lead_there_either(kurz, team: Desk, blocklist):
+    path = f"/api/v1/workspaces/{team.workspace_id}"
+    assert code_of(await team.ask("PATCH", path, json={"root_url": BAD})) == REFUSED
+    assert (await team.ask("PATCH", path, json={"root_url": GOOD})).status_code == 200
+    rewrite(kurz, blocklist, None)
+    assert code_of(await team.ask("PATCH", path, json={"root_url": GOOD + "/2"})) == REFUSED
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+async def test_nor_does_it_lead_there_any_more(
+    kurz, client, blocklist, add_workspace, add_domain, is_listed
+):
+    await add_domain("links.team.example", await add_workspace("team", root_url=GOOD))
+    host = {"host": "links.team.example"}
+    assert (await client.get("/", headers=host)).status_code == 302
+    rewrite(kurz, blocklist, None)  # as links that were there before
+    assert (await client.get("/", headers=host)).status_code == 302
+    if is_listed:
+        rewrite(kurz, blocklist, "good.example\n")
+    else:
+        await kurz.bans.ban_host("good.example", None, OPERATOR)
+        await kurz.banned_hosts.refresh(is_deaf=True)
+    assert code_of(await client.get("/", headers=host)) == (410, "link-banned")
+    page = await client.get("/", headers=host | PAGE)
+    assert (page.status_code, "location" in page.headers) == (410, False)
+
+
+async def test_a_long_import_hears_of_bans_and_lists(kurz, blocklist):
+    """In a process that hears of nothing else, such as `kurz import`."""
+    kurz.settings.data_dir.mkdir(exist_ok=True)
+    shelf = open_shelf(kurz.settings)  # the jobs process's
+    shelf.prepare()
+
+    async def source() -> AsyncIterator[bytes]:
+        good = "".join(f"https://fine.example/{n}\n" for n in range(BATCH))
+        yield f"url\n{good}".encode()
+        blocklist.write_text("a.example\n")
+        shelf.make()
+        await SqlBanStore(kurz.database).put(
+            Ban(
+                kind=BanKind.HOST,
+                subject="b.example",
+                reason=None,
+                banned_by=None,
+                banned_at=kurz.clock.now(),
+            )
+        )
+        yield good.encode()
+        yield b"https://a.example/\nhttps://b.example/\nhttps://c.example/\n"
+
+    found: list[RowResult] = []
+    async for results in kurz.importer.run(source(), Format.CSV, OneTarget(Target())):
+        found += results
+    assert [result.problem for result in found[-3:]] == [
+        "destination-refused",
+        "destination-refused",
+        None,
+    ]
+
+
+async def test_visitors_of_a_held_link_are_warned(kurz, desk: Desk, blocklist):
+    rewrite(kurz, blocklist, None)
+    made = await desk.make(GOOD)
+    assert made["held_at"] is not None
+    assert (await desk.get(made)).json()["held_at"] == made["held_at"]
+    client, path = desk.client, f"/{made['short_code']}"
+    assert code_of(await client.get(path)) == HELD
+    page = await client.get(path, headers=PAGE)
+    assert page.status_code == 403
+    assert "location" not in page.headers
+    assert page.headers["cache-control"] == "no-store"
+    assert 'href="https://good.example/login?a=%3Cb%3E"' in page.text
+    assert 'rel="noopener noreferrer nofollow"' in page.text
+    assert f'href="{made["short_url"]}+"' in page.text
+    assert (await client.head(path, headers=PAGE)).status_code == 403
+    preview = await client.get(path + "+", headers=PAGE)
+    assert preview.status_code == 200
+    assert "could not check yet" in preview.text
+    assert (await client.get(path + "+")).json()["is_held"] is True
+    assert recorded(kurz) == 0
+
+
+def recorded(kurz: Kurz) -> int:
+    segments = list_segments(kurz.settings.journal_dir)
+    return sum(1 for segment in segments for _ in read_clicks(segment))
+
+
+async def test_a_held_link_with_a_limit_does_not_tell_where_it_leads(kurz, desk: Desk, blocklist):
+    rewrite(kurz, blocklist, None)
+    made = await desk.make(GOOD, max_clicks=1)
+    for headers in (PAGE, {}):
+        answer = await desk.client.get(f"/{made['short_code']}", headers=headers)
+        assert answer.status_code == 403
+        assert "good.example" not in answer.text
+    assert (await desk.get(made)).json()["redirect_count"] == 0
+
+
+async def test_a_held_link_ends_like_any_other(kurz, desk: Desk, blocklist, clock):
+    rewrite(kurz, blocklist, None)
+    made = await desk.make(GOOD, expires_in=60)
+    path = f"/{made['short_code']}"
+    assert code_of(await desk.client.get(path)) == HELD
+    clock.advance(seconds=61)
+    assert code_of(await desk.client.get(path)) == (410, "link-expired")
+
+
+async def test_an_edit_that_could_be_screened_releases_a_link(kurz, desk: Desk, blocklist):
+    rewrite(kurz, blocklist, None)
+    made = await desk.make(GOOD)
+    edited = (await desk.edit(made, title="the same place")).json()
+    assert edited["held_at"] is not None
+    rewrite(kurz, blocklist, "bad.example\n")
+    edited = (await desk.edit(made, original_url=GOOD + "/2")).json()
+    assert edited["held_at"] is None
+    rewrite(kurz, blocklist, None)
+    edited = (await desk.edit(made, original_url=GOOD + "/3")).json()
+    assert edited["held_at"] is not None
+
+
+@pytest.mark.parametrize("lane", ["on", "off"])
+async def test_held_links_are_released_or_banned_for_every_visitor(kurz, blocklist, lane):
+    kurz = replace(kurz, settings=replace(kurz.settings, fast_lane=lane))
+    rewrite(kurz, blocklist, None)
+    async with (
+        serving(kurz) as port,
+        httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client,
+    ):
+        codes = []
+        for url in (GOOD, BAD):
+            made = await client.post("/api/v1/links", json={"original_url": url})
+            codes.append(made.json()["short_code"])
+        for code in codes * 3:
+            assert code_of(await client.get(f"/{code}")) == HELD
+        rewrite(kurz, blocklist, "bad.example\n")
+        await screen(kurz)
+        good, bad = codes
+
+        async def is_released() -> bool:
+            return (await client.get(f"/{good}")).status_code == 302
+
+        async def is_banned() -> bool:
+            return (await client.get(f"/{bad}")).status_code == 410
+
+        await until_told(is_released)
+        await until_told(is_banned)
+        metrics = (await client.get("/metrics")).text
+        assert 'kurz_redirects_total{outcome="held"} 6.0' in metrics

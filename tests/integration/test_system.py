@@ -1,0 +1,197 @@
+"""What administrators are told of an instance: facts of every part, and lamps that turn."""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from kurz import __version__
+from kurz.api.lamps import light
+from kurz.api.schemas.system import DiskRead, ListRead, ListsRead, SystemRead
+from kurz.bootstrap import open_kurz, prepare
+from kurz.people.passwords import Passwords
+from kurz.scheduling import Cause, Outcome, Result
+from kurz.screening import SCHEDULE
+from kurz.storage.job_runs import SqlRunStore
+from kurz.storage.leases import SqlLeaseStore
+from kurz.storage.migrate import Migrations
+from servers.postgres import PostgresServer
+from support.people import PASSWORD, People
+from support.redis_faults import Scene, killed
+
+SYSTEM = "/api/v1/admin/system"
+URL = "https://example.com/"
+
+
+def lamps(system: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    return {lamp["about"]: (lamp["light"], lamp["reason"]) for lamp in system["lamps"]}
+
+
+@pytest.fixture
+async def admin(people):
+    return await people.add(is_admin=True)
+
+
+async def test_every_part_is_told(client, admin, add_link, kurz, engine):
+    link = await add_link(URL)
+    for _ in range(4):
+        await client.get(f"/{link.short_code}")
+    answer = await client.get(SYSTEM, headers=admin.headers)
+    assert answer.status_code == 200
+    system = answer.json()
+    assert system["instance"]["version"] == __version__
+    assert system["instance"]["workers"] == 1
+    assert system["instance"]["redirects"] == 4
+    assert system["database"]["engine"] == ("SQLite" if engine == "sqlite" else "PostgreSQL")
+    assert system["database"]["version"][0].isdigit()
+    assert system["database"]["schema_version"] == Migrations().head
+    assert (system["redis"] is None) == ("+" not in engine)
+    assert system["memory"]["hit_rate"] == 0.75
+    assert system["journal"]["recorded"] == 4
+    assert system["disk"]["free_bytes"] > 0
+    names = {"reaper", "housekeeping", "workspaces", "domains", "bans", "screening", "checks"}
+    assert {job["job"] for job in system["jobs"]} == names
+    assert system["chosen"]["access"] == "public"
+    found = lamps(system)
+    assert found["database"] == ("good", "ok")
+    assert found["feed"] == ("good", "ok")
+    assert found["processes"] == ("bad", "no-jobs")  # here is no jobs process
+    assert found["limits"] == ("wary", "off")
+    assert found["address"] == ("wary", "unset")
+    assert ("redis" in found) == ("+" in engine)
+    assert ("secret" in found) == (engine != "sqlite")
+
+
+async def test_settings_and_lists_are_told(connect, admin, tmp_path):
+    good, gone = tmp_path / "bad-hosts.txt", tmp_path / "gone.txt"
+    good.write_text("evil.example\nworse.example\n")
+    client = await connect(
+        "https://go.test",
+        blocklists=(good, gone),
+        rate_limits="on",
+        base_url="https://go.test",
+        access="private",
+        destination_checks="off",
+    )
+    system = (await client.get(SYSTEM, headers=admin.headers)).json()
+    assert system["chosen"]["base_url"] == "https://go.test"
+    assert not system["chosen"]["are_checks_on"]
+    first, second = system["lists"]["files"]
+    assert (first["rules"], first["problem"]) == (2, None)
+    assert first["changed_at"] is not None
+    assert second["problem"] is not None
+    found = lamps(system)
+    assert found["lists"] == ("bad", "unreadable")
+    assert found["limits"] == found["address"] == ("good", "ok")
+
+
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+async def test_a_database_that_is_out_is_a_lamp_and_no_error(connect, settings, clock):
+    with PostgresServer() as server:
+        own = replace(settings, database_url=server.url())
+        await prepare(own, upgrades_postgres=True)
+        async with open_kurz(own, clock, Passwords(cost=4)) as kurz:
+            admin = await People(kurz).add(is_admin=True)
+            client = await connect(database_url=server.url())
+            assert (await client.get(SYSTEM, headers=admin.headers)).status_code == 200
+            server.kill()
+            answer = await client.get(SYSTEM, headers=admin.headers)
+    assert answer.status_code == 200
+    system = answer.json()
+    assert lamps(system)["database"] == ("bad", "out")
+    assert system["database"]["version"] is None
+    assert system["database"]["problem"] is not None
+    assert (lamps(system)["jobs"], system["jobs"]) == (("bad", "unknown"), None)
+
+
+async def test_a_database_of_another_version_is_not_out(client, admin, kurz):
+    other = sa.text("UPDATE alembic_version SET version_num = '0099'")
+    await kurz.database.write(lambda connection: connection.execute(other))
+    system = (await client.get(SYSTEM, headers=admin.headers)).json()
+    assert lamps(system)["database"] == ("wary", "schema")
+    assert system["database"]["schema_version"] == "0099"
+    assert "0099" in system["database"]["problem"]
+    assert lamps(system)["jobs"] == ("good", "ok")
+
+
+async def test_a_job_that_failed_is_told(client, admin, kurz):
+    leases = SqlLeaseStore(kurz.database, kurz.clock)
+    runs = SqlRunStore(kurz.database, kurz.clock)
+    lease = await leases.take(SCHEDULE, "me", Cause.DUE)
+    assert lease is not None
+    run_id = await runs.begin(lease, is_asked=False)
+    system = (await client.get(SYSTEM, headers=admin.headers)).json()
+    [job] = [job for job in system["jobs"] if job["job"] == "screening"]
+    assert job["lease"]["holder"] == "me"
+    await runs.end(run_id, Result(Outcome.FAILED, "it broke"), {}, 1.0)
+    system = (await client.get(SYSTEM, headers=admin.headers)).json()
+    assert lamps(system)["jobs"] == ("wary", "failed")
+    told = SystemRead.model_validate(system)
+    assert told.jobs is not None
+    off = [job.model_copy(update={"is_enabled": False}) for job in told.jobs]
+    shown = light(told.model_copy(update={"jobs": off}))
+    assert [lamp.reason for lamp in shown if lamp.about == "jobs"] == ["ok"]
+
+
+async def test_lamps_turn(client, admin):
+    system = SystemRead.model_validate((await client.get(SYSTEM, headers=admin.headers)).json())
+
+    def turned(about: str, **parts: object) -> str:
+        changed = system.model_copy(update=parts)
+        return next(lamp.reason for lamp in light(changed) if lamp.about == about)
+
+    def journal(**numbers: int) -> str:
+        return turned("clicks", journal=system.journal.model_copy(update=numbers))
+
+    assert journal() == "ok"
+    assert journal(oldest_seconds=11) == "late"
+    assert journal(oldest_seconds=121) == "stuck"
+    assert journal(dropped=1) == "dropped"
+    assert journal(errors=1) == "damaged"
+    disk = DiskRead(folder="/", total_bytes=2**40, free_bytes=2**30)
+    assert turned("disk", disk=disk) == "ok"
+    assert turned("disk", disk=disk.model_copy(update={"free_bytes": 2**30 - 1})) == "small"
+    assert turned("disk", disk=disk.model_copy(update={"free_bytes": 1000})) == "full"
+    instance = system.instance.model_copy(update={"jobs": 1, "workers_wanted": 2})
+    assert turned("processes", instance=instance) == "few"
+    assert turned("feed", feed=system.feed.model_copy(update={"workers_deaf": 1})) == "deaf"
+    busy = system.database.model_copy(update={"waiting": 8})
+    assert turned("database", database=busy) == "busy"
+    old = system.database.model_copy(update={"has_write_ahead_log": False})
+    assert turned("database", database=old) == "no-log"
+    item = ListRead(role="allow", path="a", rules=0, bad_lines=0, problem=None, changed_at=None)
+    lists = ListsRead(hosts=0, refuses_shorteners=False, workers_unsure=0, files=[item])
+    assert turned("lists", lists=lists) == "empty"
+    assert turned("lists", lists=lists.model_copy(update={"workers_unsure": 1})) == "unsure"
+
+
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+def test_workers_tell_of_each_other_and_of_a_redis_that_is_gone(start_program, environment):
+    with Scene() as scene:
+        program = start_program(**environment, KURZ_REDIS_URL=scene.url, KURZ_WORKERS="2")
+        with program.client() as client:
+            # Whoever comes first on a loopback address is the administrator.
+            person = {"email": "ada@example.com", "password": PASSWORD}
+            token = client.post("/api/v1/auth/register", json=person).json()["token"]
+            client.headers["authorization"] = f"Bearer {token}"
+
+            def wait_for(about: str, shown: str) -> dict[str, Any]:
+                until = time.monotonic() + 20
+                while True:
+                    answer = client.get(SYSTEM)
+                    assert answer.status_code == 200
+                    system: dict[str, Any] = answer.json()
+                    if lamps(system)[about][0] == shown:
+                        return system
+                    assert time.monotonic() < until, lamps(system)
+                    time.sleep(0.1)
+
+            instance = wait_for("processes", "good")["instance"]
+            assert (instance["workers"], instance["jobs"]) == (2, 1)
+            wait_for("redis", "good")
+            with killed(scene):
+                system = wait_for("redis", "bad")
+                assert lamps(system)["database"] == ("good", "ok")
+            wait_for("redis", "good")

@@ -1,0 +1,96 @@
+"""What people at the dashboard do again and again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from support.visitor import DESKTOP, PHONE, PICTURES, Visitor
+
+ADDRESS = "https://example.com/a/rather/long/address?with=several&parts=2"
+PASSWORD = "correct horse battery"
+LAST_IN_DIALOG = "[...document.querySelectorAll('[role=dialog] button')].at(-1)"
+
+
+def take(visitor: Visitor, folder: Path, name: str, *, is_plain: bool = False) -> None:
+    """One picture for every kind of screen; nobody is kept out, and nothing is cut off. A plain
+    page has no scripts."""
+    for size, (width, height) in {"desktop": DESKTOP, "phone": PHONE}.items():
+        visitor.resize(width, height)
+        # What is too faint in the dark is so on every screen.
+        for colours in ("light", "dark") if PICTURES or size == "desktop" else ("light",):
+            visitor.prefer(colours)
+            shown = f"document.documentElement.dataset.mantineColorScheme === '{colours}'"
+            visitor.wait_for("true" if is_plain else shown)
+            visitor.picture(folder / f"{name}-{size}-{colours}.png")
+            barriers = visitor.barriers(only_colours=colours == "dark")
+            assert barriers == [], (name, size, colours, barriers)
+            assert (
+                visitor.evaluate(
+                    "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+                )
+                == "True"
+            ), (name, size)
+    visitor.resize(*DESKTOP)
+
+
+def sign_up(visitor: Visitor, email: str = "ada@example.com") -> None:
+    visitor.visit("/app/sign-up")
+    visitor.type("E-mail", email)
+    visitor.type("Password", PASSWORD)
+    visitor.press("Enter")
+    visitor.wait_for("location.pathname === '/app/links'")
+    visitor.wait_for("document.querySelector('h1, h2') !== null")
+
+
+def make(visitor: Visitor, **fields: object) -> None:
+    do(visitor, "POST", "/links", {"original_url": ADDRESS, **fields})
+
+
+def ask(visitor: Visitor, method: str, path: str, body: object = None) -> tuple[int, Any]:
+    """A call of the API as the signed-in person: status, and what the answer holds. A text is sent
+    as JSON Lines, and the lines that answer it are a list."""
+    options: dict[str, Any] = {"method": method}
+    is_rows = isinstance(body, str)
+    if body is not None:
+        kind = "application/jsonl" if is_rows else "application/json"
+        sent = body if is_rows else json.dumps(body)
+        options |= {"headers": {"content-type": kind}, "body": sent}
+    found = visitor.evaluate(
+        f"fetch({json.dumps('/api/v1' + path)}, {json.dumps(options)}).then((answer) =>"
+        " answer.text().then((text) => JSON.stringify([answer.status, text])))"
+    )
+    status, text = json.loads(found)
+    if is_rows:
+        return status, [json.loads(line) for line in text.splitlines()]
+    return status, json.loads(text or "{}")
+
+
+def do(visitor: Visitor, method: str, path: str, body: object = None) -> Any:
+    """As `ask`, of what has to go well: what the answer holds."""
+    status, found = ask(visitor, method, path, body)
+    assert status < 300, (method, path, status, found)
+    return found
+
+
+def find(visitor: Visitor, code: str, place: str = "", *, status: str = "") -> dict[str, Any]:
+    """The link, as the API knows it."""
+    page = do(visitor, "GET", f"{place}/links?limit=200{status and f'&status={status}'}")
+    [link] = [link for link in page["links"] if link["short_code"] == code]
+    found: dict[str, Any] = link
+    return found
+
+
+def confirm(visitor: Visitor) -> None:
+    """What a dialog asks: its last button does it."""
+    visitor.wait_for(f"{LAST_IN_DIALOG} !== undefined")
+    visitor.rest()
+    visitor.evaluate(f"{LAST_IN_DIALOG}.click()")
+
+
+def secret(visitor: Visitor, number: int = 0) -> str:
+    """What is shown to be copied in the dialog, if there is one."""
+    found = visitor.evaluate(
+        "[...(document.querySelector('[role=dialog]') ?? document)"
+        f".querySelectorAll('code:has(+ button)')][{number}].textContent"
+    )
+    return str(found)

@@ -1,0 +1,72 @@
+"""Links that end, and what is left of them, for tests of the reaper and the trash."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from kurz.bootstrap import Kurz
+from kurz.clicks.batch import INSTALLATION, Kind, Subject, tag_subject
+from kurz.links.model import Draft, Link, Scope, space_of
+from kurz.storage.click_schema import click_days, click_months, click_totals
+
+OWNER = 5
+
+
+async def rows(kurz: Kurz, table: sa.Table, *conditions: Any) -> Sequence[sa.RowMapping]:
+    query = sa.select(table).where(*conditions).order_by(table.c[0])
+    return await kurz.database.read(lambda it: it.execute(query).mappings().all())
+
+
+async def write(kurz: Kurz, statement: Any, values: Any = None) -> None:
+    def run(connection: sa.Connection) -> None:
+        connection.execute(statement, values)
+
+    await kurz.database.write(run)
+
+
+async def make(kurz: Kurz, **fields: Any) -> Link:
+    """A link of the owner's at the root, unless the fields say otherwise."""
+    wanted = {"original_url": "https://example.com/", "owner_id": OWNER, **fields}
+    return (await kurz.links.create(Draft(**wanted))).link
+
+
+async def throw_away(kurz: Kurz, link: Link) -> Link:
+    return await kurz.links.delete(kurz.links.public_id(link), Scope())
+
+
+async def restore(kurz: Kurz, link: Link) -> Link:
+    return await kurz.links.restore(kurz.links.public_id(link), Scope())
+
+
+async def found(kurz: Kurz, link: Link) -> Link | None:
+    return await kurz.store.find(link.id, Scope())
+
+
+async def exist(kurz: Kurz, links: Sequence[Link]) -> list[bool]:
+    return [await found(kurz, link) is not None for link in links]
+
+
+async def count_clicks(kurz: Kurz, link: Link) -> list[Subject]:
+    """As if the link had been clicked, with a tag. Of whom there are numbers now, the link
+    first."""
+    space = space_of(link.workspace_id, link.owner_id)
+    of = [
+        Subject(Kind.LINK, link.id),
+        tag_subject(space, "tag"),
+        Subject(Kind.SPACE, space),
+        INSTALLATION,
+    ]
+    keys = [{"kind": int(it.kind), "subject": it.id} for it in of]
+    day = {"day": 20_000, "people": 0, "visitors": 0, "sketch": b""}
+    month = {"first_day": 20_000, "hours": b""}
+    total = {"timed": 0, "mean_ms": 0.0, "m2": 0.0}
+    counts = {"clicks": 3, "counts": b"{}"}
+    await write(kurz, sa.insert(click_days), [key | day | counts for key in keys])
+    await write(kurz, sa.insert(click_months), [key | month | counts for key in keys])
+    await write(kurz, sa.insert(click_totals), [key | total | {"clicks": 3} for key in keys])
+    return of
+
+
+async def counted(kurz: Kurz, table: sa.Table) -> set[Subject]:
+    return {Subject(Kind(row["kind"]), row["subject"]) for row in await rows(kurz, table)}

@@ -1,0 +1,89 @@
+"""Points at which work is stopped: each call of its store, and each operation on its files."""
+
+import fcntl
+import io
+import os
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from kurz.clicks.batch import Batch, Home
+from kurz.clicks.ports import ClickStore
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+# What `pathlib`, `shutil` and our own code call for files.
+_OPERATIONS = (
+    (os, ("listdir", "scandir", "stat", "fstat", "unlink", "link", "utime", "open", "pread")),
+    (os, ("mkdir", "rename", "fsync")),
+    (io, ("open",)),
+    (fcntl, ("flock",)),
+)
+
+
+class Stopped(BaseException):
+    """As if the process had been killed at this point: no code of ours catches it."""
+
+
+class Failpoints:
+    """Raises at the point of that number, counted from 0. `passed` is how many there were."""
+
+    def __init__(self, at: int, error: Callable[[], BaseException] = Stopped) -> None:
+        self.passed = 0
+        self._at = at
+        self._error = error
+
+    @property
+    def is_over(self) -> bool:
+        """There was no such point."""
+        return self.passed <= self._at
+
+    def step(self) -> None:
+        self.passed += 1
+        if self.passed == self._at + 1:
+            raise self._error()
+
+
+class FailingStore:
+    """A `ClickStore` with a point before each call and one behind it, when it is done and nobody
+    has heard of it."""
+
+    def __init__(self, store: ClickStore, failpoints: Failpoints) -> None:
+        self.held_seconds = 0.0
+        self._store = store
+        self._failpoints = failpoints
+
+    async def offsets(self, segments: Collection[bytes]) -> Mapping[bytes, int]:
+        return await self._call(self._store.offsets, segments)
+
+    async def homes(self, link_ids: Collection[int]) -> Mapping[int, Home]:
+        return await self._call(self._store.homes, link_ids)
+
+    async def apply(self, batch: Batch) -> bool:
+        return await self._call(self._store.apply, batch)
+
+    async def forget(self, segments: Collection[bytes]) -> None:
+        await self._call(self._store.forget, segments)
+
+    async def _call(self, method: Callable[[A], Awaitable[T]], argument: A) -> T:
+        self._failpoints.step()
+        result = await method(argument)
+        self._failpoints.step()
+        return result
+
+
+def watch_files(monkeypatch: pytest.MonkeyPatch, folder: Path, failpoints: Failpoints) -> None:
+    """A point before each operation on a file of the folder, or on any open one."""
+
+    def pass_on(operation: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(args[0], str | Path) or str(args[0]).startswith(str(folder)):
+            failpoints.step()
+        return operation(*args, **kwargs)
+
+    for module, names in _OPERATIONS:
+        for name in names:
+            monkeypatch.setattr(module, name, partial(pass_on, getattr(module, name)))

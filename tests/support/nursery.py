@@ -1,0 +1,220 @@
+"""Runs `kurz` in processes of its own that need not load anything first, which is most of what a
+short command does, and of what a start takes. Tests with a terminal (support.terminal,
+test_supervisor) start the program itself.
+"""
+
+import atexit
+import functools
+import importlib
+import json
+import os
+import pkgutil
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import NoReturn
+
+_NUMBER = struct.Struct("<i")
+
+
+def run(
+    arguments: Sequence[str | bytes],
+    environment: Mapping[str, str],
+    *,
+    given: bytes = b"",
+    folder: Path | None = None,
+    seconds: float = 60.0,
+) -> subprocess.CompletedProcess[bytes]:
+    """As `subprocess.run` would, with both outputs apart."""
+    with ExitStack() as closing:
+        files = [closing.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+        files[0].write(given)
+        files[0].seek(0)
+        numbers = [file.fileno() for file in files]
+        child = start(arguments, environment, numbers, folder=folder)
+        watch = threading.Timer(seconds, child.send_signal, [signal.SIGKILL])
+        watch.start()
+        status = child.wait()
+        watch.cancel()
+        outputs = []
+        for file in files[1:]:
+            file.seek(0)
+            outputs.append(file.read())
+    return subprocess.CompletedProcess(arguments, status, *outputs)
+
+
+def start(
+    arguments: Sequence[str | bytes],
+    environment: Mapping[str, str],
+    files: Sequence[int],
+    *,
+    folder: Path | None = None,
+    is_leader: bool = False,
+) -> "Child":
+    """With these as its standard files; `is_leader` gives it a session of its own."""
+    request = {
+        "arguments": [os.fsdecode(item) for item in arguments],
+        "environment": dict(environment),
+        "folder": str(folder or Path.cwd()),
+        "is_leader": is_leader,
+    }
+    return _nursery().start(json.dumps(request).encode(), list(files))
+
+
+class Child:
+    """As much of a `subprocess.Popen` as is needed."""
+
+    def __init__(self, news: int) -> None:
+        self._news = os.fdopen(news, "rb", buffering=0)
+        self.pid: int = _NUMBER.unpack(self._news.read(_NUMBER.size) or b"")[0]
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None and select.select([self._news], [], [], 0)[0]:
+            self.wait()
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The status that it ended with, below 0 if a signal ended it."""
+        if self.returncode is None:
+            if not select.select([self._news], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("kurz", timeout or 0)
+            self.returncode = _NUMBER.unpack(self._news.read(_NUMBER.size) or b"")[0]
+            self._news.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+class _Nursery:
+    def __init__(self) -> None:
+        self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._turn = threading.Lock()
+        command = [sys.executable, "-W", "ignore", __file__, str(theirs.fileno())]
+        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+        theirs.close()
+        atexit.register(self.end)
+
+    def start(self, request: bytes, files: list[int]) -> Child:
+        reading, writing = os.pipe()
+        try:
+            with self._turn:
+                socket.send_fds(self._ours, [request], [*files, writing])
+        finally:
+            os.close(writing)
+        return Child(reading)
+
+    def end(self) -> None:
+        self._ours.close()
+        self._process.kill()
+        self._process.wait()
+
+
+@functools.cache
+def _nursery() -> _Nursery:
+    return _Nursery()
+
+
+def _serve(requests: socket.socket) -> None:
+    _load_kurz()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the guardians
+    while True:
+        request, files, _, _ = socket.recv_fds(requests, 1_000_000, 4)
+        if not request:
+            return
+        if os.fork() == 0:
+            requests.close()
+            _guard(json.loads(request), files)
+        for file in files:
+            os.close(file)
+
+
+def _load_kurz() -> None:
+    """All of it, and with it the libraries."""
+    import kurz
+
+    for module in pkgutil.walk_packages(kurz.__path__, "kurz."):
+        # Alembic reads migrations itself. Some modules are of extras that need not be there.
+        if ".migrations" not in module.name:
+            with suppress(ImportError):
+                importlib.import_module(module.name)
+
+
+def _forget_kurz() -> None:
+    for name in [*sys.modules]:
+        if name.partition(".")[0] == "kurz":
+            del sys.modules[name]
+
+
+def _guard(request: dict[str, object], files: list[int]) -> NoReturn:
+    """Starts the command, waits for it, and tells its process id and how it ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    child = os.fork()
+    if child == 0:
+        _become(request, files)
+    os.write(files[3], _NUMBER.pack(child))
+    for file in (0, 1, 2, *files[:3]):  # who reads them is to notice its end
+        os.close(file)
+    _, status = os.waitpid(child, 0)
+    with suppress(BrokenPipeError):
+        os.write(files[3], _NUMBER.pack(os.waitstatus_to_exitcode(status)))
+    os._exit(0)
+
+
+def _become(request: dict[str, object], files: list[int]) -> NoReturn:
+    if request["is_leader"]:
+        os.setsid()
+    for number, file in enumerate(files[:3]):
+        os.dup2(file, number)
+    os.closerange(3, max(files) + 1)
+    os.chdir(str(request["folder"]))
+    ours = os.environ.get("PYTHONPATH", "")
+    os.environ.clear()
+    os.environ.update(request["environment"])  # type: ignore[call-overload]
+    sys.argv = ["kurz", *request["arguments"]]  # type: ignore[misc]
+    theirs = os.environ.get("PYTHONPATH", "")
+    if theirs != ours:  # there is another kurz
+        _forget_kurz()
+        sys.path[:0] = filter(None, theirs.split(os.pathsep))
+    # Those of the nursery know what kind of files they were.
+    sys.stdin = sys.__stdin__ = open(0, closefd=False)  # type: ignore[misc]  # noqa: SIM115
+    sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # type: ignore[misc]  # noqa: SIM115
+    sys.stderr = sys.__stderr__ = open(  # type: ignore[misc]  # noqa: SIM115
+        2, "w", buffering=1, errors="backslashreplace", closefd=False
+    )
+    status = 1
+    try:
+        from kurz.cli.app import main
+
+        main()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except BaseException:  # noqa: BLE001  as the interpreter itself does
+        traceback.print_exc()
+    finally:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    sys.path.remove(str(Path(__file__).parent))  # its names are not modules
+    with socket.socket(fileno=int(sys.argv[1])) as connection:
+        _serve(connection)

@@ -1,0 +1,40 @@
+"""A process that reaps, to be killed and held up. `leased`: as `kurz jobs` does, but it looks more
+often. `regardless`: at once, whoever else does, until nothing is left."""
+
+import asyncio
+import contextlib
+import sys
+
+from kurz.bootstrap import open_kurz
+from kurz.errors import StoreUnavailable
+from kurz.reaping import Reaping, open_reaper
+from kurz.scheduling import Turn
+from kurz.settings import load
+
+TICK_SECONDS = 0.2
+
+
+async def reap_under_leases(reaping: Reaping) -> None:
+    reaping.runner._tick_seconds = TICK_SECONDS
+    reaping.runner.start()
+    await asyncio.Event().wait()
+
+
+async def reap_regardless(reaping: Reaping) -> None:
+    """Begins when it is told to. Where others keep it from writing for too long, it tries again."""
+    await asyncio.to_thread(sys.stdin.readline)
+    turn, is_done = Turn(asyncio.Event()), False
+    while not is_done:
+        with contextlib.suppress(StoreUnavailable):
+            is_done = (await reaping.reaper.run(turn)).reason is None
+    print(turn.counts.total() - turn.counts["marked"], flush=True)
+
+
+async def main(mode: str) -> None:
+    async with open_kurz(load({}).settings) as kurz, open_reaper(kurz) as reaping:
+        print("ready", flush=True)
+        await {"leased": reap_under_leases, "regardless": reap_regardless}[mode](reaping)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

@@ -1,0 +1,40 @@
+"""A server in this process, as a worker runs it."""
+
+import asyncio
+import gc
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from kurz.bootstrap import Kurz
+from kurz.server.serve import bind, serve
+from kurz.serving import open_serving
+
+
+@asynccontextmanager
+async def serving(kurz: Kurz) -> AsyncIterator[int]:
+    """Gives its port."""
+    lifeline, other_end = os.pipe()
+    listener = bind("127.0.0.1", 0)
+    started = asyncio.Event()
+    async with open_serving(kurz) as parts:
+        server = asyncio.create_task(
+            serve(
+                parts.app,
+                listener,
+                started.set,
+                lifeline,
+                tick=parts.tick,
+                connect=parts.connect,
+                keep_alive_seconds=60,
+            )
+        )
+        await started.wait()
+        gc.unfreeze()  # this process goes on afterwards
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            os.close(other_end)
+            await server
+            os.close(lifeline)
+            listener.close()

@@ -1,0 +1,179 @@
+"""Breakdowns, months and live numbers, without an engine."""
+
+import asyncio
+import json
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kurz.clicks.batch import Event
+from kurz.clicks.breakdowns import NAMES, Value, break_down
+from kurz.clicks.counts import MAX_OF_MANY
+from kurz.clicks.errors import ListenersFull
+from kurz.clicks.live import Live
+from kurz.clicks.moments import Moments
+from kurz.clicks.months import add_up, merge, month_of, months_of, pack, unpack, without
+from kurz.clicks.reports import EVERYTHING, About, EventPage
+from kurz.clicks.series import Day
+from kurz.clock import EPOCH
+from support.clock import FrozenClock
+
+COUNTS = st.dictionaries(
+    st.tuples(st.sampled_from("crbodlsLn"), st.sampled_from(["", "*", "a", "b", "c", "d"])).map(
+        "".join
+    ),
+    st.integers(1, 1000),
+)
+
+
+@given(counts=COUNTS, top=st.integers(1, 5), unnamed=st.integers(0, 50))
+def test_every_click_is_named_or_among_the_others(counts, top, unnamed):
+    bots = unnamed + sum(count for key, count in counts.items() if key[0] == "n" and key[1:])
+    found = break_down(counts, top, bots)
+    for name, letter in NAMES.items():
+        values = {key[1:]: count for key, count in counts.items() if key[0] == letter}
+        total = bots if name == "bots" else sum(values.values())
+        assert found[name].clicks == total
+        named = Counter({k: n for k, n in values.items() if k not in ("", "*")})
+        assert len(found[name].values) == min(top, len(named))
+        least = min((item.clicks for item in found[name].values), default=0)
+        for value, count in named.items():
+            assert Value(value, count) in found[name].values or count <= least
+        if name != "bots":
+            assert found[name].unknown == values.get("", 0)
+
+
+@given(first=st.integers(15_000, 22_000), length=st.integers(1, 800))
+def test_whole_months_and_the_rest_are_all_days_once(first, length):
+    days = range(first, first + length)
+    months = months_of(days)
+    for month in months:
+        start, end = (EPOCH + timedelta(days=day) for day in (month.start, month.stop))
+        assert (start.day, end.day) == (1, 1)
+        assert 28 <= len(month) <= 31
+    pieces = [*months, *without(days, months)]
+    assert sorted(day for piece in pieces for day in piece) == list(days)
+
+
+def test_a_month_that_is_kept_tells_what_its_days_come_to():
+    days = [Day(20090, 3, 2, 1, b'{"h07":2,"H08":1,"cDE":2}'), Day(20091, 1, 1, 1, b'{"cDE":1}')]
+    assert month_of(20090) == range(20089, 20120)
+    found = unpack(pack(20089, days))
+    assert found == add_up(days)
+    assert found.clicks == 4
+    assert merge([found, found]) == {"cDE": 6}
+    assert (found.hours[20090][7], found.hours[20090][24 + 8]) == (2, 1)
+
+
+def test_a_month_has_as_many_values_as_a_day_and_all_clicks():
+    tables = [{f"r{number}-{day}": number for number in range(1, 600)} for day in range(3)]
+    days = [Day(20090 + day, 1, 1, 1, json.dumps(it).encode()) for day, it in enumerate(tables)]
+    counts = unpack(pack(20089, days)).counts
+    assert len(counts) == MAX_OF_MANY + 1
+    assert sum(counts.values()) == sum(sum(table.values()) for table in tables)
+    assert min(count for key, count in counts.items() if key != "r*") == 500
+
+
+class CountingStore:
+    """A `ReportStore` of one number; counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.clicks = 1
+        self.looks = 0
+
+    async def days(self, subject, days, *, with_counts=True):
+        return [Day(days.start, self.clicks, self.clicks, 1, b"{}")]
+
+    async def months(self, subject, days):
+        return []
+
+    async def totals(self, subject):
+        self.looks += 1
+        return self.clicks, Moments()
+
+    async def links(self, link_ids, space):
+        return {}
+
+    async def has_tag(self, space, tag):
+        return False
+
+    async def newest(self, about: About, today: int, limit: int) -> list[Event]:
+        return []
+
+    async def events(self, about, days, after):
+        return EventPage([], None)
+
+
+@pytest.fixture
+def store():
+    return CountingStore()
+
+
+@pytest.fixture
+def live(store):
+    return Live(store, FrozenClock(datetime(2026, 3, 1, tzinfo=UTC)), max_listeners=3)
+
+
+async def test_all_who_listen_hear_of_a_change_by_one_look(store, live):
+    heard = [await live.listen(EVERYTHING, 60, 60) for _ in range(3)]
+    firsts = [await anext(each) for each in heard]
+    assert [now.all_clicks for now in firsts] == [1, 1, 1]
+    store.clicks, before = 5, store.looks
+    seconds = await asyncio.gather(*(anext(each) for each in heard))
+    assert [(now.all_clicks, now.numbers.people) for now in seconds] == [(5, 5)] * 3
+    assert store.looks - before == 1
+    for each in heard:
+        await each.aclose()
+
+
+async def test_what_changes_while_nobody_reads_is_told_then(store, live):
+    slow, quick = await live.listen(EVERYTHING, 60, 60), await live.listen(EVERYTHING, 60, 60)
+    await anext(slow)
+    await anext(quick)
+    store.clicks = 2
+    assert (await anext(quick)).all_clicks == 2
+    assert (await anext(slow)).all_clicks == 2
+    await slow.aclose()
+    await quick.aclose()
+
+
+async def test_only_so_many_may_listen_and_those_who_leave_make_room(live):
+    heard = [await live.listen(EVERYTHING, 60, 60) for _ in range(3)]
+    for each in heard:
+        await anext(each)
+    with pytest.raises(ListenersFull):
+        await live.listen(EVERYTHING, 60, 60)
+    await heard[0].aclose()
+    again = await live.listen(EVERYTHING, 60, 60)
+    assert (await anext(again)).all_clicks == 1
+    for each in (*heard[1:], again):
+        await each.aclose()
+    assert live._watches == {}
+
+
+async def test_silence_is_told_and_the_time_ends(live):
+    heard = [now async for now in await live.listen(EVERYTHING, 0.05, 0.01)]
+    assert heard[0] is not None
+    assert None in heard
+    assert set(heard[1:]) == {None}
+
+
+async def test_nobody_hears_anything_after_the_end(live):
+    heard = await live.listen(EVERYTHING, 60, 60)
+    await anext(heard)
+    live.close()
+    assert [now async for now in heard] == []
+    with pytest.raises(ListenersFull):
+        await live.listen(EVERYTHING, 60, 60)
+
+
+async def test_who_listens_is_let_go_when_it_closes(live):
+    heard = await live.listen(EVERYTHING, 60, 60)
+    await anext(heard)
+    waiting = asyncio.create_task(anext(heard, "ended"))
+    await asyncio.sleep(0)
+    live.close()
+    assert await waiting == "ended"

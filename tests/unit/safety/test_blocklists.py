@@ -1,0 +1,118 @@
+"""Lists as they are published: every usual format, and what is none."""
+
+import pytest
+
+from kurz.safety.blocklists import ListUnreadable, Reading, Rule
+
+
+def read(*lines: str | bytes) -> list[Rule]:
+    return [*Reading([line.encode() if isinstance(line, str) else line for line in lines])]
+
+
+@pytest.mark.parametrize(
+    ("line", "rules"),
+    [
+        ("example.com", [Rule("example.com")]),
+        ("  EXAMPLE.com.  ", [Rule("example.com")]),
+        ("0.0.0.0 example.com", [Rule("example.com")]),
+        ("127.0.0.1\texample.com # bad", [Rule("example.com")]),
+        ("::1 a.example b.example", [Rule("a.example"), Rule("b.example")]),
+        ("||example.com^", [Rule("example.com")]),
+        ("||zip^", [Rule("zip")]),
+        ("||example.com^$important,document", [Rule("example.com")]),
+        ("@@||example.com^", [Rule("example.com", is_exception=True)]),
+        ("||example.com/bad", [Rule("example.com", path=("/bad", ""))]),
+        (
+            "||example.com/bad^",
+            [Rule("example.com", path=("/bad",)), Rule("example.com", path=("/bad/", ""))],
+        ),
+        (
+            "@@||example.com/b?x=1^",
+            [
+                Rule("example.com", path=("/b?x=1",), is_exception=True),
+                Rule("example.com", path=("/b?x=1&", ""), is_exception=True),
+            ],
+        ),
+        ("|https://example.com/bad|", [Rule("example.com", path=("/bad",))]),
+        ("*.example.com", [Rule("example.com")]),
+        ("address=/a.example/b.example/0.0.0.0", [Rule("a.example"), Rule("b.example")]),
+        ("bad.example CNAME .", [Rule("bad.example")]),
+        ("https://example.com", [Rule("example.com")]),
+        ("https://example.com/", [Rule("example.com")]),
+        ("HTTPS://example.com/Bad?x=1#part", [Rule("example.com", path=("/Bad?x=1",))]),
+        ("example.com/b*d", [Rule("example.com", path=("/b", "d"))]),
+        ("example.com/%62ad", [Rule("example.com", path=("/bad",))]),
+        ("example.com/a%2ab", [Rule("example.com", path=("/a*b",))]),
+        ("example.com/a%2Ab*", [Rule("example.com", path=("/a*b", ""))]),
+        ("example.com/a%0Ab*", [Rule("example.com", path=("/a\nb", ""))]),
+        ("http://192.0.2.7:8080/x.sh", [Rule("192.0.2.7", "8080", ("/x.sh",))]),
+        ("example.com:8443", [Rule("example.com", "8443")]),
+        ("192.0.2.7", [Rule("192.0.2.7")]),
+        ("0xC0000207", [Rule("192.0.2.7")]),
+        ("2001:DB8::0:1", [Rule("[2001:db8::1]")]),
+        ("[2001:db8::1]", [Rule("[2001:db8::1]")]),
+        ("bücher.example", [Rule("xn--bcher-kva.example")]),
+        ("bücher.example/straße", [Rule("xn--bcher-kva.example", path=("/straße",))]),
+        ("\ufeffexample.com", [Rule("example.com")]),
+        ("a_b.example.com", [Rule("a_b.example.com")]),
+    ],
+)
+def test_what_lines_say(line, rules):
+    assert read(line) == rules
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "# example.com",
+        "! Title: a list",
+        "; example.com",
+        "[Adblock Plus 2.0]",
+        "// example.com",
+        "127.0.0.1 localhost",
+        "::1 ip6-localhost ip6-loopback",
+        "0.0.0.0 0.0.0.0",
+        "example.com##.banner",
+        "||example.com^$third-party",
+        "||example.com^$script,domain=other.example",
+    ],
+)
+def test_what_lines_say_nothing(line):
+    reading = Reading([line.encode()])
+    assert [*reading] == []
+    assert reading.bad == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "word",
+        "two words",
+        "<html>",
+        "a..b",
+        "user@example.com",
+        "ads*.example.com",
+        "192.0.2.0/24",
+        "x" * 64 + ".example",
+        "exa%00mple.com",
+        b"\xff\xfe.example",
+        "example.com/" + "x" * 9000,
+        "/banner[0-9]+/",
+    ],
+)
+def test_lines_that_nobody_understands_are_counted(line):
+    good = b"example.com"
+    reading = Reading([good, line.encode() if isinstance(line, str) else line])
+    assert [*reading] == [Rule("example.com")]
+    assert (reading.rules, reading.bad) == (1, 1)
+
+
+def test_a_list_whose_lines_are_mostly_bad_is_none():
+    with pytest.raises(ListUnreadable, match="neither hosts nor URLs"):
+        read("<!doctype html>", "<title>Not found</title>", "example.com", "<p>Sorry.</p>")
+
+
+def test_a_binary_file_is_none():
+    with pytest.raises(ListUnreadable, match="not a text"):
+        read("example.com", b"PK\x03\x04\x00\x00")

@@ -1,0 +1,31 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, useLocation, useSearchParams } from "wouter";
+import { isSignUpOpen } from "../api/server";
+import { account } from "../strings/account";
+import { useTexts } from "../strings/language";
+import { Entrance } from "./Entrance";
+import { ownPath } from "./ownPath";
+import { SignInForm } from "./SignInForm";
+
+export function SignInPage() {
+  const words = useTexts(account);
+  const queries = useQueryClient();
+  const [, go] = useLocation();
+  const [query] = useSearchParams();
+  const enter = () => {
+    queries.clear(); // of whoever was here before
+    go(ownPath(query.get("next")));
+  };
+  return (
+    <Entrance title={words.signIn} heading={words.welcome}>
+      <SignInForm onDone={enter} />
+      {isSignUpOpen ? (
+        <p>
+          {words.noAccount} <Link href="/sign-up">{words.signUp}</Link>
+        </p>
+      ) : (
+        <p>{words.closed}</p>
+      )}
+    </Entrance>
+  );
+}

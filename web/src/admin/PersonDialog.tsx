@@ -1,0 +1,83 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, need } from "../api/client";
+import { people as texts } from "../strings/adminPeople";
+import { useTexts } from "../strings/language";
+import { Confirm } from "../ui/Confirm";
+import { toast } from "../ui/toasts";
+import { OneTime } from "./OneTime";
+import type { Person } from "./PeopleTable";
+import { ReasonField } from "./ReasonField";
+
+export type PersonAct =
+  | "makeAdmin"
+  | "unmakeAdmin"
+  | "disable"
+  | "enable"
+  | "reset"
+  | "ban"
+  | "unban";
+
+interface Props {
+  person: Person;
+  act: PersonAct;
+  onClose: () => void;
+}
+
+const DANGEROUS: readonly PersonAct[] = ["unmakeAdmin", "disable", "ban"];
+const DONE = {
+  makeAdmin: "nowAdmin",
+  unmakeAdmin: "notAdmin",
+  disable: "nowDisabled",
+  enable: "nowEnabled",
+  ban: "nowBanned",
+  unban: "nowUnbanned",
+} as const;
+
+/** Asks, does it, and says so. */
+export function PersonDialog({ person, act, onClose }: Props) {
+  const words = useTexts(texts);
+  const queries = useQueryClient();
+  const [reason, setReason] = useState("");
+  if (act === "reset") {
+    return (
+      <OneTime
+        title={words.resetTitle(person.email)}
+        ask={words.resetAsk}
+        verb={words.resetMake}
+        text={words.resetText}
+        path={`/api/v1/admin/accounts/${person.id}/reset-link`}
+        onClose={onClose}
+      />
+    );
+  }
+  const run = async () => {
+    await doAct(person.id, act, reason.trim() || null);
+    await queries.invalidateQueries({ queryKey: ["admin"] });
+    toast(words[DONE[act]](person.email));
+  };
+  return (
+    <Confirm
+      title={words[`${act}Ask`](person.email)}
+      verb={words[act]}
+      isDangerous={DANGEROUS.includes(act)}
+      act={run}
+      onClose={onClose}
+    >
+      <p>{words[`${act}Text`]}</p>
+      {act === "ban" && <ReasonField value={reason} onChange={setReason} />}
+    </Confirm>
+  );
+}
+
+function doAct(accountId: number, act: Exclude<PersonAct, "reset">, reason: string | null) {
+  const params = { path: { account_id: accountId } };
+  const ban = "/api/v1/admin/accounts/{account_id}/ban";
+  if (act === "ban") return need(api.PUT(ban, { params, body: { reason } }));
+  if (act === "unban") return need(api.DELETE(ban, { params }));
+  const body =
+    act === "makeAdmin" || act === "unmakeAdmin"
+      ? { is_admin: act === "makeAdmin" }
+      : { is_disabled: act === "disable" };
+  return need(api.PATCH("/api/v1/admin/accounts/{account_id}", { params, body }));
+}

@@ -1,0 +1,139 @@
+// What the pages of the administration ask the server. Keys begin with "admin".
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { api, need, type Schemas } from "../api/client";
+
+export type System = Schemas["SystemRead"];
+export type Lamp = Schemas["Lamp"];
+export type Job = Schemas["JobRead"];
+export type Reaper = Schemas["ReaperRead"];
+export type Run = Schemas["RunRead"];
+export type Account = Schemas["AccountRead"];
+export type Report = Schemas["ReportRead"];
+export type ReportState = Report["state"];
+export type Bans = Schemas["BanList"];
+export type Deed = Schemas["Audit"]["deeds"][number];
+
+export const LOOK_MS = 5000;
+const WAITING_MS = 1000;
+const RESTING_MS = 10_000;
+export const REPORTS_PAGE = 100;
+export const DEEDS_PAGE = 50;
+
+/** Looked at again and again, as long as somebody sees it. */
+export function useSystem() {
+  return useQuery({
+    queryKey: ["admin", "system"],
+    queryFn: () => need(api.GET("/api/v1/admin/system")),
+    refetchInterval: LOOK_MS,
+    retry: false,
+  });
+}
+
+/** More often while a run is waited for. */
+export function useReaper(isWaiting: boolean) {
+  return useQuery({
+    queryKey: ["admin", "reaper"],
+    queryFn: getReaper,
+    refetchInterval: ({ state }) => {
+      const reaper = state.data?.reaper;
+      const isBusy = isWaiting || reaper?.is_running || reaper?.asked_at;
+      return isBusy ? WAITING_MS : RESTING_MS;
+    },
+  });
+}
+
+async function getReaper() {
+  const [reaper, stats] = await Promise.all([
+    need(api.GET("/api/v1/admin/reaper")),
+    need(api.GET("/api/admin/cleanup/stats")),
+  ]);
+  return { reaper, stats };
+}
+
+export function useAccounts() {
+  return useQuery({
+    queryKey: ["admin", "accounts"],
+    queryFn: async () => (await need(api.GET("/api/v1/admin/accounts"))).accounts,
+  });
+}
+
+/** Who has an account's number; null where nobody has it any more, or the list is not there. */
+export function useEmails(): (accountId: number | null) => string | null {
+  const accounts = useAccounts();
+  const emails = useMemo(
+    () => new Map(accounts.data?.map(({ id, email }) => [id, email])),
+    [accounts.data],
+  );
+  return (accountId) => (accountId === null ? null : (emails.get(accountId) ?? null));
+}
+
+export function useInvitations() {
+  return useQuery({
+    queryKey: ["admin", "invitations"],
+    queryFn: async () => (await need(api.GET("/api/v1/admin/invitations"))).invitations,
+  });
+}
+
+export function useAllWorkspaces() {
+  return useQuery({
+    queryKey: ["admin", "workspaces"],
+    queryFn: async () => (await need(api.GET("/api/v1/admin/workspaces"))).workspaces,
+  });
+}
+
+export function useReports(state: ReportState, cursor: string | null) {
+  return useQuery({
+    queryKey: ["admin", "reports", state, cursor],
+    queryFn: () => {
+      const query = { state, limit: REPORTS_PAGE, ...(cursor === null ? {} : { cursor }) };
+      return need(api.GET("/api/v1/reports", { params: { query } }));
+    },
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** How many wait for a decision. */
+export function useOpenReports() {
+  return useQuery({
+    queryKey: ["admin", "reports", "count"],
+    queryFn: async () => {
+      const query = { state: "open", limit: 1 } as const;
+      return (await need(api.GET("/api/v1/reports", { params: { query } }))).total;
+    },
+  });
+}
+
+export function useBans(cursor: string | null) {
+  return useQuery({
+    queryKey: ["admin", "bans", cursor],
+    queryFn: () => {
+      const query = cursor === null ? {} : { cursor };
+      return need(api.GET("/api/v1/admin/bans", { params: { query } }));
+    },
+    placeholderData: keepPreviousData,
+  });
+}
+
+export interface DeedFilter {
+  act: string | null;
+  account: number | null;
+  via: Deed["via"] | null;
+}
+
+export function useDeeds({ act, account, via }: DeedFilter, before: number | null) {
+  return useQuery({
+    queryKey: ["admin", "audit", act, account, via, before],
+    queryFn: () => {
+      const query = {
+        limit: DEEDS_PAGE,
+        ...(act === null ? {} : { act }),
+        ...(account === null ? {} : { account_id: account }),
+        ...(via === null ? {} : { via }),
+        ...(before === null ? {} : { before }),
+      };
+      return need(api.GET("/api/v1/admin/audit", { params: { query } }));
+    },
+    placeholderData: keepPreviousData,
+  });
+}

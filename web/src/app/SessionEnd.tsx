@@ -1,0 +1,36 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { SignInForm } from "../account/SignInForm";
+import { onSessionEnd } from "../api/client";
+import { app } from "../strings/app";
+import { useTexts } from "../strings/language";
+import { Dialog } from "../ui/Dialog";
+
+/** Asks to sign in again, above the page: what was typed below stays there. */
+export function SessionEnd({ email }: { email: string }) {
+  const words = useTexts(app);
+  const queries = useQueryClient();
+  const [hasEnded, setEnded] = useState(false);
+  useEffect(() => onSessionEnd(() => setEnded(true)), []);
+  if (!hasEnded) return null;
+  return (
+    <Dialog
+      onClose={() => location.assign("/")}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      zIndex={300} // above a dialog that was open
+      title={words.ended}
+    >
+      <p>{words.endedText}</p>
+      <SignInForm
+        email={email}
+        onDone={(entered) => {
+          // Another person finds nothing of this one.
+          if (entered.trim().toLowerCase() !== email.toLowerCase()) return location.assign("/app");
+          setEnded(false);
+          void queries.invalidateQueries();
+        }}
+      />
+    </Dialog>
+  );
+}

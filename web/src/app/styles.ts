@@ -1,0 +1,26 @@
+// Mantine's styles of what only the pages under /app use; see ui/styles.ts.
+import "../ui/styles";
+import "@mantine/core/styles/ScrollArea.layer.css";
+import "@mantine/core/styles/VisuallyHidden.layer.css";
+import "@mantine/core/styles/Paper.layer.css";
+import "@mantine/core/styles/Popover.layer.css";
+import "@mantine/core/styles/CloseButton.layer.css";
+import "@mantine/core/styles/Group.layer.css";
+import "@mantine/core/styles/Overlay.layer.css";
+import "@mantine/core/styles/ModalBase.layer.css";
+import "@mantine/core/styles/InlineInput.layer.css";
+import "@mantine/core/styles/Stack.layer.css";
+import "@mantine/core/styles/Checkbox.layer.css";
+import "@mantine/core/styles/Radio.layer.css";
+import "@mantine/core/styles/Switch.layer.css";
+import "@mantine/core/styles/Combobox.layer.css";
+import "@mantine/core/styles/Pill.layer.css";
+import "@mantine/core/styles/PillsInput.layer.css";
+import "@mantine/core/styles/Drawer.layer.css";
+import "@mantine/core/styles/Menu.layer.css";
+import "@mantine/core/styles/Modal.layer.css";
+import "@mantine/core/styles/Pill.layer.css";
+import "@mantine/core/styles/PillsInput.layer.css";
+import "@mantine/core/styles/PasswordInput.layer.css";
+import "@mantine/core/styles/Progress.layer.css";
+import "@mantine/core/styles/Skeleton.layer.css";

@@ -1,0 +1,61 @@
+import { useSyncExternalStore } from "react";
+import * as keep from "../ui/keep";
+
+export type Language = "en" | "de";
+export const LANGUAGES: Record<Language, string> = { en: "English", de: "Deutsch" };
+
+type Text = string | ((...values: never[]) => string);
+/** The same names in every language; texts with values in them are functions. */
+type Same<T> = {
+  [K in keyof T]: T[K] extends (...values: infer V) => string ? (...values: V) => string : string;
+};
+
+/** An area's texts. Each language is written for itself, not translated word for word. */
+export function texts<T extends Record<string, Text>>(of: { en: T; de: Same<T> }): Texts<Same<T>> {
+  return of as { en: unknown; de: Same<T> } as Texts<Same<T>>;
+}
+export type Texts<T> = Record<Language, T>;
+
+const KEY = "kurz.language";
+const listeners = new Set<() => void>();
+let current = chosen() ?? preferred();
+document.documentElement.lang = current;
+
+function chosen(): Language | null {
+  const kept = keep.read(KEY);
+  return kept === "en" || kept === "de" ? kept : null;
+}
+
+/** The first of the browser's languages that we speak. */
+function preferred(): Language {
+  for (const tag of navigator.languages) {
+    const language = tag.slice(0, 2).toLowerCase();
+    if (language === "en" || language === "de") return language;
+  }
+  return "en";
+}
+
+export function choose(language: Language): void {
+  keep.write(KEY, language);
+  current = language;
+  document.documentElement.lang = language;
+  for (const tell of listeners) tell();
+}
+
+function subscribe(tell: () => void): () => void {
+  listeners.add(tell);
+  return () => listeners.delete(tell);
+}
+
+export function useLanguage(): Language {
+  return useSyncExternalStore(subscribe, () => current);
+}
+
+export function useTexts<T>(of: Texts<T>): T {
+  return of[useLanguage()];
+}
+
+/** The reader's own way to write numbers and dates in that language: de-AT for German in Austria. */
+export function localeOf(language: Language): string {
+  return navigator.languages.find((tag) => tag.toLowerCase().startsWith(language)) ?? language;
+}

@@ -1,0 +1,109 @@
+import type { Problem } from "../api/client";
+import { common } from "./common";
+import { texts, useTexts } from "./language";
+
+/** By the code of a problem: what happened, what to do. Others are told in the server's words. */
+const known = texts({
+  en: {
+    "url-refused":
+      "This is not an address kurz can shorten. It needs a full web address, such as https://example.com.",
+    "url-long": "This address is too long: kurz takes up to 2,048 bytes.",
+    "url-own": "This address leads back to this shortener. Shorten the one it leads to.",
+    "url-user": "There is a user name in this address, and everybody would see it. Take it out.",
+    "sign-in-refused": "The e-mail address or the password is not right.",
+    "email-taken": "There is an account with this e-mail address already. Sign in instead.",
+    "email-refused": "This is not an e-mail address.",
+    "password-refused":
+      "Choose another password: at least 8 characters, and not one of the common ones.",
+    "registration-closed": "Accounts here are made by invitation. Ask an administrator for one.",
+    "sign-in-required": "This needs an account. Sign in first.",
+    "custom-code-taken": "This alias is taken. Choose another one.",
+    "quota-exceeded": "All links of this month are used up.",
+    "custom-code-refused": "This alias cannot be used. Choose another one.",
+    "destination-refused":
+      "No link may lead there: the address stands on a list of this server. Ask whoever runs it, if that is wrong.",
+    "link-banned": "The link of this address was taken down. Ask whoever runs this server.",
+    "instant-refused":
+      "This time cannot be used: it is in the past, or the end is before the beginning.",
+    "link-not-found": "There is no such link any more. It may be in the trash.",
+    "link-changed": "Somebody else keeps changing this link. Nothing is saved yet; try again.",
+    "permission-missing": "You may look here, but not change anything.",
+    "version-outdated": "Somebody else changed it meanwhile. Nothing was overwritten.",
+    "checks-off": "Destinations are not checked on this server.",
+    "link-not-checked": "Only links that lead somewhere are checked, and this one does not now.",
+    "owner-missing": "This is the only owner. Make another member owner first, then try again.",
+    "slug-taken": "Another workspace has or had this short name. Choose another one.",
+    "domain-refused":
+      "This cannot be a domain here. It needs a bare name in the public DNS, such as go.example.com.",
+    "domain-taken":
+      "Another workspace has this domain, or gave it up less than 30 days ago. Ask them, or wait.",
+  },
+  de: {
+    "url-refused":
+      "Diese Adresse lässt sich nicht kürzen. Gebraucht wird eine ganze Webadresse wie https://example.com.",
+    "url-long": "Diese Adresse ist zu lang: kurz nimmt bis zu 2.048 Byte.",
+    "url-own": "Diese Adresse führt zu diesem Kürzer zurück. Kürze die, zu der sie führt.",
+    "url-user":
+      "In dieser Adresse steht ein Benutzername, und alle würden ihn sehen. Nimm ihn heraus.",
+    "sign-in-refused": "E-Mail-Adresse oder Passwort stimmt nicht.",
+    "email-taken": "Mit dieser E-Mail-Adresse gibt es schon ein Konto. Bitte anmelden.",
+    "email-refused": "Das ist keine E-Mail-Adresse.",
+    "password-refused":
+      "Bitte ein anderes Passwort: mindestens 8 Zeichen, und keines der üblichen.",
+    "registration-closed":
+      "Konten gibt es hier nur auf Einladung. Bitte bei der Verwaltung danach fragen.",
+    "sign-in-required": "Das geht nur mit Konto. Bitte erst anmelden.",
+    "custom-code-taken": "Diesen Alias gibt es schon. Bitte einen anderen wählen.",
+    "quota-exceeded": "Alle Links dieses Monats sind aufgebraucht.",
+    "custom-code-refused": "Dieser Alias geht nicht. Bitte einen anderen wählen.",
+    "destination-refused":
+      "Dorthin darf kein Link führen: Die Adresse steht auf einer Liste dieses Servers. Wer ihn betreibt, kann das ändern.",
+    "link-banned":
+      "Der Link zu dieser Adresse wurde gesperrt. Bitte bei der Verwaltung nachfragen.",
+    "instant-refused": "Diese Zeit geht nicht: Sie ist vorbei, oder das Ende liegt vor dem Anfang.",
+    "link-not-found": "Diesen Link gibt es nicht mehr. Vielleicht liegt er im Papierkorb.",
+    "link-changed":
+      "Jemand anderes ändert diesen Link gerade ständig. Noch ist nichts gespeichert, bitte noch einmal.",
+    "permission-missing": "Hier darfst du nur lesen, nichts ändern.",
+    "version-outdated": "Jemand hat ihn inzwischen geändert. Überschrieben wurde nichts.",
+    "checks-off": "Auf diesem Server werden Ziele nicht geprüft.",
+    "link-not-checked":
+      "Geprüft werden nur Links, die weiterleiten, und dieser tut es gerade nicht.",
+    "owner-missing":
+      "Das ist der einzige Inhaber. Erst ein anderes Mitglied zum Inhaber machen, dann noch einmal.",
+    "slug-taken":
+      "Diesen Kurznamen hat oder hatte ein anderer Bereich. Bitte einen anderen wählen.",
+    "domain-refused":
+      "Das kann hier keine Domain sein. Gebraucht wird ein bloßer Name aus dem öffentlichen DNS wie go.example.com.",
+    "domain-taken":
+      "Ein anderer Bereich hat diese Domain oder gab sie vor weniger als 30 Tagen auf. Frag dort nach, oder warte.",
+  },
+});
+
+/** Why a URL was refused: the server says it in its own sentence, only. */
+const REASONS: [RegExp, string][] = [
+  [/longer than/, "url-long"],
+  [/leads back/, "url-own"],
+  [/user name/, "url-user"],
+];
+
+function nameOf({ code, detail }: Problem): string {
+  if (code !== "url-refused") return code;
+  return REASONS.find(([words]) => words.test(detail))?.[1] ?? code;
+}
+
+/** A sentence for a person. */
+export function useProblemText(): (problem: Problem) => string {
+  const words = useTexts(common);
+  const sentences: Record<string, string> = useTexts(known);
+  return (problem) => {
+    if (problem.code === "offline") return words.offline;
+    if (problem.status === 429 && problem.retryAfterSeconds !== null) {
+      const seconds = problem.retryAfterSeconds;
+      const minutes = Math.ceil(seconds / 60);
+      return words.tooMany(seconds < 60 ? words.seconds(seconds) : words.minutes(minutes));
+    }
+    if (problem.status === 503) return words.unavailable;
+    return sentences[nameOf(problem)] ?? (problem.detail || words.unknown);
+  };
+}

@@ -1,0 +1,46 @@
+import { Button } from "@mantine/core";
+import { type DragEvent, useRef, useState } from "react";
+import { useTexts } from "../strings/language";
+import { transfer } from "../strings/transfer";
+import { Icon } from "../ui/Icon";
+import styles from "./transfer.module.css";
+
+/** A file is chosen, or dropped anywhere on it. */
+export function FileDrop({ onChoose }: { onChoose: (file: File) => void }) {
+  const words = useTexts(transfer);
+  const input = useRef<HTMLInputElement>(null);
+  const [isOver, setOver] = useState(false);
+  const take = (files: FileList | null) => {
+    const file = files?.[0];
+    if (file) onChoose(file);
+  };
+  const over = (event: DragEvent, is: boolean) => {
+    event.preventDefault();
+    setOver(is);
+  };
+  return (
+    <section
+      className={styles.drop}
+      aria-label={words.importTitle}
+      data-over={isOver || undefined}
+      onDragOver={(event) => over(event, true)}
+      onDragLeave={(event) => over(event, false)}
+      onDrop={(event) => {
+        over(event, false);
+        take(event.dataTransfer.files);
+      }}
+    >
+      <Icon name="upload" size={32} />
+      <h2>{words.drop}</h2>
+      <p>{words.dropText}</p>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        accept=".csv,.jsonl,.ndjson,.json,text/csv"
+        onChange={(event) => take(event.currentTarget.files)}
+      />
+      <Button onClick={() => input.current?.click()}>{words.choose}</Button>
+    </section>
+  );
+}

@@ -1,0 +1,152 @@
+import { Button } from "@mantine/core";
+import { Link } from "wouter";
+import { Problem } from "../api/client";
+import { pathIn } from "../app/place";
+import { useLanguage, useTexts } from "../strings/language";
+import { useProblemText } from "../strings/problems";
+import { transfer } from "../strings/transfer";
+import { Card } from "../ui/Card";
+import { useFormats } from "../ui/format";
+import { save } from "../ui/saving";
+import { report, rowsToMend } from "./refused";
+import type { ImportResult, RowProblem } from "./sending";
+import styles from "./transfer.module.css";
+import type { Format } from "./write";
+
+const SHOWN = 100;
+const VALUES = new Set(["field-refused", "instant-refused"]);
+const TABLE = `${styles.rows} ${styles.stack}`;
+
+interface Props {
+  file: File;
+  format: Format;
+  result: ImportResult;
+  workspaceId: number | null;
+  onImport: () => void;
+  onOther: () => void;
+}
+
+/** What became of the rows, or would. */
+export function ImportResults({ file, format, result, workspaceId, onImport, onOther }: Props) {
+  const words = useTexts(transfer);
+  const { isDry, problems } = result;
+  const acts = isDry ? (
+    <>
+      <Button variant="default" onClick={onOther}>
+        {words.other}
+      </Button>
+      <Button onClick={onImport}>{words.importNow}</Button>
+    </>
+  ) : (
+    <>
+      <Button variant="default" onClick={onOther}>
+        {words.another}
+      </Button>
+      <Button component={Link} href={pathIn(workspaceId, "/links")}>
+        {words.seeLinks}
+      </Button>
+    </>
+  );
+  return (
+    <>
+      <Card
+        title={isDry ? words.dryDone : words.done}
+        text={isDry ? words.nothing : undefined}
+        acts={acts}
+      >
+        <Counts result={result} />
+      </Card>
+      {problems.length > 0 && <Problems file={file} format={format} problems={problems} />}
+    </>
+  );
+}
+
+function Counts({ result }: { result: ImportResult }) {
+  const words = useTexts(transfer);
+  const { number } = useFormats();
+  const counts: [string, number][] = [
+    [result.isDry ? words.wouldCreate : words.created, result.created],
+    [words.existed, result.existed],
+    [words.conflict, result.conflict],
+    [words.refused, result.refused],
+  ];
+  return (
+    <dl className={styles.counts} aria-live="polite">
+      {counts.map(([label, count]) => (
+        <div key={label} data-none={count === 0 || undefined}>
+          <dt>{label}</dt>
+          <dd>{number(count)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Problems(props: { file: File; format: Format; problems: readonly RowProblem[] }) {
+  const words = useTexts(transfer);
+  const { number } = useFormats();
+  const reasonOf = useReason();
+  const { file, format, problems } = props;
+  const name = file.name.replace(/\.[^.]*$/, "");
+  const mend = async () => save(await rowsToMend(file, format, problems), `${name}-rest.${format}`);
+  const acts = (
+    <>
+      <Button variant="default" onClick={() => save(report(problems), `${name}-report.csv`)}>
+        {words.report}
+      </Button>
+      <Button variant="default" onClick={mend}>
+        {words.mend}
+      </Button>
+    </>
+  );
+  return (
+    <Card title={words.problems} text={words.problemsText} acts={acts} isFull>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keys */}
+      <section className={TABLE} tabIndex={0} aria-label={words.problems}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{words.line}</th>
+              <th scope="col">{words.value}</th>
+              <th scope="col">{words.reason}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {problems.slice(0, SHOWN).map((each) => (
+              <tr key={each.line}>
+                <td>{number(each.line)}</td>
+                <td>
+                  <span className={`${styles.cell} mono`}>
+                    {[each.short_code && `/${each.short_code}`, each.original_url]
+                      .filter(Boolean)
+                      .join(" → ")}
+                  </span>
+                </td>
+                <td className={styles.wrap}>{reasonOf(each)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {problems.length > SHOWN && (
+        <p className={styles.more}>{words.shown(number(SHOWN), number(problems.length))}</p>
+      )}
+    </Card>
+  );
+}
+
+/** Why a row stays out. The server says some of it in English only. */
+function useReason(): (row: RowProblem) => string {
+  const words = useTexts(transfer);
+  const language = useLanguage();
+  const text = useProblemText();
+  return ({ outcome, problem = "unknown", reason = "" }) => {
+    if (outcome === "conflict") return words.taken;
+    if (reason.includes("no `original_url`")) return words.rowNoUrl;
+    // Values of every kind: what the server says of them fits better than a sentence for all.
+    const field = VALUES.has(problem) && /^`(\w+)`/.exec(reason)?.[1];
+    if (field && language !== "en") return words.badField(field);
+    const known = field ? reason : text(new Problem(422, problem, reason));
+    return known.replaceAll("`", "");
+  };
+}

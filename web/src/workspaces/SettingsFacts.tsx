@@ -1,0 +1,41 @@
+import { baseUrl } from "../api/server";
+import type { Workspace } from "../app/place";
+import { common } from "../strings/common";
+import { useTexts } from "../strings/language";
+import { workspaces as texts } from "../strings/workspaces";
+import { Card } from "../ui/Card";
+import { bare } from "../ui/urls";
+import type { Strategy } from "./StrategyChoice";
+import styles from "./workspaces.module.css";
+
+/** The same for members who may only look. */
+export function SettingsFacts({ workspace }: { workspace: Workspace }) {
+  const words = useTexts(texts);
+  const strategy = workspace.strategy as Strategy;
+  return (
+    <Card title={workspace.name} text={words.readOnly(words[`as${workspace.role ?? "viewer"}`])}>
+      <dl className={styles.facts}>
+        <dt>{words.linksStand}</dt>
+        <dd className="mono">
+          {bare(baseUrl)}/@{workspace.slug}/
+        </dd>
+        <dt>{words.strategy}</dt>
+        <dd>
+          {words[strategy]}
+          <p>{words[`${strategy}Text`]}</p>
+        </dd>
+        <dt>{words.expiry}</dt>
+        <dd>
+          <Life days={workspace.default_expiry_days} />
+        </dd>
+      </dl>
+    </Card>
+  );
+}
+
+function Life({ days }: { days: number | null }) {
+  const words = useTexts(texts);
+  const spans = useTexts(common);
+  if (days === null) return words.expiryServer;
+  return days === 0 ? words.expiryNever : words.expiryAfter(spans.days(days));
+}
