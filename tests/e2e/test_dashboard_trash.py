@@ -69,7 +69,7 @@ def empty_the_last_page(visitor: Visitor) -> None:
     visitor.click("Next page")
     visitor.wait_for(f"{ROWS} === 1")
     visitor.click("Stats")
-    visitor.wait_for("location.pathname === '/app/stats'")
+    visitor.wait_for("document.querySelector('h1')?.textContent === 'Stats'")
     visitor.evaluate("history.back()")
     visitor.wait_for_text("51–51 of 51")  # still the second page
     visitor.evaluate("document.querySelector('tbody td:last-child button').click()")
