@@ -25,8 +25,12 @@ def terminal(environment: dict[str, str], tmp_path: Path) -> Terminal:
 
 
 @pytest.fixture
-def visit(chromium: Chromium) -> Iterator[Callable[[Program], Visitor]]:
-    """Browsers that nobody used before; none of them may complain."""
+def visit(
+    chromium: Chromium, start_program: Callable[..., Program]
+) -> Iterator[Callable[[Program], Visitor]]:
+    """Browsers that nobody used before; none of them may complain. They are gone before the
+    programs are, which would wait for them."""
+    del start_program  # asked for so that it ends later
     made: list[Visitor] = []
 
     def visit(program: Program) -> Visitor:
