@@ -24,7 +24,9 @@ web: setup ## Build the dashboard, if its sources have changed
 	@$(BIN)/python scripts/web.py build
 
 test: web ## Run the tests, on real PostgreSQL and Redis servers from wheels
-	@$(BIN)/pytest -n $(WORKERS) -m "not long"
+	@$(BIN)/pytest -n $(WORKERS) -m "not long" || { \
+		echo "Once more, one at a time, what failed while everything ran at once:"; \
+		$(BIN)/pytest -m "not long" --last-failed --last-failed-no-failures=none --exitfirst; }
 
 check: web ## Check format, lint, types, layers and guards
 	@$(BIN)/ruff format --check --quiet
