@@ -168,13 +168,21 @@ def test_what_is_refused_stands_beside_its_field_and_all_stays_typed(visitor, pr
     visitor.wait_for_text("This alias is taken. Choose another one.")
     visitor.wait_for("document.activeElement.labels?.[0]?.textContent === 'Alias'")
     assert (visitor.value("Long address"), visitor.value("Title")) == (ADDRESS, "Kept")
+    visitor.evaluate("history.back()")
+    refuse_to_leave(visitor)
     visitor.press("Escape")
-    visitor.wait_for_text("Close without saving?")
-    visitor.press("Escape")
+    refuse_to_leave(visitor)
+    assert visitor.evaluate("location.pathname") == "/app/links"
     visitor.type("Alias", "autumn")
     visitor.press("Enter")
     visitor.wait_for_text("Your short link")
     assert find(visitor, "autumn")["tags"] == ["kept"]
+
+
+def refuse_to_leave(visitor: Visitor) -> None:
+    visitor.wait_for_text("Close without saving?")
+    visitor.press("Escape")
+    visitor.wait_for("!document.body.innerText.includes('Close without saving?')")
 
 
 def edit_new(visitor: Visitor) -> dict[str, Any]:
@@ -246,6 +254,24 @@ def test_a_link_moves_pauses_and_lives_again_and_who_closes_is_asked(visitor):
     saved = find(visitor, "sommer")
     assert (saved["id"], saved["status"]) == (link["id"], "PAUSED")
     assert saved["expires_at"] > link["created_at"]
+
+
+def test_whoever_edits_again_at_once_does_so_over_what_they_saved(visitor):
+    sign_up(visitor)
+    edit_new(visitor)
+    visitor.hold(r"/api/v1/links\?*")  # the list comes late
+    visitor.type("Title", "First")
+    visitor.click("Save")
+    wait_for_end(visitor)
+    visitor.wait_for_held()
+    visitor.click("More for summer")
+    visitor.click("Edit…")
+    assert visitor.value("Title") == "First"
+    visitor.let_go()
+    visitor.type("Title", "Second")
+    visitor.click("Save")
+    wait_for_end(visitor)
+    assert find(visitor, "summer")["title"] == "Second"
 
 
 def test_who_is_signed_out_while_editing_loses_nothing(visitor):

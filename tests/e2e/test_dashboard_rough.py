@@ -116,6 +116,9 @@ def test_why_an_address_is_refused_is_said_in_both_places_and_languages(visitor)
         LONG: ("This address is too long", "Diese Adresse ist zu lang"),
         "https://ada@example.com/": ("There is a user name", "steht ein Benutzername"),
         f"{visitor.origin}/x": ("leads back to this shortener", "zu diesem Kürzer zurück"),
+        "https://exa mple.com/": ("There is a space", "steht ein Leerzeichen"),
+        "https://0x7f.1/": ("in their usual form", "in der üblichen Form"),
+        "https://a..example/": ("No host can have this name", "So kann kein Host heißen"),
         "ftp://example.com/": ("It needs a full web address", "eine ganze Webadresse"),
     }
     sign_up(visitor)

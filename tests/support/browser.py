@@ -90,14 +90,10 @@ class Chromium:
     def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
         if self._process is None:
             self._start()
-        self._number += 1
-        message = {"id": self._number, "method": method, "params": params}
-        if session is not None:
-            message["sessionId"] = session
-        self._write(json.dumps(message).encode() + b"\0")
+        number = self._send(method, session, **params)
         while True:
             found = self.read()
-            if found is not None and found.get("id") == self._number:
+            if found is not None and found["id"] == number:
                 if found.get("error", {}).get("message") in _LEFT:
                     raise PageWasLeft(method)
                 assert "error" not in found, (method, found)
@@ -116,14 +112,23 @@ class Chromium:
         message: Event = json.loads(text)
         if "id" in message:
             return message
+        if message["method"] == "Page.javascriptDialogOpening":  # "Leave this page?"
+            self._send("Page.handleJavaScriptDialog", message["sessionId"], accept=True)
         events = self._events.get(message.get("sessionId", ""))
         if events is not None:
             events.append(message)
         return None
 
-    def _write(self, piece: bytes) -> None:
+    def _send(self, method: str, session: str | None, **params: Any) -> int:
+        """The number that the answer will have."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": params}
+        if session is not None:
+            message["sessionId"] = session
+        piece = json.dumps(message).encode() + b"\0"
         while piece:
             piece = piece[os.write(self._to, piece) :]
+        return self._number
 
     def _start(self) -> None:
         if CHROMIUM is None:

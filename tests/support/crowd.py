@@ -79,7 +79,7 @@ class Crowd:
                 assert has_location is (answer.status == 302)
                 statuses.append(answer.status)
             else:
-                assert answer.status in (200, 410)
+                assert answer.status in (200, 410), (look, answer)
                 assert not has_location
                 assert b"example.com/once" not in answer.body
         return statuses

@@ -18,7 +18,7 @@ from kurz.api.schemas.links import LinkCreate, NewLinkRead
 from kurz.api.schemas.problems import problems
 from kurz.api.security import needs, optional
 from kurz.errors import SignInRequired
-from kurz.links.errors import UrlRefused
+from kurz.links.errors import UrlFlaw, UrlRefused
 from kurz.links.model import Created, Draft, Strategy
 from kurz.links.view import view
 from kurz.people.access import Caller, Permission
@@ -89,7 +89,7 @@ async def create_link_from_text(request: Request) -> Response:
     try:
         original_url = (await read_text(request)).decode().strip("\r\n")
     except UnicodeDecodeError:
-        raise UrlRefused("The URL is not valid UTF-8 text.") from None
+        raise UrlRefused(UrlFlaw.TEXT, "The URL is not valid UTF-8 text.") from None
 
     def render(created: Created) -> Answer:
         address = maker.prefix + created.link.short_code

@@ -1,5 +1,7 @@
 """What can go wrong with links."""
 
+from enum import StrEnum
+
 from kurz.errors import Kind, KurzError, Unavailable
 
 
@@ -84,10 +86,28 @@ def code_taken(code: str) -> CustomCodeTaken:
     return CustomCodeTaken(f"The code “{code}” is taken. Choose another one.")
 
 
+class UrlFlaw(StrEnum):
+    """What is wrong with a URL, for programs that say it in their own words."""
+
+    TEXT = "text"
+    TOO_LONG = "too-long"
+    CHARACTERS = "characters"
+    SCHEME = "scheme"
+    CREDENTIALS = "credentials"
+    MALFORMED = "malformed"
+    HOST = "host"
+    ADDRESS = "address"
+    PORT = "port"
+    OWN = "own"
+
+
 class UrlRefused(KurzError):
     kind = Kind.INVALID
     code = "url-refused"
     title = "This URL cannot be shortened"
+
+    def __init__(self, flaw: UrlFlaw, detail: str) -> None:
+        super().__init__(detail, flaw=flaw)
 
 
 class LinkExpired(KurzError):

@@ -10,7 +10,7 @@ from urllib.parse import unquote_plus
 
 from ada_url import normalize_url
 
-from kurz.links.errors import UrlRefused
+from kurz.links.errors import UrlFlaw, UrlRefused
 
 MAX_URL_BYTES = 2048
 MAX_HOST_LENGTH = 253  # what DNS can carry, as for a label
@@ -87,17 +87,23 @@ def judge(original: str, *own_hosts: Collection[str]) -> JudgedUrl:
     try:
         location = normalize_url(original)
     except ValueError:
-        raise UrlRefused("This is not a valid URL. Check it for typing errors.") from None
+        raise UrlRefused(
+            UrlFlaw.MALFORMED, "This is not a valid URL. Check it for typing errors."
+        ) from None
     if len(location) > MAX_URL_BYTES:
-        raise UrlRefused(f"Percent-encoded, the URL is longer than {MAX_URL_BYTES} bytes.")
+        raise UrlRefused(
+            UrlFlaw.TOO_LONG, f"Percent-encoded, the URL is longer than {MAX_URL_BYTES} bytes."
+        )
     parts = _SERIALISED.fullmatch(location)
     if parts is None:
-        raise UrlRefused("URLs with a user name or password in them are not accepted.")
+        raise UrlRefused(
+            UrlFlaw.CREDENTIALS, "URLs with a user name or password in them are not accepted."
+        )
     scheme, host, port, path, query = parts.groups()
     _check_host(host, port, authority)
     for hosts in own_hosts:
         if hosts and _is_own(host, port or DEFAULT_PORTS[scheme], hosts):
-            raise UrlRefused("This URL leads back to this shortener.")
+            raise UrlRefused(UrlFlaw.OWN, "This URL leads back to this shortener.")
     return JudgedUrl(original, location, _canonical(scheme, host, port, path, query))
 
 
@@ -143,32 +149,40 @@ def _check_as_given(original: str) -> str:
     try:
         size = len(original.encode())
     except UnicodeEncodeError:
-        raise UrlRefused("The URL is not valid Unicode text.") from None
+        raise UrlRefused(UrlFlaw.TEXT, "The URL is not valid Unicode text.") from None
     if size > MAX_URL_BYTES:
-        raise UrlRefused(f"The URL is longer than {MAX_URL_BYTES} bytes.")
+        raise UrlRefused(UrlFlaw.TOO_LONG, f"The URL is longer than {MAX_URL_BYTES} bytes.")
     if _FORBIDDEN.search(original):
-        raise UrlRefused("The URL contains a space, a backslash or an invisible character.")
+        raise UrlRefused(
+            UrlFlaw.CHARACTERS, "The URL contains a space, a backslash or an invisible character."
+        )
     authority = _AUTHORITY.match(original)
     if authority is None:
-        raise UrlRefused("Only URLs that start with http:// or https:// and a host are accepted.")
+        raise UrlRefused(
+            UrlFlaw.SCHEME, "Only URLs that start with http:// or https:// and a host are accepted."
+        )
     if "@" in authority[1]:
-        raise UrlRefused("URLs with a user name or password in them are not accepted.")
+        raise UrlRefused(
+            UrlFlaw.CREDENTIALS, "URLs with a user name or password in them are not accepted."
+        )
     return authority[1]
 
 
 def _check_host(host: str, port: str | None, authority: str) -> None:
     if port == "0":
-        raise UrlRefused("Port 0 cannot be connected to.")
+        raise UrlRefused(UrlFlaw.PORT, "Port 0 cannot be connected to.")
     if host.startswith("["):
         return
     if _IPV4.fullmatch(host):
         if _PORT.sub("", authority) != host:
-            raise UrlRefused(f"Write the IPv4 address in its usual form: {host}.")
+            raise UrlRefused(UrlFlaw.ADDRESS, f"Write the IPv4 address in its usual form: {host}.")
         return
     name = host.removesuffix(".")
     labels = name.split(".")
     if len(name) > MAX_HOST_LENGTH or not all(0 < len(x) <= MAX_LABEL_LENGTH for x in labels):
-        raise UrlRefused("No host can have this name: a part of it is empty or too long.")
+        raise UrlRefused(
+            UrlFlaw.HOST, "No host can have this name: a part of it is empty or too long."
+        )
 
 
 def _is_own(host: str, port: str, own_hosts: Collection[str]) -> bool:

@@ -142,23 +142,26 @@ def test_the_corpus_is_large_and_without_doubles():
 
 
 @pytest.mark.parametrize(
-    ("url", "reason"),
+    ("url", "flaw", "reason"),
     [
-        ("javascript:alert(1)", "http:// or https://"),
-        ("https://user@example.com/", "user name or password"),
-        ("https://example.com/a b", "space"),
-        ("https://example.com/\ud800", "Unicode"),
-        ("http://2130706433/", "127.0.0.1"),
-        ("http://example.com:0/", "Port 0"),
-        ("http://example.com:99999/", "typing errors"),
-        ("http://a..b/", "empty or too long"),
-        ("https://example.com/" + "a" * 2029, "2048 bytes"),
-        ("https://example.com/" + "ü" * 400, "Percent-encoded"),
+        ("javascript:alert(1)", "scheme", "http:// or https://"),
+        ("https://user@example.com/", "credentials", "user name or password"),
+        ("https://example.com/a b", "characters", "space"),
+        ("https://example.com/\ud800", "text", "Unicode"),
+        ("http://2130706433/", "address", "127.0.0.1"),
+        ("http://example.com:0/", "port", "Port 0"),
+        ("http://example.com:99999/", "malformed", "typing errors"),
+        ("http://a..b/", "host", "empty or too long"),
+        ("https://example.com/" + "a" * 2029, "too-long", "2048 bytes"),
+        ("https://example.com/" + "ü" * 400, "too-long", "Percent-encoded"),
+        ("https://kurz.example/x", "own", "back to this shortener"),
     ],
     ids=lambda text: ascii(text)[:40],
 )
-def test_a_refusal_names_its_reason(url, reason):
-    assert reason in refusal(url)
+def test_a_refusal_names_its_reason(url, flaw, reason):
+    with pytest.raises(UrlRefused, match=re.escape(reason)) as refused:
+        urls.judge(url, ("kurz.example",))
+    assert refused.value.fields == {"flaw": flaw}
 
 
 @pytest.mark.parametrize(

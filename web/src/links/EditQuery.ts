@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
 import { apiOf, need, Problem } from "../api/client";
 import { changedBetween, editOf, type Fields, movedOver } from "./editing";
-import type { Link } from "./queries";
+import { type Link, show } from "./queries";
 
 const ATTEMPTS = 5; // where somebody else goes on writing what the form does not show
 
@@ -27,7 +27,9 @@ export function useSave(workspaceId: number | null) {
       return running.current;
     },
     onSuccess: (outcome) => {
-      if ("saved" in outcome) void queries.invalidateQueries({ queryKey: ["links"] });
+      if (!("saved" in outcome)) return;
+      show(queries, workspaceId, outcome.saved);
+      void queries.invalidateQueries({ queryKey: ["links"] });
     },
   });
 }

@@ -11,6 +11,7 @@ import { common } from "../strings/common";
 import { editing as texts } from "../strings/editing";
 import { useTexts } from "../strings/language";
 import { Confirm } from "../ui/Confirm";
+import { useStay } from "../ui/stay";
 import type { Wrong } from "./editing";
 import styles from "./LinkForm.module.css";
 import { LinkFormModal } from "./LinkFormModal";
@@ -36,6 +37,7 @@ export function LinkFormFrame({ isDirty, onClose, onSubmit, wrong, ...props }: P
   const words = useTexts(texts);
   const shared = useTexts(common);
   const [isAsking, setAsking] = useState(false);
+  useStay(isDirty, setAsking);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     if (Object.keys(wrong).length === 0) return;

@@ -1,5 +1,5 @@
 // What the pages of links ask the server. Keys begin with "links": a change invalidates them all.
-import { useQuery } from "@tanstack/react-query";
+import { type QueryClient, useQuery } from "@tanstack/react-query";
 import { apiOf, need, type Schemas } from "../api/client";
 
 export type Link = Schemas["LinkRead"];
@@ -63,6 +63,14 @@ export function useTags(workspaceId: number | null) {
   return useQuery({
     queryKey: ["links", workspaceId, "tags"],
     queryFn: async () => (await need(apiOf(workspaceId).GET("/api/v1/tags"))).tags,
+  });
+}
+
+/** Puts a link's new state wherever it is shown: whoever edits it again at once does so over what they saved. */
+export function show(queries: QueryClient, workspaceId: number | null, link: Link): void {
+  queries.setQueryData(["links", workspaceId, "one", link.id], link);
+  queries.setQueriesData<LinkPage>({ queryKey: ["links", workspaceId, "page"] }, (page) => {
+    return page && { ...page, links: page.links.map((it) => (it.id === link.id ? link : it)) };
   });
 }
 

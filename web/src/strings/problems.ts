@@ -7,9 +7,14 @@ const known = texts({
   en: {
     "url-refused":
       "This is not an address kurz can shorten. It needs a full web address, such as https://example.com.",
-    "url-long": "This address is too long: kurz takes up to 2,048 bytes.",
+    "url-too-long": "This address is too long: kurz takes up to 2,048 bytes.",
     "url-own": "This address leads back to this shortener. Shorten the one it leads to.",
-    "url-user": "There is a user name in this address, and everybody would see it. Take it out.",
+    "url-credentials":
+      "There is a user name in this address, and everybody would see it. Take it out.",
+    "url-characters":
+      "There is a space, a backslash or a character that cannot be seen in this address. Take it out.",
+    "url-address": "Write the numbers of this address in their usual form, such as 192.0.2.1.",
+    "url-host": "No host can have this name: a part of it is empty or too long.",
     "sign-in-refused": "The e-mail address or the password is not right.",
     "email-taken": "There is an account with this e-mail address already. Sign in instead.",
     "email-refused": "This is not an e-mail address.",
@@ -41,10 +46,14 @@ const known = texts({
   de: {
     "url-refused":
       "Diese Adresse lässt sich nicht kürzen. Gebraucht wird eine ganze Webadresse wie https://example.com.",
-    "url-long": "Diese Adresse ist zu lang: kurz nimmt bis zu 2.048 Byte.",
+    "url-too-long": "Diese Adresse ist zu lang: kurz nimmt bis zu 2.048 Byte.",
     "url-own": "Diese Adresse führt zu diesem Kürzer zurück. Kürze die, zu der sie führt.",
-    "url-user":
+    "url-credentials":
       "In dieser Adresse steht ein Benutzername, und alle würden ihn sehen. Nimm ihn heraus.",
+    "url-characters":
+      "In dieser Adresse steht ein Leerzeichen, ein Backslash oder ein unsichtbares Zeichen. Nimm es heraus.",
+    "url-address": "Schreib die Zahlen dieser Adresse in der üblichen Form, etwa 192.0.2.1.",
+    "url-host": "So kann kein Host heißen: Ein Teil des Namens ist leer oder zu lang.",
     "sign-in-refused": "E-Mail-Adresse oder Passwort stimmt nicht.",
     "email-taken": "Mit dieser E-Mail-Adresse gibt es schon ein Konto. Bitte anmelden.",
     "email-refused": "Das ist keine E-Mail-Adresse.",
@@ -80,16 +89,10 @@ const known = texts({
   },
 });
 
-/** Why a URL was refused: the server says it in its own sentence, only. */
-const REASONS: [RegExp, string][] = [
-  [/longer than/, "url-long"],
-  [/leads back/, "url-own"],
-  [/user name/, "url-user"],
-];
-
-function nameOf({ code, detail }: Problem): string {
-  if (code !== "url-refused") return code;
-  return REASONS.find(([words]) => words.test(detail))?.[1] ?? code;
+/** A URL is refused for one of many flaws; those without a sentence of their own have the common one. */
+function nameOf({ code, fields }: Problem): string {
+  const name = `url-${fields.flaw}`;
+  return code === "url-refused" && name in known.en ? name : code;
 }
 
 /** A sentence for a person. */
