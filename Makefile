@@ -82,6 +82,7 @@ openapi: setup ## Write the OpenAPI document into the docs, and the dashboard's 
 	@$(BIN)/python scripts/web.py api
 
 lock: setup ## Renew the locks from pyproject.toml (they name no registry)
+	@$(BIN)/uv pip compile --group setup $(LOCK_OPTIONS) -o requirements/setup.lock
 	@$(BIN)/uv pip compile pyproject.toml --group build $(LOCK_OPTIONS) -o requirements/run.lock
 	@$(BIN)/uv pip compile pyproject.toml --group build --group dev -c requirements/run.lock $(LOCK_OPTIONS) -o requirements/dev.lock
 

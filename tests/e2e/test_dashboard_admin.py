@@ -100,6 +100,7 @@ def test_the_first_thing_seen_is_how_it_is(
     visitor.picture(pictures / "admin-system-german.png")
 
 
+@pytest.mark.long
 @on_postgres
 def test_a_redis_that_is_gone_is_a_lamp(start_program, environment, visit, pictures, engine):
     with Scene() as scene:

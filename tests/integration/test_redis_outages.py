@@ -17,7 +17,7 @@ from support.trial import Trial
 
 API = "/api/v1/links"
 SECONDS = {"killed": 6.0, "paused": 2.0, "shifted": 1.0, "full": 1.0, "removed": 1.0, "cut": 1.0}
-FEWER_SECONDS = {"killed": 3.0, "paused": 1.0, "shifted": 1.0}  # away, stuck, wrong
+FEWER_SECONDS = {"killed": 2.0, "paused": 1.0}  # away, stuck
 TOGETHER = 40
 
 

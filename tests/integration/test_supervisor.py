@@ -253,6 +253,7 @@ def test_the_number_of_workers_follows_the_settings(start_program, config):
 def test_a_worker_that_is_killed_while_it_is_renewed_leaves_one_successor(start_program):
     program = start_program()
     [old] = program.workers
+    os.kill(old, signal.SIGSTOP)  # else it may be gone before anybody looks
     program.process.send_signal(signal.SIGHUP)
     wait_until(lambda: len(program.workers) == 2)
     os.kill(old, signal.SIGKILL)
