@@ -57,8 +57,10 @@ WORDS = {
 }
 # By their codes, what the API refuses with; in English it says so itself.
 PROBLEMS: dict[str, dict[str, str]] = {
-    ENGLISH: {},
+    ENGLISH: {"unreached": "The server cannot be reached. Check the connection, and try again."},
     GERMAN: {
+        "unreached": "Der Server ist nicht zu erreichen. Bitte die Verbindung prüfen, dann noch"
+        " einmal.",
         "pass-refused": "Dieser Link gilt nicht mehr, oder er ist nicht vollständig. Bitte um einen"
         " neuen.",
         "password-refused": "Bitte ein anderes Passwort: mindestens 8 Zeichen, und keines der"

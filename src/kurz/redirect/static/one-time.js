@@ -57,8 +57,10 @@ function remember(session) {
 
 async function ask(path, body) {
   const options = { method: "POST", headers: { "content-type": "application/json" } };
-  const answer = await fetch(`/api/v1/${path}`, body && { ...options, body: JSON.stringify(body) });
-  const found = await answer.json();
+  const sent = fetch(`/api/v1/${path}`, body && { ...options, body: JSON.stringify(body) });
+  const answer = await sent.catch(() => null);
+  const found = await answer?.json().catch(() => null); // a proxy may answer with a page
+  if (!found) throw new Error(problems.unreached);
   const code = String(found.type).split("/").at(-1);
   if (!answer.ok) throw new Error(problems[code] || found.detail || found.title);
   return found;
