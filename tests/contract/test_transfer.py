@@ -376,8 +376,9 @@ async def test_a_second_deterministic_code_of_a_url_is_a_custom_one(kurz, is_dry
 
 async def test_a_url_that_leads_back_is_refused(kurz):
     [result] = await run(kurz, "url\nhttps://kurz.example/x\n", own_hosts=("kurz.example",))
-    assert result.problem == "url-refused"
+    assert (result.problem, result.flaw) == ("url-refused", "own")
     assert "leads back" in (result.reason or "")
+    assert result.view()["flaw"] == "own"
 
 
 async def test_a_file_of_something_else_is_refused_before_anything_is_written(kurz):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.dashboard import ADDRESS, PASSWORD, make, sign_up, take
+from support.dashboard import ADDRESS, PASSWORD, make, sign_out_elsewhere, sign_up, take
 from support.visitor import Visitor
 
 # A browser does not meet the engine.
@@ -173,10 +173,7 @@ def test_whoever_is_signed_out_elsewhere_goes_on_where_they_were(visitor):
     make(visitor, custom_code="winter")
     visitor.visit("/app/links")
     visitor.wait_for_text("/winter")
-    ended = visitor.evaluate(
-        "fetch('/api/v1/auth/sign-out', {method: 'POST'}).then((answer) => answer.status)"
-    )
-    assert ended == "204"
+    sign_out_elsewhere(visitor)
     visitor.type("Search", "winter")
     visitor.wait_for_text("You were signed out")
     visitor.type("Password", PASSWORD)

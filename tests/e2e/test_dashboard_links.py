@@ -226,6 +226,7 @@ def test_the_list_is_used_without_a_mouse(visitor, pictures):
     visitor.wait_for("document.querySelector('[role=dialog]') === null")
     visitor.press("c")
     visitor.press("j")
+    visitor.press("?")
     assert visitor.evaluate("location.pathname + document.activeElement.tagName") == "/app/linksH1"
     visitor.evaluate("document.querySelector('[data-main]').focus()")
     visitor.press("Enter")

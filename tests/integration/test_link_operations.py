@@ -307,7 +307,8 @@ async def test_pausing_revives_nothing_that_has_expired(desk, clock):
     link = await desk.make(expires_in=1)
     clock.advance(seconds=1)
     for is_paused in (True, False):
-        assert (await desk.edit(link, is_paused=is_paused)).json()["status"] == "EXPIRED"
+        edited = (await desk.edit(link, is_paused=is_paused)).json()
+        assert (edited["status"], edited["is_paused"]) == ("EXPIRED", is_paused)
         assert (await desk.follow(link)).status_code == 410
     assert (await desk.edit(link, expires_at=None)).json()["status"] == "ACTIVE"
     assert (await desk.follow(link)).status_code == 302

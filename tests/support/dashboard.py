@@ -94,3 +94,49 @@ def secret(visitor: Visitor, number: int = 0) -> str:
         f".querySelectorAll('code:has(+ button)')][{number}].textContent"
     )
     return str(found)
+
+
+def open_form(visitor: Visitor, path: str = "/app/links") -> None:
+    """With all of it unfolded."""
+    visitor.visit(path)
+    visitor.click("New link")
+    visitor.wait_for("document.querySelector('[role=dialog] form') !== null")
+
+
+def unfold(visitor: Visitor, name: str) -> None:
+    visitor.click(name)
+    visitor.wait_for(
+        f"[...document.querySelectorAll('[aria-expanded=true]')]"
+        f".some((it) => it.textContent === {json.dumps(name)})"
+    )
+
+
+def sign_out_elsewhere(visitor: Visitor) -> None:
+    ended = visitor.evaluate(
+        "fetch('/api/v1/auth/sign-out', {method: 'POST'}).then((answer) => answer.status)"
+    )
+    assert ended == "204"
+
+
+def wait_for_end(visitor: Visitor) -> None:
+    visitor.wait_for("document.querySelector('[role=dialog]') === null")
+
+
+def refuse_to_leave(visitor: Visitor) -> None:
+    visitor.wait_for_text("Close without saving?")
+    visitor.press("Escape")
+    visitor.wait_for("!document.body.innerText.includes('Close without saving?')")
+
+
+def edit_new(visitor: Visitor) -> dict[str, Any]:
+    """Makes a link, and opens it for editing."""
+    open_form(visitor)
+    visitor.type("Long address", ADDRESS)
+    unfold(visitor, "More")
+    visitor.type("Alias", "summer")
+    visitor.type("Title", "Summer sale")
+    visitor.press("Enter")
+    visitor.wait_for_text("Your short link")
+    visitor.click("Edit")
+    visitor.wait_for_text("Edit /summer")
+    return find(visitor, "summer")

@@ -203,6 +203,11 @@ class Visitor(Browser):
         """What payloads have called."""
         return self._called("ran")
 
+    @property
+    def was_asked_to_stay(self) -> bool:
+        """Whether the browser has asked before it left a page. It was told to leave."""
+        return any(it["method"] == "Page.javascriptDialogOpening" for it in self._events)
+
     def touch(self) -> None:
         """Everything in the page that can be touched, without pressing it."""
         self._evaluate(TOUCH)

@@ -108,6 +108,7 @@ class UrlRefused(KurzError):
 
     def __init__(self, flaw: UrlFlaw, detail: str) -> None:
         super().__init__(detail, flaw=flaw)
+        self.flaw = flaw
 
 
 class LinkExpired(KurzError):

@@ -53,7 +53,8 @@ class Outcome(StrEnum):
 
 @dataclass(slots=True)
 class RowResult:
-    """`line` is where the row begins in its file; `problem` is the stable code of the reason."""
+    """`line` is where the row begins in its file; `problem` is the stable code of the reason, and
+    `flaw` what is wrong with a URL that was refused."""
 
     line: int
     outcome: Outcome
@@ -61,6 +62,7 @@ class RowResult:
     original_url: str | None = None
     problem: str | None = None
     reason: str | None = None
+    flaw: str | None = None
 
     @property
     def is_in(self) -> bool:
@@ -75,6 +77,7 @@ class RowResult:
             "original_url": self.original_url,
             "problem": self.problem,
             "reason": self.reason,
+            "flaw": self.flaw,
         }
         return {name: value for name, value in fields.items() if value is not None}
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kurz.links.model import Link
+from kurz.links.model import Link, Status
 from kurz.links.service import LinkService
 
 
@@ -21,6 +21,7 @@ def view(link: Link, service: LinkService, address: str) -> dict[str, Any]:
         "canonical_url": link.canonical_url,
         "link_type": link.link_type,
         "status": service.status(link),
+        "is_paused": link.status is Status.PAUSED,
         "strategy": link.strategy,
         "owner_id": link.owner_id,
         "version": link.version,

@@ -57,10 +57,16 @@ WORDS = {
 }
 # By their codes, what the API refuses with; in English it says so itself.
 PROBLEMS: dict[str, dict[str, str]] = {
-    ENGLISH: {"unreached": "The server cannot be reached. Check the connection, and try again."},
+    ENGLISH: {
+        "unreached": "The server cannot be reached. Check the connection, and try again.",
+        "perhaps": "The first try may have worked all the same: sign in at /app/sign-in. If that"
+        " fails, ask for a new link.",
+    },
     GERMAN: {
         "unreached": "Der Server ist nicht zu erreichen. Bitte die Verbindung prüfen, dann noch"
         " einmal.",
+        "perhaps": "Vielleicht hat es beim ersten Mal doch geklappt: bitte unter /app/sign-in"
+        " anmelden. Geht das nicht, bitte um einen neuen Link.",
         "pass-refused": "Dieser Link gilt nicht mehr, oder er ist nicht vollständig. Bitte um einen"
         " neuen.",
         "password-refused": "Bitte ein anderes Passwort: mindestens 8 Zeichen, und keines der"

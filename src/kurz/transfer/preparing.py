@@ -7,7 +7,7 @@ from typing import Any
 from kurz.clock import Clock
 from kurz.errors import KurzError
 from kurz.links import urls
-from kurz.links.errors import FieldRefused
+from kurz.links.errors import FieldRefused, UrlRefused
 from kurz.links.model import Link, Strategy
 from kurz.links.ports import Screen
 from kurz.links.transfers import Outcome, RowResult, Target, Targets
@@ -106,4 +106,5 @@ def refusal(line: int, record: dict[str, Any], error: KurzError) -> RowResult:
         shown(url) if isinstance(url, str) else None,
         error.code,
         error.detail,
+        error.flaw if isinstance(error, UrlRefused) else None,
     )

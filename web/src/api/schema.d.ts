@@ -2817,6 +2817,11 @@ export interface components {
             canonical_url: string;
             link_type: components["schemas"]["LinkType"];
             status: components["schemas"]["Status"];
+            /**
+             * Is Paused
+             * @description Also told of a link that has expired meanwhile.
+             */
+            is_paused: boolean;
             strategy: components["schemas"]["Strategy"];
             /** Owner Id */
             owner_id: number | null;
@@ -3053,6 +3058,11 @@ export interface components {
             canonical_url: string;
             link_type: components["schemas"]["LinkType"];
             status: components["schemas"]["Status"];
+            /**
+             * Is Paused
+             * @description Also told of a link that has expired meanwhile.
+             */
+            is_paused: boolean;
             strategy: components["schemas"]["Strategy"];
             /** Owner Id */
             owner_id: number | null;

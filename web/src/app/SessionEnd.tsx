@@ -5,6 +5,9 @@ import { onSessionEnd } from "../api/client";
 import { app } from "../strings/app";
 import { useTexts } from "../strings/language";
 import { Dialog } from "../ui/Dialog";
+import { leave, useNoTurning } from "../ui/stay";
+
+const remain = () => undefined;
 
 /** Asks to sign in again, above the page: what was typed below stays there. */
 export function SessionEnd({ email }: { email: string }) {
@@ -12,6 +15,7 @@ export function SessionEnd({ email }: { email: string }) {
   const queries = useQueryClient();
   const [hasEnded, setEnded] = useState(false);
   useEffect(() => onSessionEnd(() => setEnded(true)), []);
+  useNoTurning(hasEnded, remain); // a question of what stands below would not be seen
   if (!hasEnded) return null;
   return (
     <Dialog
@@ -26,7 +30,7 @@ export function SessionEnd({ email }: { email: string }) {
         email={email}
         onDone={(entered) => {
           // Another person finds nothing of this one.
-          if (entered.trim().toLowerCase() !== email.toLowerCase()) return location.assign("/app");
+          if (entered.trim().toLowerCase() !== email.toLowerCase()) return leave("/app");
           setEnded(false);
           void queries.invalidateQueries();
         }}

@@ -1,7 +1,6 @@
 import { TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { Link as PageLink } from "wouter";
 import { apiOf, need } from "../api/client";
 import { pathIn } from "../app/place";
 import { editing as texts } from "../strings/editing";
@@ -89,9 +88,14 @@ function Said({ said, workspaceId }: { said: Said; workspaceId: number | null })
         <p data-tone="bad">
           <Icon name="warn" size={16} />
           <span>
-            <PageLink to={pathIn(workspaceId, `/links/${said.linkId}`)} target="_blank">
+            {/* A page of its own: what is typed here stays. */}
+            <a
+              href={`/app${pathIn(workspaceId, `/links/${said.linkId}`)}`}
+              target="_blank"
+              rel="noreferrer"
+            >
               {words.aliasYours}
-            </PageLink>
+            </a>
           </span>
         </p>
       );

@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { editing as texts } from "../strings/editing";
 import { useTexts } from "../strings/language";
 import { useFormats } from "../ui/format";
+import { useNoTurning } from "../ui/stay";
 import { changedBetween, type Fields, fieldsOf, type Name, touched } from "./editing";
 import styles from "./LinkForm.module.css";
 import { LinkFormModal } from "./LinkFormModal";
@@ -23,6 +24,7 @@ export function EditConflict({ base, theirs, fields, ...acts }: Props) {
   const words = useTexts(texts);
   const shown = useShown();
   const mine = touched(fieldsOf(base), fields);
+  useNoTurning(true, acts.onClose);
   return (
     <LinkFormModal onClose={acts.onClose} title={words.conflict} zIndex={210}>
       <div className={styles.form}>

@@ -87,7 +87,7 @@ function useEdit(link: Link, workspaceId: number | null, onClose: () => void) {
     });
   const submit = () => {
     if (save.isPending) return;
-    const found = findWrong(fields);
+    const found = findWrong(fields, base);
     setWrong(found);
     if (Object.keys(found).length > 0) return;
     if (mine.length === 0) return onClose();

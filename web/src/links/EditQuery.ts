@@ -28,7 +28,7 @@ export function useSave(workspaceId: number | null) {
     },
     onSuccess: (outcome) => {
       if (!("saved" in outcome)) return;
-      show(queries, workspaceId, outcome.saved);
+      show(queries, workspaceId, [outcome.saved]);
       void queries.invalidateQueries({ queryKey: ["links"] });
     },
   });
@@ -49,6 +49,8 @@ async function save(workspaceId: number | null, change: Change): Promise<Outcome
       if (!isOutdated || attempt === ATTEMPTS) throw error;
     }
     const theirs = await need(api.GET("/api/v1/links/{link_id}", { params: { path } }));
+    // The answer to a save may have been lost: then what is there is what was typed.
+    if (Object.keys(editOf(theirs, fields)).length === 0) return { saved: theirs };
     if (changedBetween(base, theirs).length > 0) return { theirs };
     fields = movedOver(base, theirs, fields);
     base = theirs;

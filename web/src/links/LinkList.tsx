@@ -27,8 +27,23 @@ interface Props {
   onExport: (links: readonly Link[]) => void;
 }
 
-/** Begins at the first page whenever the filter changes; what was there stays until then. */
+/** The form stands beside the list: whatever becomes of that, what is typed stays. */
 export function LinkList(props: Props) {
+  const [edited, setEdited] = useState<Link | null>(null);
+  return (
+    <>
+      <Pages {...props} onEdit={setEdited} />
+      {edited && (
+        <EditDialog link={edited} workspaceId={props.workspaceId} onClose={() => setEdited(null)} />
+      )}
+    </>
+  );
+}
+
+type Editing = Props & { onEdit: (link: Link) => void };
+
+/** Begins at the first page whenever the filter changes; what was there stays until then. */
+function Pages(props: Editing) {
   const { workspaceId, state } = props;
   const where = JSON.stringify([workspaceId, state.filter]);
   const pages = usePages(where);
@@ -51,14 +66,13 @@ function Page({
   isBusy,
   children,
   ...props
-}: Props & { where: string; page: LinkPage; isBusy: boolean; children: ReactNode }) {
+}: Editing & { where: string; page: LinkPage; isBusy: boolean; children: ReactNode }) {
   const { workspaceId, state } = props;
   const selection = useSelection(where, page.links);
   const runner = useRunner(workspaceId);
   const [qr, setQr] = useState<Link | null>(null);
-  const [edited, setEdited] = useState<Link | null>(null);
   const [expired, setExpired] = useState<Link | null>(null);
-  const acts = useRowActs(props, runner, setQr, setEdited, setExpired);
+  const acts = useRowActs(props, runner, setQr, setExpired);
   return (
     <>
       <div className={styles.pages} aria-busy={isBusy}>
@@ -80,9 +94,6 @@ function Page({
       />
       {runner.failed && <BulkFailures outcome={runner.failed} onClose={runner.dismiss} />}
       {qr && <QrDialog link={qr} onClose={() => setQr(null)} />}
-      {edited && (
-        <EditDialog link={edited} workspaceId={workspaceId} onClose={() => setEdited(null)} />
-      )}
       {expired && (
         <ReviveDialog link={expired} workspaceId={workspaceId} onClose={() => setExpired(null)} />
       )}
@@ -92,10 +103,9 @@ function Page({
 
 /** The same object as long as the same is allowed: rows are not drawn again. */
 function useRowActs(
-  { mayWrite, state }: Props,
+  { mayWrite, state, onEdit }: Editing,
   runner: Runner,
   onQr: (link: Link) => void,
-  onEdit: (link: Link) => void,
   onRevive: (link: Link) => void,
 ): RowActs {
   const now = useRef({ runner, state });

@@ -33,10 +33,10 @@ export function useRowKeys({ onSearch, onCreate }: KeyActs) {
 /** False: the key means nothing here. */
 function run(event: KeyboardEvent, acts: KeyActs, help: () => void): boolean {
   const row = document.activeElement?.closest<HTMLElement>("tr[data-row]") ?? null;
-  if (event.key === "?") help();
-  else if (event.key === "ArrowDown" && row) return move(row, 1);
+  if (event.key === "ArrowDown" && row) return move(row, 1);
   else if (event.key === "ArrowUp" && row) return move(row, -1);
   else if (keep.read(KEY) === "off") return false;
+  else if (event.key === "?") help();
   else if (event.key === "j") return move(row, 1);
   else if (event.key === "k") return move(row, -1);
   else if (event.key === "/") acts.onSearch();

@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { apiOf, need, Problem, type Schemas } from "../api/client";
-import type { Link } from "./queries";
+import { type Link, show } from "./queries";
 
 type Changes = Schemas["LinkEdit"];
 /** `expiresAt`, for a single link: its new end; without it, it has none that has passed. */
@@ -43,9 +43,12 @@ export function useActs(workspaceId: number | null) {
     async (act: Act, links: readonly Link[], tell: Tell = () => {}): Promise<Outcome> => {
       try {
         const [only] = links;
-        return links.length === 1 && only !== undefined
-          ? await runOne(workspaceId, act, only)
-          : await runMany(workspaceId, act, links, tell);
+        const outcome =
+          links.length === 1 && only !== undefined
+            ? await runOne(workspaceId, act, only)
+            : await runMany(workspaceId, act, links, tell);
+        if (act.kind === "edit") show(queries, workspaceId, outcome.done);
+        return outcome;
       } finally {
         void queries.invalidateQueries({ queryKey: ["links"] });
       }
@@ -145,7 +148,7 @@ async function send(workspaceId: number | null, items: Item[]): Promise<Schemas[
 
 function told(problem: Schemas["Problem"]): Problem {
   const code = problem.type.split("/").at(-1) ?? "unknown";
-  return new Problem(problem.status, code, problem.detail ?? "");
+  return new Problem(problem.status, code, problem.detail ?? "", null, problem);
 }
 
 export function asProblem(error: unknown): Problem {

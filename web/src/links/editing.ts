@@ -57,7 +57,7 @@ export function fieldsOf(link: Link): Fields {
     redirect_status: String(link.redirect_status),
     forward_query: link.forward_query,
     max_clicks: link.max_clicks === null ? "" : String(link.max_clicks),
-    is_paused: link.status === "PAUSED",
+    is_paused: link.is_paused,
   };
 }
 
@@ -66,11 +66,13 @@ export function touched(before: Fields, now: Fields): Name[] {
   return NAMES.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(now[name]));
 }
 
-/** What cannot be right, before anybody is asked. */
-export function findWrong(fields: Fields): Wrong {
+/** What cannot be right, before anybody is asked. The code that the link has may stay, whatever it is: imported
+ *  ones may have other characters. */
+export function findWrong(fields: Fields, link: Link | null = null): Wrong {
   const wrong: Wrong = {};
+  const { custom_code: code } = fields;
   if (fields.original_url.trim() === "") wrong.original_url = "empty";
-  if (fields.custom_code && !isAlias(fields.custom_code)) wrong.custom_code = "alphabet";
+  if (code && code !== link?.short_code && !isAlias(code)) wrong.custom_code = "alphabet";
   if (fields.expiry.kind === "at" && fields.expiry.at === "") wrong.expiry = "empty";
   else if (fields.expiry.kind === "at" && !isTime(fields.expiry.at)) wrong.expiry = "time";
   if (fields.starts_at && !isTime(fields.starts_at)) wrong.starts_at = "time";

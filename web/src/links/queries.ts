@@ -66,11 +66,12 @@ export function useTags(workspaceId: number | null) {
   });
 }
 
-/** Puts a link's new state wherever it is shown: whoever edits it again at once does so over what they saved. */
-export function show(queries: QueryClient, workspaceId: number | null, link: Link): void {
-  queries.setQueryData(["links", workspaceId, "one", link.id], link);
+/** Puts the new states of links wherever they are shown: whoever edits one at once does so over what was saved. */
+export function show(queries: QueryClient, workspaceId: number | null, links: readonly Link[]) {
+  const states = new Map(links.map((link) => [link.id, link]));
+  for (const link of links) queries.setQueryData(["links", workspaceId, "one", link.id], link);
   queries.setQueriesData<LinkPage>({ queryKey: ["links", workspaceId, "page"] }, (page) => {
-    return page && { ...page, links: page.links.map((it) => (it.id === link.id ? link : it)) };
+    return page && { ...page, links: page.links.map((it) => states.get(it.id) ?? it) };
   });
 }
 

@@ -58,12 +58,13 @@ export function useRunner(workspaceId: number | null): Runner {
     restore: (links, expiresAt) =>
       run(expiresAt === undefined ? RESTORE : { ...RESTORE, expiresAt }, links, sayRestored),
     pause: (links) =>
-      run(PAUSE, links, (done) =>
-        toast(
-          done.length === 1 ? words.paused(name(done)) : words.changed(done.length),
-          undo(() => void runBack(RESUME, done, (all) => toast(words.changed(all.length)))),
-        ),
-      ),
+      run(PAUSE, links, (done) => {
+        const before = new Set(links.filter((link) => link.is_paused).map(({ id }) => id));
+        const stopped = done.filter(({ id }) => !before.has(id));
+        const putBack = () => runBack(RESUME, stopped, (all) => toast(words.changed(all.length)));
+        const text = done.length === 1 ? words.paused(name(done)) : words.changed(done.length);
+        toast(text, stopped.length > 0 ? undo(() => void putBack()) : {});
+      }),
     resume: (links) =>
       run(RESUME, links, (done) =>
         toast(done.length === 1 ? words.resumed(name(done)) : words.changed(done.length)),

@@ -14,6 +14,8 @@ const known = texts({
     "url-characters":
       "There is a space, a backslash or a character that cannot be seen in this address. Take it out.",
     "url-address": "Write the numbers of this address in their usual form, such as 192.0.2.1.",
+    "url-port": "Nobody answers at port 0. Take it out of this address.",
+    "url-malformed": "This is not a valid address. Check it for typing errors.",
     "url-host": "No host can have this name: a part of it is empty or too long.",
     "sign-in-refused": "The e-mail address or the password is not right.",
     "email-taken": "There is an account with this e-mail address already. Sign in instead.",
@@ -53,6 +55,8 @@ const known = texts({
     "url-characters":
       "In dieser Adresse steht ein Leerzeichen, ein Backslash oder ein unsichtbares Zeichen. Nimm es heraus.",
     "url-address": "Schreib die Zahlen dieser Adresse in der üblichen Form, etwa 192.0.2.1.",
+    "url-port": "An Port 0 antwortet niemand. Nimm ihn aus dieser Adresse heraus.",
+    "url-malformed": "Das ist keine gültige Adresse. Prüfe sie auf Tippfehler.",
     "url-host": "So kann kein Host heißen: Ein Teil des Namens ist leer oder zu lang.",
     "sign-in-refused": "E-Mail-Adresse oder Passwort stimmt nicht.",
     "email-taken": "Mit dieser E-Mail-Adresse gibt es schon ein Konto. Bitte anmelden.",

@@ -8,6 +8,7 @@ import { transfer } from "../strings/transfer";
 import { useFormats } from "../ui/format";
 import { PageHead } from "../ui/PageHead";
 import { Empty, Loading, useErrorText } from "../ui/states";
+import { useNoClosing } from "../ui/stay";
 import { toast } from "../ui/toasts";
 import { FileDrop } from "./FileDrop";
 import { ImportPreview } from "./ImportPreview";
@@ -63,6 +64,7 @@ function Import({ workspaceId }: { workspaceId: number | null }) {
     ...told,
     onSettled: () => queries.invalidateQueries({ queryKey: ["links"] }),
   });
+  useNoClosing(run.isPending);
   const choose = async (file: File | null, format?: Format) => {
     run.reset();
     setChosen(file && { file, preview: await look(file, format ?? formatOf(file.name)) });

@@ -11,6 +11,7 @@ export interface RowProblem {
   short_code?: string;
   original_url?: string;
   problem?: string;
+  flaw?: string;
   reason?: string;
 }
 

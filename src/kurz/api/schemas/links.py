@@ -48,6 +48,7 @@ class LinkRead(BaseModel):
     canonical_url: str
     link_type: LinkType
     status: Status
+    is_paused: bool = Field(description="Also told of a link that has expired meanwhile.")
     strategy: Strategy
     owner_id: int | None
     version: int

@@ -10,6 +10,7 @@ const problem = document.getElementById("problem");
 const known = document.getElementById("known");
 const problems = JSON.parse(form.dataset.problems); // by their codes, in the page's language
 const button = form.querySelector("button");
+let wasUnreached = false; // the server, by a try before this one
 history.replaceState(null, "", location.pathname);
 addEventListener("hashchange", () => location.reload()); // another link, opened in the same tab
 
@@ -60,8 +61,13 @@ async function ask(path, body) {
   const sent = fetch(`/api/v1/${path}`, body && { ...options, body: JSON.stringify(body) });
   const answer = await sent.catch(() => null);
   const found = await answer?.json().catch(() => null); // a proxy may answer with a page
-  if (!found) throw new Error(problems.unreached);
+  if (!found) {
+    wasUnreached = true;
+    throw new Error(problems.unreached);
+  }
   const code = String(found.type).split("/").at(-1);
+  // The answer may have been lost, not the request: then it worked, and the link is used up.
+  if (code === "pass-refused" && wasUnreached) throw new Error(problems.perhaps);
   if (!answer.ok) throw new Error(problems[code] || found.detail || found.title);
   return found;
 }
