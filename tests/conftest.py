@@ -117,8 +117,7 @@ def archive_settings(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str
 
 @pytest.fixture
 def redis_url(valkey: ValkeyServer) -> str:
-    """An empty Redis: links of another database would be kept apart, but limits are counted
-    together."""
+    """An empty Redis, though what another installation left there would mean nothing."""
     valkey.ask("FLUSHALL")
     return valkey.url
 

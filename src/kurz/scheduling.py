@@ -180,6 +180,9 @@ class LeaseStore(Protocol):
     async def ask(self, job: str) -> datetime | None:
         """Leaves word that it should run at once; gives the instant. None: it is running."""
 
+    async def withdraw(self, job: str) -> bool:
+        """Takes that word back. False: there is none any more, for somebody has begun."""
+
 
 class RunStore(Protocol):
     """The last runs of jobs, and totals of all. An outage raises `StoreUnavailable`."""

@@ -36,6 +36,7 @@ from kurz.people.limits import (
     Limits,
     MemoryLimits,
     NullLimits,
+    hashing,
 )
 from kurz.people.tokens import Tokens
 from kurz.reading import ReadPath, open_read_path
@@ -111,7 +112,8 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
     proxies = TrustedProxies(settings.trusted_proxies)
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
     row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
-    limits = _limits(kurz)
+    keyring = Keyring(keep_secret(settings))
+    limits = _limits(kurz, keyring)
     dashboard = _dashboard(kurz)
     own_links = None if dashboard is None else _own_links(settings)
     async with (
@@ -143,7 +145,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
                 raise StoreUnavailable("Changes by others are not heard of at the moment.")
 
         told = _Told(check_store, tell_metrics, tell_system)
-        context = _context(kurz, limits, root_workspace_id, told)
+        context = _context(kurz, keyring, limits, root_workspace_id, told)
         watch = Watch(kurz, context.upkeep, board.scoreboard.made_at)
         app = App(
             api=create_api(context),
@@ -300,12 +302,12 @@ async def open_jobs(
 
 def _context(
     kurz: Kurz,
+    keyring: Keyring,
     limits: Limits,
     root_workspace_id: int | None,
     told: _Told,
 ) -> Context:
     settings, database, clock = kurz.settings, kurz.database, kurz.clock
-    keyring = Keyring(keep_secret(settings))
     tokens = Tokens(keyring.key("tokens"), clock)
     return Context(
         links=kurz.links,
@@ -370,7 +372,7 @@ async def _root_workspace_id(kurz: Kurz) -> int | None:
     return workspace.id
 
 
-def _limits(kurz: Kurz) -> Limits:
+def _limits(kurz: Kurz, keyring: Keyring) -> Limits:
     """In Redis, if there is one. Else several workers, and on PostgreSQL perhaps several instances,
     share the limits of sign-ins and creates in the database; others are not worth a write. Else in
     memory."""
@@ -378,14 +380,16 @@ def _limits(kurz: Kurz) -> Limits:
     if settings.rate_limits == "off":
         return NullLimits()
     local, redis = MemoryLimits(), kurz.shared.redis
+    hashed = hashing(keyring.key("limits"))
     if redis is not None:
         from kurz.cache.limits import RedisLimits
 
-        return Limits(FallbackLimits(RedisLimits(redis), local, processes=settings.workers))
+        in_redis = RedisLimits(redis, hashed)
+        return Limits(FallbackLimits(in_redis, local, processes=settings.workers))
     if settings.workers > 1 or not settings.is_embedded:
         from kurz.storage.limits import SqlLimits
 
-        shared_store = SqlLimits(kurz.database, kurz.clock)
+        shared_store = SqlLimits(kurz.database, kurz.clock, hashed)
         shared = FallbackLimits(
             shared_store,
             local,

@@ -3,7 +3,7 @@ with what it must be instead."""
 
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,18 @@ from urllib.parse import urlsplit
 from kurz import redis_address
 from kurz.scheduling import Window
 
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+# Of networks that may be called: the widest private one of IPv4, and more than anybody is given of
+# IPv6.
+MIN_PREFIX_V4 = 8
+MIN_PREFIX_V6 = 16
+_PRIVATE_V6 = ipaddress.IPv6Network("fc00::/7")
+_MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
+_THIS_MACHINE = tuple(
+    ipaddress.ip_network(text)
+    for text in ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "::/127", "fe80::/10")
+)
 MIN_SECRET_LENGTH = 32
 MIN_DISTINCT_CHARACTERS = 10  # 32 random hexadecimal digits practically never have fewer
 SAMPLE_WORDS = (
@@ -150,6 +162,46 @@ def networks(value: str) -> tuple[str, ...]:
                 "must be addresses or networks, separated by commas, or none"
             ) from None
     return items
+
+
+def called_networks(value: str) -> tuple[str, ...]:
+    """As `networks`, but none that opens more than somebody can have meant."""
+    items = networks(value)
+    for item in items:
+        try:
+            network = _called_network(item)
+        except ValueError:
+            meant = ipaddress.ip_network(item, strict=False)
+            raise ValueError(
+                f"must be networks, and {item} is an address inside one: write {meant} if all of"
+                " it may be called"
+            ) from None
+        if not _is_narrow(network):
+            raise ValueError(
+                f"must be networks of your own, and {item} is too wide: at least /{MIN_PREFIX_V4},"
+                f" of IPv6 /{MIN_PREFIX_V6}"
+            )
+    return items
+
+
+def networks_of_this_machine(items: Iterable[str]) -> list[str]:
+    """Those that this machine itself is in, or its link."""
+    return [item for item in items if any(map(_called_network(item).overlaps, _THIS_MACHINE))]
+
+
+def _called_network(text: str) -> Network:
+    """By its IPv4 addresses, where it has such inside. Raises `ValueError`."""
+    network = ipaddress.ip_network(text)
+    if isinstance(network, ipaddress.IPv6Network) and network.subnet_of(_MAPPED):
+        last_bits = int(network.network_address) & 0xFFFF_FFFF
+        return ipaddress.IPv4Network((last_bits, network.prefixlen - _MAPPED.prefixlen))
+    return network
+
+
+def _is_narrow(network: Network) -> bool:
+    if isinstance(network, ipaddress.IPv4Network):
+        return network.prefixlen >= MIN_PREFIX_V4
+    return network.prefixlen >= MIN_PREFIX_V6 or network.subnet_of(_PRIVATE_V6)
 
 
 def ports(value: str) -> tuple[int, ...]:

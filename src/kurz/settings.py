@@ -163,7 +163,7 @@ class Settings:
     )
     check_networks: tuple[str, ...] = _setting(
         (),
-        values.networks,
+        values.called_networks,
         "Networks that are not public, but may be called to check links that lead there.",
     )
     check_ports: tuple[int, ...] = _setting(
@@ -345,6 +345,11 @@ def warnings_about(loaded: Loaded) -> list[str]:
     if settings.counter_scramble == "offset":
         warnings.append(
             "KURZ_COUNTER_SCRAMBLE=offset: counted codes follow each other, anybody can walk them."
+        )
+    if own := values.networks_of_this_machine(settings.check_networks):
+        warnings.append(
+            f"KURZ_CHECK_NETWORKS has {', '.join(own)}: whoever makes links can find out what"
+            " answers on this machine, or a cloud's metadata."
         )
     return warnings
 

@@ -107,10 +107,14 @@ def _feed(
 
 
 def _postgres_waker(url: str, database: Database) -> Waker:
-    from kurz.feed.postgres import CHANNEL, listen
+    from kurz.feed.postgres import APPLICATION, CHANNEL, listen
     from kurz.feed.remote import RemoteWaker
+    from kurz.storage.postgres_hosts import Hosts
 
-    return RemoteWaker(partial(database.write, wake_listeners, CHANNEL), partial(listen, url))
+    # Of its own: it wants the server that takes writes, whatever the address wants.
+    hosts = Hosts(url, wanted="primary")
+    connect = partial(hosts.connect, {"application_name": APPLICATION})
+    return RemoteWaker(partial(database.write, wake_listeners, CHANNEL), partial(listen, connect))
 
 
 def _redis_waker(url: str, redis: "RedisClient", channel: str) -> Waker:

@@ -222,6 +222,11 @@ async def test_look_ups_believe_a_server_only_in_its_role(pair):
     with pytest.raises(StoreUnavailable):
         await database.check()
     await database.close()
+    # Who listens wants the primary, whatever the address does.
+    both = f"postgresql://postgres@127.0.0.1:{pair.standby.port},127.0.0.1:{pair.primary.port}/"
+    connection = await Hosts(f"{both}?target_session_attrs=any", wanted="primary").connect()
+    assert await connection.fetchval("SELECT pg_is_in_recovery()") is False
+    await connection.close()
 
 
 async def test_of_a_server_that_turns_read_only_look_ups_believe_links_but_no_absence(

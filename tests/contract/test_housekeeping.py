@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from kurz.bootstrap import Kurz
-from kurz.clock import to_micros
+from kurz.clock import SystemClock, to_micros
 from kurz.jobs.housekeeping import Housekeeping
 from kurz.links.model import Link, Scope, Strategy
 from kurz.people.receipts import KEPT
@@ -13,9 +13,11 @@ from kurz.storage.click_schema import click_days, click_months, click_totals
 from kurz.storage.housekeeping import SqlHousekeepingStore, forget_strays
 from kurz.storage.job_schema import code_quarantine
 from kurz.storage.safety_schema import reports
-from kurz.storage.schema import changes, receipts
+from kurz.storage.schema import changes, limits, receipts
 from support.endings import count_clicks, counted, make, rows, throw_away, write
 from support.engines import without_redis
+
+YEAR_MICROS = 365 * 24 * 60 * 60 * 1_000_000
 
 engine = without_redis  # which has no part in it
 
@@ -43,7 +45,7 @@ async def test_receipts_go_when_they_are_too_old(kurz, store, clock):
     assert [row["caller"] for row in await rows(kurz, receipts)] == ["0"]
 
 
-async def test_reports_go_a_year_after_they_came_if_they_were_decided(kurz, store, clock):
+async def test_reports_go_a_year_after_they_were_decided_however_old_they_are(kurz, store, clock):
     oldest = to_micros(clock.now() - KEPT_REPORTS)
     blank = {
         "link_id": 1,
@@ -53,9 +55,10 @@ async def test_reports_go_a_year_after_they_came_if_they_were_decided(kurz, stor
         "location": "https://example.com/",
         "category": "spam",
     }
-    kinds = [(-1, "upheld"), (-1, "dismissed"), (-1, "open"), (0, "upheld")]
+    kinds = [(-1, "upheld"), (-1, "dismissed"), (None, "open"), (0, "upheld")]
     made = [
-        {"id": number, "reporter": b"", "reported_at": oldest + age, "state": state, **blank}
+        {"id": number, "reported_at": oldest - 9, "state": state, **blank}
+        | {"reporter": b"", "decided_at": None if age is None else oldest + age}
         for number, (age, state) in enumerate(kinds)
     ]
     await write(kurz, sa.insert(reports), made)
@@ -104,9 +107,20 @@ async def test_a_link_that_is_there_again_keeps_its_clicks(kurz):
     assert await counted(kurz, click_totals) == set(of)
 
 
+async def test_limits_go_when_they_are_whole_again(kurz, store, clock):
+    """PostgreSQL goes by its own clock."""
+    now = min(to_micros(clock.now()), to_micros(SystemClock().now()))
+    in_a_year = max(to_micros(clock.now()), to_micros(SystemClock().now())) + YEAR_MICROS
+    dues = [{"key": str(due_at - now), "due_at": due_at} for due_at in (now - 2, now - 1)]
+    await write(kurz, sa.insert(limits), [*dues, {"key": "later", "due_at": in_a_year}])
+    assert [await store.trim_limits(clock.now(), 1) for _ in range(3)] == [1, 1, 0]
+    assert [row["key"] for row in await rows(kurz, limits)] == ["later"]
+
+
 async def leave_rubbish(kurz: Kurz) -> None:
-    """Three codes, and what was counted for three links that are gone."""
+    """Three codes, three limits, and what was counted for three links that are gone."""
     now = to_micros(kurz.clock.now())
+    await write(kurz, sa.insert(limits), [{"key": key, "due_at": 1} for key in "abc"])
     codes = [{"short_code": code, "keeper": 1, "until": now} for code in "abc"]
     await write(kurz, sa.insert(code_quarantine), codes)
     blank = {"workspace_id": 1, "short_code": "", "version": 2, "changed_at": now}
@@ -121,8 +135,9 @@ async def leave_rubbish(kurz: Kurz) -> None:
 async def test_all_of_it_goes_in_batches(kurz, store, clock):
     await leave_rubbish(kurz)
     housekeeping = Housekeeping(store, clock, batch=2, look=2, pause_seconds=0)
-    assert await housekeeping.run() == {"codes": 3, "receipts": 0, "reports": 0, "strays": 3}
-    assert await housekeeping.run() == {"codes": 0, "receipts": 0, "reports": 0, "strays": 0}
+    nothing = {"codes": 0, "receipts": 0, "reports": 0, "limits": 0, "strays": 0}
+    assert await housekeeping.run() == nothing | {"codes": 3, "limits": 3, "strays": 3}
+    assert await housekeeping.run() == nothing
 
 
 async def test_it_stops_after_a_batch(kurz, store, clock):
@@ -133,5 +148,6 @@ async def test_it_stops_after_a_batch(kurz, store, clock):
         "codes": 2,
         "receipts": 0,
         "reports": 0,
+        "limits": 0,
         "strays": 0,
     }

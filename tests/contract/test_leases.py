@@ -6,9 +6,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from kurz.scheduling import Cause, JobTotals, Lease, Outcome, Result, Schedule
 from kurz.storage.job_runs import KEPT, NEVER_ENDED, SqlRunStore, add_cleaned
+from kurz.storage.job_schema import job_runs
 from kurz.storage.leases import SqlLeaseStore
 from support.engines import without_redis
 from support.jobs import SCHEDULE, put_back
@@ -173,6 +175,18 @@ async def test_what_runs_cannot_be_asked_for(leases, kurz):
     assert await cause_of(leases) is Cause.ASKED
 
 
+async def test_who_asked_can_take_it_back_until_somebody_begins(leases):
+    assert not await leases.withdraw("reaper")
+    await leases.ask("reaper")
+    await leases.ask("bans")
+    assert await leases.withdraw("reaper")
+    assert await leases.take(SCHEDULE, "one", Cause.ASKED) is None
+    assert (await leases.look("bans"))[0].asked_at is not None
+    await leases.ask("reaper")
+    await taken(leases, "one", Cause.ASKED)
+    assert not await leases.withdraw("reaper")
+
+
 async def test_a_lease_from_the_future_does_not_last(leases, kurz):
     """The clock was ahead by 8 hours when it was taken, and is right again."""
     await taken(leases)
@@ -238,6 +252,20 @@ async def test_the_last_runs_are_kept(leases, runs):
     assert [run.counts["purged"] for run in found] == list(range(KEPT + 4, 4, -1))
     assert [run.counts["purged"] for run in await runs.last("reaper", 2)] == [KEPT + 4, KEPT + 3]
     assert (await runs.totals("reaper")).successful_runs == KEPT + 5
+
+
+async def test_the_last_run_is_the_one_that_began_last_whatever_the_clock_said(leases, runs, kurz):
+    lease = await taken(leases)
+    for number in range(KEPT):
+        run_id = await runs.begin(lease, is_asked=False)
+        await runs.end(run_id, Result(), {"purged": number}, 0.001)
+    ahead = sa.update(job_runs).values(started_at=job_runs.c.started_at + 8 * 3600 * 10**6)
+    await kurz.database.write(lambda it: it.execute(ahead).close())
+    for number in range(KEPT, KEPT + 2):
+        run_id = await runs.begin(lease, is_asked=False)
+        await runs.end(run_id, Result(), {"purged": number}, 0.001)
+    found = await runs.last("reaper", 1000)
+    assert [run.counts["purged"] for run in found] == list(range(KEPT + 1, 1, -1))
 
 
 async def test_what_is_cleaned_adds_up(kurz, runs):

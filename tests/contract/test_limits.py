@@ -28,7 +28,7 @@ from kurz.people.limits import (
     LimitsUnavailable,
     MemoryLimits,
     Rate,
-    hashed,
+    hashing,
 )
 from kurz.settings import Settings
 from kurz.storage import schema
@@ -45,6 +45,7 @@ from support.patience import PATIENCE
 STORES = ("memory", "redis", "sqlite", "postgres")
 PATIENT = 30.0  # seconds: a busy machine must not fail what is not about time
 SLOW = Rate(5, 3600)  # gives nothing back while a test runs
+hashed = hashing(b"secret")
 TESTS = Path(__file__).parents[1]
 
 
@@ -86,7 +87,7 @@ def database_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Callabl
 async def redis_limits(url: str, timeout_seconds: float = PATIENT) -> AsyncIterator[RedisLimits]:
     client = open_redis(url, timeout_seconds=timeout_seconds)
     try:
-        yield RedisLimits(client)
+        yield RedisLimits(client, hashed)
     finally:
         await client.close()
 
@@ -123,7 +124,7 @@ async def subject(
         settings = database_settings(request.param)
         await prepare(settings, upgrades_postgres=False)
         database = open_database(settings)
-        sql = SqlLimits(database, clock)
+        sql = SqlLimits(database, clock, hashed)
         if request.param == "sqlite":
             yield Subject(sql, frozen_now, advance, database)
         else:
@@ -195,18 +196,19 @@ from kurz.bootstrap import open_database
 from kurz.cache.connect import open_redis
 from kurz.cache.limits import RedisLimits
 from kurz.clock import SystemClock
-from kurz.people.limits import LimitsUnavailable, Rate
+from kurz.people.limits import LimitsUnavailable, Rate, hashing
 from kurz.settings import Settings
 from kurz.storage.limits import SqlLimits
 
 async def main(kind, place, count, period, patience):
+    hashed = hashing(b"secret")
     if kind == "redis":
-        store = RedisLimits(open_redis(place, timeout_seconds=30))
+        store = RedisLimits(open_redis(place, timeout_seconds=30), hashed)
     else:
         url = place if kind == "postgres" else None
         patient = json.loads(patience)
         database = open_database(Settings(database_url=url, data_dir=Path(place), **patient))
-        store = SqlLimits(database, SystemClock())
+        store = SqlLimits(database, SystemClock(), hashed)
     print("ready", flush=True)
     sys.stdin.readline()
     ends_at = time.monotonic() + 1
@@ -341,7 +343,7 @@ async def test_an_outage_of_the_shared_store_is_told(clock):
             await store.hit("k", SLOW)
     database = PostgresDatabase(f"postgresql://nobody@127.0.0.1:{free_port()}/none")
     with pytest.raises(LimitsUnavailable):
-        await SqlLimits(database, clock).hit("k", SLOW)
+        await SqlLimits(database, clock, hashed).hit("k", SLOW)
     await database.close()
 
 

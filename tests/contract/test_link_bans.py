@@ -1,12 +1,16 @@
 """Bans of links: what they were comes back, and whoever reads links hears of it."""
 
+from datetime import timedelta
+
 import pytest
 import sqlalchemy as sa
 
 from kurz.bootstrap import Kurz
 from kurz.links.model import Edit, Filter, Link, Scope, Status
+from kurz.links.retention import Ended, Fate
 from kurz.safety.bans import Cause, LinkBan
 from kurz.storage.bans import BATCH, SqlLinkBanStore
+from kurz.storage.reaping import SqlReaperStore
 from kurz.storage.safety_schema import link_bans
 from kurz.storage.schema import accounts, changes, link_tags, links
 from support.endings import OWNER, make, rows, throw_away, write
@@ -70,13 +74,34 @@ async def test_unbanned_links_are_what_they_were(kurz, bans, clock):
     assert await bans.unban(ids, [Cause.ADMIN], clock.now(), account_id=ADMIN) == 3
     statuses = [await status_of(kurz, link) for link in all_of_them]
     assert statuses == [Status.ACTIVE, Status.PAUSED, Status.DELETED]
-    assert (await found(kurz, trashed)).deleted_at == trashed.deleted_at
+    assert (await found(kurz, trashed)).deleted_at == clock.now()
     assert [row["in_trash"] for row in await rows(kurz, link_tags)] == [True]
     assert await rows(kurz, link_bans) == []
     deed, *_ = await kurz.store.history(active.id)
     assert (deed.act, deed.account_id, deed.version) == ("unban", ADMIN, active.version + 2)
     [*_, last] = await rows(kurz, changes, changes.c.link_id == active.id)
     assert last["version"] == active.version + 2
+
+
+@pytest.mark.parametrize("ended", [Ended.DELETED, Ended.SWEPT])
+async def test_the_time_in_the_trash_begins_anew(kurz, bans, clock, ended):
+    link = await make(kurz, expires_in_seconds=60)
+    reaper = SqlReaperStore(kurz.database, clock, timedelta(days=365))
+    clock.advance(minutes=1)
+    if ended is Ended.DELETED:
+        await throw_away(kurz, link)
+    else:
+        await reaper.mark(clock.now(), 10)
+        await reaper.sweep(Ended.PERMANENT, Fate.TRASH, clock.now(), clock.now(), 10)
+    await bans.ban([of(link)], clock.now())
+    clock.advance(days=100)
+    assert await bans.unban([link.id], [Cause.ADMIN], clock.now()) == 1
+    back = await found(kurz, link)
+    assert (back.status, back.deleted_at) == (Status.DELETED, clock.now())
+    assert back.swept_at == (None if ended is Ended.DELETED else clock.now())
+    just_before = clock.now() - timedelta(seconds=1)
+    assert await reaper.sweep(ended, Fate.PURGE, just_before, clock.now(), 10) == 0
+    assert await reaper.sweep(ended, Fate.PURGE, clock.now(), clock.now(), 10) == 1
 
 
 async def test_a_stronger_cause_takes_a_link_over_and_a_weaker_does_not(kurz, bans, clock):

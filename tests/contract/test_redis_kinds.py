@@ -15,7 +15,7 @@ from kurz.cache.client import RedisClient, RedisUnavailable, Script
 from kurz.cache.connect import TIMEOUT_SECONDS, open_redis
 from kurz.cache.limits import RedisLimits
 from kurz.cache.subscription import QUIET_SECONDS, subscribe
-from kurz.people.limits import Rate
+from kurz.people.limits import Rate, hashing
 from servers.process import free_port
 from servers.valkey import ValkeyCluster, ValkeySentinels, ValkeyServer
 from support.answers import answering
@@ -84,9 +84,10 @@ async def test_an_error_of_one_script_leaves_the_others(servers):
 
 
 async def test_limits_are_shared_on_every_kind(servers):
+    hashed = hashing(b"secret")
     async with opened(servers.url) as client, opened(servers.url) as other:
         for number in range(10):
-            stores = [RedisLimits(client), RedisLimits(other)] * 5
+            stores = [RedisLimits(client, hashed), RedisLimits(other, hashed)] * 5
             found = [await store.hit(f"k{number}", Rate(5, 3600)) for store in stores]
             assert sum(each.is_allowed for each in found) == 5
 

@@ -14,7 +14,7 @@ from kurz.cache.connect import TIMEOUT_SECONDS
 from kurz.cache.limits import RedisLimits
 from kurz.cache.routes import RedisRouteCache
 from kurz.links.model import Cached
-from kurz.people.limits import LimitsUnavailable, Rate
+from kurz.people.limits import LimitsUnavailable, Rate, hashing
 from servers.fault_proxy import FaultProxy
 from servers.process import free_port
 from servers.valkey import ValkeyServer
@@ -59,7 +59,7 @@ async def test_spoilt_answers_never_lead_astray(valkey, redis, clock, spoil):
     with FaultProxy(valkey.port) as proxy:
         url = f"redis://127.0.0.1:{proxy.port}/0"
         async with opened(url, clock, timeout_seconds=0.2) as cache:
-            limits = RedisLimits(cache._client)
+            limits = RedisLimits(cache._client, hashing(b"secret"))
 
             async def look_up(number: int, code: str) -> Cached | None:
                 cache.keep(0, code, route(number), 1)

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from kurz.clock import to_micros, to_micros_or_none
 from kurz.errors import StoreUnavailable
 from kurz.links import lifecycle
+from kurz.links.lifecycle import Outcome
 from kurz.links.model import Link, LinkType, Route, Status, Strategy
 from kurz.links.ports import NotNow
 from kurz.reading import open_routes
@@ -116,6 +117,22 @@ async def test_links_of_all_kinds_are_as_the_store_has_them(kurz, routes):
         assert found == expected(stored)
         entry = Entry(key_of(0, new.short_code), 0, found, to_micros(NOW))
         assert entry.outcome(to_micros(NOW)) is lifecycle.outcome(stored, NOW)
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(Status.DELETED, Outcome.EXPIRED), (Status.BANNED, Outcome.BANNED)],
+)
+async def test_what_the_reaper_swept_has_expired_unless_it_was_banned(
+    kurz, routes, status, outcome
+):
+    ended = {"expires_at": NOW - HOUR, "deleted_at": NOW, "swept_at": NOW}
+    assert await kurz.store.insert(link("abc", status=status, **ended)) is not None
+    stored = await kurz.store.find_by_code(0, "abc")
+    found = await look_up(routes, 0, "abc")
+    assert found is not None
+    entry = Entry(key_of(0, "abc"), 0, found, to_micros(NOW))
+    assert entry.outcome(to_micros(NOW)) is lifecycle.outcome(stored, NOW) is outcome
 
 
 LOCATIONS = {

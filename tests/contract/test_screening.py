@@ -187,6 +187,18 @@ async def test_a_banned_host_takes_its_links_along(kurz, job):
     assert await status_of(kurz, below) is Status.ACTIVE
 
 
+@pytest.mark.parametrize("host", ["198.51.100.7", "[::ffff:198.51.100.7]"])
+async def test_a_banned_address_takes_links_of_every_spelling_along(kurz, job, host):
+    dotted = await make(kurz, original_url="http://198.51.100.7/")
+    mapped = await make(kurz, original_url="http://[::ffff:198.51.100.7]/")
+    await kurz.bans.ban_host(host, None, OPERATOR)
+    assert await run(job) == {"banned": 2}
+    assert await status_of(kurz, dotted) is await status_of(kurz, mapped) is Status.BANNED
+    assert {row["subject"] for row in await rows(kurz, link_bans)} == {"198.51.100.7"}
+    await kurz.bans.unban_host(host, OPERATOR)
+    assert await run(job) == {"unbanned": 2}
+
+
 async def test_a_ban_of_a_host_that_nobody_asked_for_is_carried_out(kurz, job, clock):
     """It was running when it was asked for."""
     await run(job)

@@ -151,29 +151,53 @@ def test_a_run_elsewhere_is_not_disturbed(terminal, settings):
     assert terminal.run("admin", "reaper").stdout.startswith("now        runs since")
 
 
+async def end(settings: Settings, result: Result) -> None:
+    """A run by a jobs process that is not there any more."""
+    async with open_kurz(settings) as kurz:
+        leases = SqlLeaseStore(kurz.database, kurz.clock)
+        runs = SqlRunStore(kurz.database, kurz.clock)
+        lease = await leases.take(SCHEDULE, "elsewhere", Cause.NOW)
+        assert lease is not None
+        run_id = await runs.begin(lease, is_asked=False)
+        assert await runs.end(run_id, result, {}, 0.0)
+        assert await leases.give_back(lease, timedelta())
+
+
 @usually_on("sqlite", among=DATABASES)
 def test_a_skipped_run_is_shown_with_its_reason_also_behind_the_next(terminal, settings):
     reason = "The clock has jumped."
-
-    async def skip() -> None:
-        async with open_kurz(settings) as kurz:
-            leases = SqlLeaseStore(kurz.database, kurz.clock)
-            runs = SqlRunStore(kurz.database, kurz.clock)
-            lease = await leases.take(SCHEDULE, "elsewhere", Cause.DUE)
-            assert lease is not None
-            run_id = await runs.begin(lease, is_asked=False)
-            assert await runs.end(run_id, Result(Outcome.SKIPPED, reason), {}, 0.0)
-            assert await leases.give_back(lease, timedelta())
-
-    asyncio.run(skip())
+    asyncio.run(end(settings, Result(Outcome.SKIPPED, reason)))
     examined = terminal.run("doctor").stdout
     assert re.search(rf"! reaper +its last run was skipped. {reason}", examined)
     told = terminal.run("admin", "reaper").stdout
     assert re.search(rf"^last run +.+, skipped. {reason}$", told, re.MULTILINE)
-    assert terminal.run("admin", "reaper", "--run").returncode == 0
+    asyncio.run(end(settings, Result()))
     told = terminal.run("admin", "reaper").stdout
     assert re.search(rf"^last skip +.+, skipped. {reason}$", told, re.MULTILINE)
     assert "was skipped" not in terminal.run("doctor").stdout
+
+
+@usually_on("postgres", among=DATABASES)
+def test_behind_a_skipped_run_nothing_is_purged_until_kurz_has_run_again(terminal, settings):
+    asyncio.run(end(settings, Result(Outcome.SKIPPED, "The clock has jumped.")))
+    refused = terminal.run("admin", "reaper", "--run")
+    assert (refused.returncode, refused.stdout) == (1, "skipped\n")
+    assert refused.stderr.count("\n") == 1
+    assert "start kurz" in refused.stderr
+    state = terminal.json("admin", "reaper")
+    assert (len(state["runs"]), state["total_cleaned"], state["unmarked"]) == (1, 0, LINKS)
+
+
+@usually_on("sqlite", among=DATABASES)
+def test_a_kurz_that_runs_does_it(terminal, settings, start_program, environment):
+    asyncio.run(end(settings, Result(Outcome.SKIPPED, "The clock has jumped.")))
+    start_program(**environment, KURZ_DATA_DIR=str(settings.data_dir), KURZ_REAPER_ENABLED="off")
+    # The command itself would have no time for it.
+    done = terminal.run("admin", "reaper", "--run", KURZ_REAPER_LONGEST_RUN="0s")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"done  {LINKS} marked, {LINKS} purged\n"
+    run, _ = terminal.json("admin", "reaper")["runs"]
+    assert (run["outcome"], run["is_asked"]) == ("done", True)
 
 
 @usually_on("postgres", among=DATABASES)

@@ -110,6 +110,35 @@ def test_the_audit_log_tells_of_every_command_that_changes_something(office, tmp
         assert len(office.acts()) == number, f"{name} leaves no trace: call `note` before the act"
 
 
+def test_the_audit_log_tells_what_the_operator_does_to_others_links(office, tmp_path):
+    file = tmp_path / "links.csv"
+    file.write_text("code,url\nnew,https://example.com/\n")
+    number = f"link {office.json('show', 'bad')['id']}"
+    name = f"file {file}"
+    for command, act, subject, details in (
+        (("edit", "bad", "--title", "x", "--pause"), "edit-link", number, ["is_paused", "title"]),
+        (("delete", "bad"), "delete-link", number, None),
+        (("restore", "bad"), "restore-link", number, None),
+        (("trash", "empty", "--yes"), "empty-trash", None, None),
+        (("import", str(file)), "import-links", name, None),
+    ):
+        done = office.run(*command)
+        assert done.returncode == 0, done.stderr
+        deed = office.json("admin", "audit")["deeds"][0]
+        assert (deed["act"], deed["subject"], deed["via"]) == (act, subject, "cli")
+        assert deed["details"].get("fields") == details
+    before = office.acts()
+    for harmless in (
+        ("show", "bad"),
+        ("edit", "bad"),
+        ("edit", "nobody", "--title", "x"),
+        ("import", "--dry-run", str(file)),
+        ("import", "--workspace", "nowhere", str(file)),
+    ):
+        office.run(*harmless)
+    assert office.acts() == before
+
+
 def test_a_report_is_read_and_upheld(office):
     listed = office.run("admin", "reports")
     assert office.report in listed.stdout
@@ -159,6 +188,16 @@ def test_a_link_that_is_unbanned_waits_for_its_owner(office):
     assert "banned" in office.run("show", "bad").stdout
     office.run("admin", "unban", "person", EMAIL)
     assert "active" in office.run("show", "bad").stdout
+
+
+def test_a_link_that_was_in_the_trash_is_there_again(office):
+    office.run("delete", "bad")
+    office.run("admin", "ban", "link", "bad")
+    back = office.run("admin", "unban", "link", "bad").stdout
+    assert back == "http://127.0.0.1:8080/bad is in the trash again, where its time begins anew.\n"
+    office.run("admin", "ban", "link", "bad")
+    told = office.json("admin", "unban", "link", "bad")
+    assert (told["was_banned"], told["is_banned"], told["is_in_trash"]) == (True, False, True)
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ def kill_again_and_again(stage: Stage, rounds: int) -> None:
 
 @pytest.mark.timeout(300)
 def test_no_kill_loses_or_doubles_a_click_or_a_link(open_stage):
-    kill_again_and_again(open_stage(2), rounds=5)
+    kill_again_and_again(open_stage(2), rounds=10)
 
 
 @pytest.mark.long

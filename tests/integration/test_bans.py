@@ -88,6 +88,20 @@ async def test_no_link_leads_to_a_banned_host_or_below(kurz, client, admin, desk
     assert (await client.patch(path, json=edit, headers=desk.person.headers)).status_code == 200
 
 
+@pytest.mark.parametrize("banned", ["198.51.100.7", "[::ffff:198.51.100.7]"])
+async def test_a_banned_address_is_so_in_every_spelling(kurz, client, admin, desk, banned):
+    answer = await put(client, admin, f"hosts/{banned}")
+    assert answer.json()["subject"] == "198.51.100.7"
+    places = ("198.51.100.7", "[::ffff:198.51.100.7]:81", "[::FFFF:C633:6407]")
+    for host, status in (*((it, 422) for it in places), ("[::ffff:198.51.100.8]", 201)):
+        body = {"original_url": f"http://{host}/x"}
+        answer = await client.post("/api/v1/links", json=body, headers=desk.person.headers)
+        assert answer.status_code == status, host
+    assert (await lift(client, admin, "hosts/[::ffff:c633:6407]")).status_code == 204
+    for host in places:
+        await desk.make(f"http://{host}/x")
+
+
 async def test_another_process_hears_of_a_banned_host(kurz, clock):
     async with (
         open_kurz(kurz.settings, clock, Passwords(cost=4)) as other,

@@ -3,6 +3,7 @@ redirects late."""
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -11,19 +12,23 @@ import pytest
 
 from kurz.bootstrap import Kurz
 from kurz.clock import MICROSECOND, SteadyClock, SystemClock, from_micros
+from kurz.jobs.asking import LOST, NOT_TRUSTED, Asking
 from kurz.jobs.boot_clock import BootClock
 from kurz.jobs.reaper import Reaper
+from kurz.jobs.runner import Runner
 from kurz.links.model import Draft, Link, Scope, Status
 from kurz.links.retention import PRESETS
 from kurz.links.upkeep import Plan
 from kurz.people.workspaces import GRACE
-from kurz.reaping import make_chores
-from kurz.scheduling import Cause, Outcome, Turn
+from kurz.reaping import make_chores, open_upkeep
+from kurz.scheduling import Cause, Outcome, Result, Turn
 from kurz.storage.job_runs import SqlRunStore
+from kurz.storage.leases import SqlLeaseStore
 from kurz.storage.reaping import SqlReaperStore
 from kurz.storage.timekeeper import TimeKeeper
 from support.clock import FrozenClock
 from support.engines import without_redis
+from support.jobs import SCHEDULE, put_back
 from support.machine import HOUR, SECOND, Machine
 
 engine = without_redis  # whose clock nobody asks
@@ -130,6 +135,87 @@ class TestJumps:
         assert await status(client, link) == 302
         machine.wait(HOUR)
         assert await status(client, link) == 410
+
+
+class TestWhoAsks:
+    """Somebody wants a run at once, from a process that has just come and knows no other time."""
+
+    @pytest.fixture
+    def clock(self, machine: Machine) -> SteadyClock:
+        return machine.clock()
+
+    @pytest.fixture
+    async def link(self, kurz, add_link, machine) -> Link:
+        """One that lives, and seems to have expired an hour ago by a clock that is 8 h ahead."""
+        link: Link = await add_link(is_anonymous=True, expires_in_seconds=6 * 3600)
+        return link
+
+    @pytest.fixture
+    async def jobs(self, kurz, machine) -> AsyncIterator[Runner]:
+        """A process that compares clocks, when it is started."""
+        store = store_of(kurz, machine)
+        reaper = reaper_of(store, BootClock(lambda: machine.boot_ns / SECOND))
+        await reaper.look(await store.now())
+        leases, runs = (
+            SqlLeaseStore(kurz.database, kurz.clock),
+            SqlRunStore(kurz.database, kurz.clock),
+        )
+        schedule = replace(SCHEDULE, is_enabled=False)  # but when it is asked
+        runner = Runner(schedule, reaper, leases, runs, tick_seconds=0.05)
+        yield runner
+        await runner.stop()
+
+    async def test_the_process_that_knows_of_a_jump_is_asked(self, kurz, machine, link, jobs):
+        upkeep = open_upkeep(kurz)
+        jobs.start()
+        assert await Asking(upkeep).run() == (Result(), (await upkeep.last_runs())[0])
+        machine.wall_ns += 8 * HOUR
+        await TimeKeeper(kurz.clock, None).look()
+        told = await Asking(upkeep).run()
+        assert told is not None
+        result, run = told
+        assert result.outcome is Outcome.SKIPPED
+        assert "The clock has jumped" in str(result.reason)
+        assert run == (await upkeep.last_runs())[0]
+        assert await row(kurz, link) == link
+
+    async def test_without_one_nobody_runs_it_behind_a_skipped_run(self, kurz, machine, link, jobs):
+        keeper = TimeKeeper(kurz.clock, None)
+        asking = Asking(open_upkeep(kurz), patience_seconds=0.1)
+        assert (await asking.run(), await asking.objection()) == (None, None)
+        machine.wall_ns += 8 * HOUR
+        await keeper.look()
+        assert await jobs.run(Cause.NOW) is not None
+        assert await asking.run() is None
+        assert await asking.objection() == NOT_TRUSTED
+        machine.wall_ns -= 8 * HOUR
+        await keeper.look()
+        assert await jobs.run(Cause.NOW) == Result()
+        assert await asking.objection() is None
+
+    async def test_who_waits_in_vain_asks_no_longer(self, kurz, jobs):
+        upkeep = open_upkeep(kurz)
+        with pytest.raises(TimeoutError):  # or leaves, by Ctrl+C
+            async with asyncio.timeout(0.1):
+                await Asking(upkeep).run()
+        assert await Asking(upkeep, patience_seconds=0.1).run() is None
+        assert not await jobs.tick()
+        assert await upkeep.last_runs() == []
+
+    async def test_a_process_that_ends_in_the_middle_is_no_success(self, kurz):
+        upkeep, leases = open_upkeep(kurz), SqlLeaseStore(kurz.database, kurz.clock)
+        is_asked = asyncio.Event()
+        asked = asyncio.create_task(Asking(upkeep, lambda _: is_asked.set()).run())
+        await is_asked.wait()
+        lease = await leases.take(SCHEDULE, "elsewhere", Cause.ASKED)
+        assert lease is not None
+        await SqlRunStore(kurz.database, kurz.clock).begin(lease, is_asked=True)
+        await asyncio.sleep(0.3)
+        assert not asked.done()
+        await put_back(kurz, SCHEDULE.at_most)
+        told = await asked
+        assert told is not None
+        assert told[0] == LOST
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 
+from kurz.people.limits import LIMITS, LimitClass
 from servers.postgres import PostgresServer
 from support.alike import change_with_wake_ups, change_without
 from support.cut_off import BOUND_SECONDS, CutOff, Story
@@ -29,6 +31,22 @@ def installation(
     name = postgres_url.rpartition("/")[2]
     with Installation(tmp_path, postgres, name, has_redis=waker == "redis") as it:
         yield it
+
+
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+async def test_instances_count_creates_together_in_their_database(connect, tmp_path):
+    """They have the secret in common, and no folder."""
+    allowed = LIMITS[LimitClass.ANONYMOUS_CREATE][0].rate.count
+    common = {"rate_limits": "on", "secret": token_hex(32)}
+    clients = [await connect(**common, data_dir=tmp_path / name) for name in ("one", "two")]
+    found = [
+        (await client.post("/api/v1/links", json={"original_url": f"https://example.com/{number}"}))
+        for number in range(allowed)
+        for client in clients
+    ]
+    statuses = [answer.status_code for answer in found]
+    assert statuses[:allowed] == [201] * allowed
+    assert 429 in statuses[allowed:]
 
 
 def test_all_instances_know_of_every_change_within_a_second(installation):

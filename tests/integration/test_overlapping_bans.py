@@ -4,8 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
+from kurz.errors import StoreUnavailable
 from kurz.links.model import Scope, Status
+from kurz.people.errors import AdministratorMissing
 from kurz.safety.audit import OPERATOR
 from kurz.safety.banning import SETTLED
 from kurz.safety.bans import BanKind, Cause, LinkBan
@@ -156,3 +159,52 @@ async def test_a_ban_can_be_taken_back_again_if_that_failed_half_way(kurz, perso
             await kurz.bans.unban_account(person.id, OPERATOR)
     assert await kurz.bans.unban_account(person.id, OPERATOR)
     assert (await kurz.accounts.get(person.id)).disabled_at is None
+
+
+async def test_a_ban_that_failed_half_way_has_done_nothing(kurz, people, person):
+    """Else the next try would take for granted that the person was kept out before."""
+    admin = await people.add(is_admin=True)
+    with pytest.raises(AdministratorMissing):
+        await kurz.bans.ban_account(admin.id, None, OPERATOR)
+    assert await kurz.bans.store.list(BanKind.ACCOUNT) == []
+    await kurz.database.write(_refuse_bans)
+    with pytest.raises(sa.exc.DBAPIError):
+        await kurz.bans.ban_account(person.id, None, OPERATOR)
+    await kurz.database.write(_accept_bans)
+    assert (await kurz.accounts.get(person.id)).disabled_at is None
+    assert not (await kurz.bans.ban_account(person.id, None, OPERATOR)).was_disabled
+    assert (await kurz.accounts.get(person.id)).disabled_at is not None
+    assert await kurz.bans.unban_account(person.id, OPERATOR)
+    assert (await kurz.accounts.get(person.id)).disabled_at is None
+
+
+class Unasked:
+    """Leases as they are while the store goes away."""
+
+    async def ask(self, job: str) -> None:
+        raise StoreUnavailable(job)
+
+
+async def test_a_ban_that_is_given_again_remembers_what_was_before_the_first(kurz, person):
+    leases, kurz.bans._leases = kurz.bans._leases, Unasked()
+    with pytest.raises(StoreUnavailable):
+        await kurz.bans.ban_account(person.id, None, OPERATOR)
+    kurz.bans._leases = leases
+    assert not (await kurz.bans.ban_account(person.id, None, OPERATOR)).was_disabled
+    assert await kurz.bans.unban_account(person.id, OPERATOR)
+    assert (await kurz.accounts.get(person.id)).disabled_at is None
+
+
+def _refuse_bans(connection: sa.Connection) -> None:
+    """The database itself does."""
+    if connection.dialect.name == "sqlite":
+        refuse = "CREATE TRIGGER nobody BEFORE INSERT ON bans BEGIN SELECT RAISE(ABORT, 'no'); END"
+    else:
+        refuse = "ALTER TABLE bans ADD CONSTRAINT nobody CHECK (kind <> 'account') NOT VALID"
+    connection.execute(sa.text(refuse))
+
+
+def _accept_bans(connection: sa.Connection) -> None:
+    is_sqlite = connection.dialect.name == "sqlite"
+    accept = "DROP TRIGGER nobody" if is_sqlite else "ALTER TABLE bans DROP CONSTRAINT nobody"
+    connection.execute(sa.text(accept))

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from hashlib import blake2b
 from ipaddress import IPv4Address, ip_address
 from pathlib import Path
 from secrets import token_hex
@@ -20,7 +21,7 @@ from kurz.clicks.batch import Kind
 from kurz.clicks.counts import Of, Sort
 from kurz.clicks.record import UNKNOWN_VISITOR
 from kurz.clicks.segments import list_segments, read
-from kurz.people.limits import LIMITS, LimitClass
+from kurz.people.limits import LIMITS, LimitClass, subject_of_address
 from kurz.storage.sqlite import default_driver
 from servers.postgres import PostgresServer
 from support.clicks import wait_until
@@ -71,6 +72,18 @@ def spellings(address: str) -> set[bytes]:
         packed = parsed.packed[:8]
         texts = {":".join(text.split(":")[:4]) for text in (str(parsed), parsed.exploded)}
     return {packed, packed.hex().encode(), *(text.encode() for text in texts)}
+
+
+def guesses(address: str) -> set[bytes]:
+    """What limits would keep of the address if anybody could compute it: trying all there are of
+    IPv4 takes minutes."""
+    keys = [
+        f"{policy.name}:{subject_of_address(address)}".encode()
+        for policies in LIMITS.values()
+        for policy in policies
+    ]
+    digests = [blake2b(key, digest_size=16) for key in keys]
+    return {it.digest() for it in digests} | {it.hexdigest().encode() for it in digests}
 
 
 class Town:
@@ -255,13 +268,18 @@ def places_of(needles: Iterable[bytes], kept: Iterable[tuple[str, bytes]]) -> di
 
 
 def check_addresses(kept: Kept) -> None:
-    needles = set[bytes]().union(*map(spellings, EVERYBODY))
+    needles = set[bytes]().union(*map(spellings, EVERYBODY), *map(guesses, EVERYBODY))
     assert not places_of(needles, flat(kept.rows()))
     assert not places_of(needles, kept.redis())
     assert not places_of(needles, kept.files())
     # Four bytes may stand anywhere in so many.
     long = {needle for needle in needles if len(needle) > 4}
     assert not places_of(long, kept.log_of_postgres())
+
+
+def check_limits(kept: Kept) -> None:
+    """They are shared, or there would be nothing to be found."""
+    assert kept.rows()["limits"] or any("kurz:limit:" in key for key, _ in kept.redis())
 
 
 def check_headers(kept: Kept) -> None:
@@ -319,6 +337,7 @@ def test_nothing_that_is_kept_tells_who_it_was(town, kept):
     town.report()
     assert len(kept.rows()["reports"]) == 2 * len(REPORTERS)
     wait_until(lambda: clicks_in(kept.rows()) == visits)
+    check_limits(kept)
     check_addresses(kept)
     check_headers(kept)
     check_journals(kept)

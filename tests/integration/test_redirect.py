@@ -19,6 +19,7 @@ from kurz.storage.schema import links, metadata, search_position
 from support.engines import usually_on
 from support.feed import until_told
 from support.program import Program
+from support.user_agents import PREVIEWS
 
 URL = "https://example.com/a/path?x=1#part"
 PAGE = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -290,6 +291,17 @@ async def test_looking_at_a_limited_link_uses_nothing_up(client, kurz, add_link)
         assert (await kurz.store.find_by_code(0, link.short_code)).clicks_used == 0, name
         assert redirect(await client.get(f"/{link.short_code}"))[0] == 302
         assert recorded(kurz) == number + 1
+
+
+@on_sqlite
+async def test_no_program_that_shows_previews_uses_anything_up(client, kurz, add_link):
+    link = await add_link(URL, max_clicks=1)
+    for agent in PREVIEWS:
+        answer = await client.get(f"/{link.short_code}", headers={"user-agent": agent})
+        assert answer.json()["original_url"] is None, agent
+        assert "location" not in answer.headers, agent
+    assert (await kurz.store.find_by_code(0, link.short_code)).clicks_used == 0
+    assert redirect(await client.get(f"/{link.short_code}"))[0] == 302
 
 
 @on_sqlite

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,34 @@ async def test_no_claim_makes_a_listed_link_last(kurz, client, people, blocklist
         result = await claim(item)
         assert result["result"] == "not_claimed"
         assert result["problem"]["type"].endswith("destination-refused")
+
+
+async def test_what_is_claimed_while_a_list_cannot_be_read_is_held(
+    kurz, client, people, blocklist, clock
+):
+    person = await people.add()
+    made = [(await client.post("/api/v1/links", json={"original_url": GOOD})).json()]
+    rewrite(kurz, blocklist, None)
+    made.append((await client.post("/api/v1/links", json={"original_url": GOOD})).json())
+
+    async def claim(link: dict[str, Any]) -> dict[str, Any]:
+        item = {name: link[name] for name in ("short_code", "claim_token")}
+        sent = {"items": [item]}
+        answer = await client.post("/api/v1/claims", json=sent, headers=person.headers)
+        claimed: dict[str, Any] = answer.json()["results"][0]["link"]
+        return claimed
+
+    assert (await client.get(f"/{made[0]['short_code']}")).status_code == 302
+    clock.advance(seconds=5)
+    first = await claim(made[0])
+    assert datetime.fromisoformat(first["held_at"]) == clock.now()
+    assert code_of(await client.get(f"/{made[0]['short_code']}")) == HELD
+    assert code_of(await client.get(f"/{made[1]['short_code']}")) == HELD
+    rewrite(kurz, blocklist, "bad.example\n")
+    assert (await claim(made[1]))["held_at"] is None  # it could be screened now
+    assert (await client.get(f"/{made[1]['short_code']}")).status_code == 302
+    await screen(kurz)
+    assert (await client.get(f"/{made[0]['short_code']}")).status_code == 302
 
 
 async def test_a_listed_link_is_not_restored(kurz, place: Desk, blocklist):

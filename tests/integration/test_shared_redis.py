@@ -1,10 +1,11 @@
-"""Installations that share a Redis: of links, what one keeps there means nothing to the others;
-limits are counted together."""
+"""Installations that share a Redis: what one keeps there means nothing to the others. Instances of
+one installation count limits together."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_hex
 
 import httpx2
 import pytest
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.parametrize(
 MINE = "https://example.com/mine"
 THEIRS = "https://example.com/theirs"
 CODE = "handbook"
+SECRET = token_hex(32)
 ALLOWED = LIMITS[LimitClass.MISS][0].rate.count
 
 
@@ -90,15 +92,27 @@ async def test_what_one_deletes_the_other_keeps(kurz, neighbour):
     assert await by_redis(kurz) == MINE
 
 
-async def test_limits_are_counted_together(kurz, neighbour):
-    """Each alone would take all the misses that come to it."""
+async def misses_of(*parts: Settings, clock: FrozenClock) -> list[int]:
+    """What visitors of both get, who miss in turn, as often as one of them allows."""
     async with AsyncExitStack() as stack:
         clients = []
-        for parts in kurz, neighbour:
-            limited = open_kurz(replace(parts.settings, rate_limits="on"), parts.clock)
+        for settings in parts:
+            limited = open_kurz(replace(settings, rate_limits="on"), clock)
             app = opened(await stack.enter_async_context(limited))
             clients.append(await stack.enter_async_context(app))
         paths = [f"/miss{number}" for number in range(ALLOWED)]
-        found = [(await client.get(path)).status_code for path in paths for client in clients]
+        return [(await client.get(path)).status_code for path in paths for client in clients]
+
+
+async def test_limits_are_counted_apart(kurz, neighbour):
+    found = await misses_of(kurz.settings, neighbour.settings, clock=kurz.clock)
+    assert found == [404] * 2 * ALLOWED
+
+
+async def test_instances_of_one_installation_count_limits_together(kurz, tmp_path):
+    """Each alone would take all the misses that come to it."""
+    first = replace(kurz.settings, secret=SECRET)
+    second = replace(first, data_dir=tmp_path / "second")
+    found = await misses_of(first, second, clock=kurz.clock)
     assert found[:ALLOWED] == [404] * ALLOWED
     assert 429 in found[ALLOWED:]

@@ -4,6 +4,7 @@ import asyncio
 import csv
 import io
 import json
+from collections.abc import Mapping, MutableMapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,10 +13,12 @@ import pytest
 
 from kurz.clicks.counts import Sort
 from kurz.people.access import Permission, Role
+from kurz.server.app import App
 from kurz.serving import open_serving
 from support.counted import Clicks
 from support.engines import redis_in_the_long_run
 from support.people import Person
+from support.slack import slack
 
 # Nobody follows a link here.
 engine = redis_in_the_long_run
@@ -211,33 +214,100 @@ async def test_one_event_is_sent_at_once(client, kurz, clock, clicks, ada, add_l
     assert "secret" not in answer.text
 
 
-async def test_live_numbers_end_when_the_server_stops(kurz, ada):
-    async with open_serving(kurz) as serving:
-        sent: list[bytes] = []
+class Listener:
+    """Somebody who listens to live numbers, until the answer ends."""
 
-        async def receive():
-            await asyncio.sleep(3600)
-
-        async def send(message):
-            sent.append(message.get("body", b""))
-            if sent[-1].startswith(b"data: "):
-                serving.on_stop()
-
-        headers = [(b"host", b"kurz.test"), (b"authorization", f"Bearer {ada.token}".encode())]
-        scope = {
+    def __init__(self, app: App, path: str, headers: Mapping[str, str]) -> None:
+        self.heard: list[bytes] = []
+        self.has_heard = asyncio.Event()
+        self._scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
             "http_version": "1.1",
             "method": "GET",
             "scheme": "http",
-            "path": "/api/v1/me/stats/live",
-            "raw_path": b"/api/v1/me/stats/live",
+            "path": path,
+            "raw_path": path.encode(),
             "query_string": b"",
             "root_path": "",
-            "headers": headers,
+            "headers": [
+                (name.encode(), value.encode())
+                for name, value in {"host": "kurz.test", **headers}.items()
+            ],
             "client": ("127.0.0.1", 5000),
             "server": ("kurz.test", 80),
         }
-        async with asyncio.timeout(60):
-            await serving.app(scope, receive, send)
-        assert [body[:6] for body in sent if body] == [b"data: "]
+        self.task = asyncio.create_task(app(self._scope, self._receive, self._send))
+
+    async def _receive(self) -> dict[str, Any]:
+        await asyncio.sleep(3600)
+        raise AssertionError("the answer should have ended")
+
+    async def _send(self, message: MutableMapping[str, Any]) -> None:
+        if body := message.get("body"):
+            self.heard.append(body)
+            self.has_heard.set()
+
+
+async def test_live_numbers_end_when_the_server_stops(kurz, ada):
+    async with open_serving(kurz) as serving, asyncio.timeout(60):
+        listener = Listener(serving.app, "/api/v1/me/stats/live", ada.headers)
+        await listener.has_heard.wait()
+        serving.on_stop()
+        await listener.task
+    assert [body[:6] for body in listener.heard] == [b"data: "]
+
+
+async def test_whoever_may_not_any_more_hears_no_more(kurz, people, connect, add_link):
+    """What ends it happens in another process, and nobody clicks meanwhile."""
+    admin, deposed = [await people.add(is_admin=True) for _ in range(2)]
+    owner, removed, banned, gone, holder = [await people.add() for _ in range(5)]
+    team = await people.workspace(owner)
+    await people.join(team, removed, Role.VIEWER)
+    link = await add_link(owner_id=banned.id)
+    key = await people.key(holder, Permission.STATS_READ)
+    key_id = (await kurz.keys.list(holder.id))[0].id
+    elsewhere = await connect(fast_lane="off")
+    workspace, accounts = f"/api/v1/workspaces/{team.id}", "/api/v1/admin/accounts"
+
+    async def act(method: str, path: str, by: Person, body: Any = None) -> None:
+        answer = await elsewhere.request(method, path, headers=by.headers, json=body)
+        assert answer.status_code in (200, 204), answer.text
+
+    async with open_serving(kurz) as serving:
+
+        def listen(path: str, headers: Mapping[str, str]) -> Listener:
+            return Listener(serving.app, f"{path}/stats/live", headers)
+
+        stays = [listen(workspace, owner.headers), listen("/api/v1/admin", admin.headers)]
+        ends = [
+            listen("/api/v1/me", gone.headers),
+            listen("/api/v1/me", {"x-api-key": key}),
+            listen(workspace, removed.headers),
+            listen("/api/v1/admin", deposed.headers),
+            listen(f"/api/v1/links/{kurz.links.public_id(link)}", banned.headers),
+        ]
+        try:
+            async with asyncio.timeout(60):
+                await asyncio.gather(*(each.has_heard.wait() for each in (*stays, *ends)))
+            await act("POST", "/api/v1/auth/sign-out", gone)
+            await act("DELETE", f"/api/v1/keys/{key_id}", holder)
+            await act("DELETE", f"{workspace}/members/{removed.id}", owner)
+            await act("PATCH", f"{accounts}/{deposed.id}", admin, {"is_admin": False})
+            await act("PATCH", f"{accounts}/{banned.id}", admin, {"is_disabled": True})
+            async with asyncio.timeout(slack(5)):
+                await asyncio.gather(*(each.task for each in ends))
+            assert not any(each.task.done() for each in stays)
+        finally:
+            serving.on_stop()
+        await asyncio.gather(*(each.task for each in stays))
+    # Being asked who they are is no reason to tell them anything.
+    assert {b"".join(each.heard).count(b"\n\n") for each in (*stays, *ends)} == {1}
+
+
+async def test_asking_again_who_listens_is_no_query_each_time(statements, client, ada):
+    statements.clear()
+    answer = await client.get("/api/v1/me/stats/live?seconds=2", headers=ada.headers)
+    assert answer.status_code == 200
+    asked = [text for text in statements if "accounts" in text]
+    assert 1 <= len(asked) <= 2, asked

@@ -9,6 +9,7 @@ from structlog.testing import capture_logs
 from kurz.links.model import Scope, Status
 from kurz.links.retention import Ended, Fate
 from kurz.people.access import Permission, Role
+from kurz.safety.audit import OPERATOR
 from kurz.storage.reaping import SqlReaperStore
 from kurz.storage.schema import history, link_tags, links
 from support.desk import URL, code_of
@@ -57,6 +58,15 @@ async def test_a_swept_link_answers_410_and_one_that_was_deleted_404(place, cloc
     await sweep()
     assert (await place.follow(thrown)).status_code == 404
     assert (await place.follow(expired)).status_code == 410
+
+
+async def test_a_swept_link_that_is_banned_says_so(place, clock, sweep, kurz):
+    link = await place.make(expires_in=60)
+    clock.advance(minutes=1)
+    await sweep()
+    assert code_of(await place.follow(link)) == (410, "link-expired")
+    await kurz.bans.ban_link(await kurz.links.get(link["id"], Scope()), None, OPERATOR)
+    assert code_of(await place.follow(link)) == (410, "link-banned")
 
 
 @pytest.mark.parametrize("expires_at", [None, "2026-03-02T00:00:00Z"])

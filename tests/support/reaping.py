@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from kurz.links.archives import BatchDone
+from kurz.links.errors import ArchiveUnavailable
 from kurz.links.reaping import IsStopping, never
 from kurz.links.retention import Ended, Fate
 from support.clock import FrozenClock
@@ -88,8 +89,11 @@ class MemoryArchiver:
         self._store = store
         self.archived = 0
         self.given_up = 0  # so many of the next files are
+        self.trouble: ArchiveUnavailable | None = None
 
     async def run(self, ended: Ended, before: datetime, now: datetime, limit: int) -> BatchDone:
+        if self.trouble is not None:
+            raise self.trouble
         if self.given_up:
             self.given_up -= 1
             return BatchDone(0, is_more=True)

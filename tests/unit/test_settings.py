@@ -98,6 +98,16 @@ def test_a_base_url_is_normalised(given, kept):
         ("KURZ_CODE_LENGTH", "3"),
         ("KURZ_REDIRECT_STATUS", "303"),
         ("KURZ_TRUSTED_PROXIES", "everyone"),
+        ("KURZ_CHECK_NETWORKS", "intranet"),
+        ("KURZ_CHECK_NETWORKS", "10.20.0.0/16, 10.1.2.3/8"),
+        ("KURZ_CHECK_NETWORKS", "0.0.0.0/0"),
+        ("KURZ_CHECK_NETWORKS", "10.0.0.0/7"),
+        ("KURZ_CHECK_NETWORKS", "fd12:3456::1/32"),
+        ("KURZ_CHECK_NETWORKS", "::/0"),
+        ("KURZ_CHECK_NETWORKS", "fe00::/15"),
+        ("KURZ_CHECK_NETWORKS", "::ffff:0:0/96"),
+        ("KURZ_CHECK_NETWORKS", "::ffff:10.0.0.0/103"),
+        ("KURZ_CHECK_NETWORKS", "::ffff:10.1.2.3/104"),
         ("KURZ_TEMPORARY_LINK_HOURS", "0"),
         ("KURZ_REAPER_INTERVAL", "15"),
         ("KURZ_REAPER_INTERVAL", "-15m"),
@@ -174,6 +184,13 @@ def test_nobody_may_be_trusted():
     assert load({}, {"KURZ_TRUSTED_PROXIES": "none"}).settings.trusted_proxies == ()
 
 
+def test_whoever_gives_an_address_for_a_network_is_shown_what_it_would_open():
+    with pytest.raises(SettingRefused, match=r"write 0\.0\.0\.0/2 if all of it"):
+        load({}, {"KURZ_CHECK_NETWORKS": "10.1.2.3/2"})
+    proxies = load({}, {"KURZ_TRUSTED_PROXIES": "10.1.2.3/24"}).settings.trusted_proxies
+    assert proxies == ("10.1.2.3/24",)
+
+
 def test_a_password_in_an_address_is_not_shown():
     with pytest.raises(SettingRefused) as refused:
         load({}, {"KURZ_BASE_URL": "https://me:hunter2@go.example.com"})
@@ -186,6 +203,12 @@ def test_a_password_in_an_address_is_not_shown():
         ({"KURZ_PROT": "1"}, "KURZ_PROT"),
         ({"KURZ_BASE_URL": "https://go.example.com"}, "KURZ_ACCESS"),
         ({"KURZ_COUNTER_SCRAMBLE": "offset"}, "walk"),
+        ({"KURZ_CHECK_NETWORKS": "10.0.0.0/8, 127.0.0.0/8"}, "has 127.0.0.0/8:"),
+        ({"KURZ_CHECK_NETWORKS": "169.254.169.254"}, "metadata"),
+        ({"KURZ_CHECK_NETWORKS": "0.0.0.0/32"}, "this machine"),
+        ({"KURZ_CHECK_NETWORKS": "::1"}, "has ::1:"),
+        ({"KURZ_CHECK_NETWORKS": "fe80::/16,::/16"}, "has fe80::/16, ::/16:"),
+        ({"KURZ_CHECK_NETWORKS": "::ffff:127.0.0.0/104"}, "this machine"),
     ],
 )
 def test_the_start_warns_of_what_is_easily_overlooked(environ, words):
@@ -199,6 +222,7 @@ def test_the_start_warns_of_what_is_easily_overlooked(environ, words):
         {},
         {"KURZ_BASE_URL": "http://127.0.0.1:8080"},
         {"KURZ_BASE_URL": "https://go.example.com", "KURZ_ACCESS": "public"},
+        {"KURZ_CHECK_NETWORKS": "10.0.0.0/8,172.16.0.0/12,192.168.1.7,fc00::/7,fd12:3456::/32"},
     ],
 )
 def test_the_start_does_not_warn_of_what_was_chosen(environ):

@@ -1,17 +1,20 @@
 """Stats: of a link, a tag, a workspace, one's own links, and the installation."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
-from kurz.api.callers import get_admin
+from kurz.api.callers import get_admin, get_caller
 from kurz.api.dependencies import context
 from kurz.api.links import LinkId
-from kurz.api.places import Enter, Place, at_root, in_workspace
+from kurz.api.places import Enter, Place, at_root, in_workspace, place_of
 from kurz.api.responses import Answer
 from kurz.api.schemas.problems import problems
 from kurz.api.schemas.stats import StatsRead
@@ -36,12 +39,14 @@ from kurz.clicks.reports import (
     about_space,
 )
 from kurz.clicks.view import view, view_now
+from kurz.errors import KurzError
 from kurz.links.model import ROOT_WORKSPACE_ID
 from kurz.people.access import Permission
 
-# Whoever listens is asked again after this time who they are: a browser comes back by itself.
-LISTEN_SECONDS = 300
+LISTEN_SECONDS = 300  # a browser comes back by itself
 BEAT_SECONDS = 15.0  # a proxy closes what is silent for longer
+# What was found out about a caller is believed for 4 s, and nobody may hear more after 5.
+ASK_AGAIN_SECONDS = 0.5
 EXPORTED_VALUES = 1000
 
 router = APIRouter(tags=["stats"], responses=problems(401, 403, 422, 503))
@@ -163,9 +168,12 @@ def _family(
     ) -> Response:
         """Server-sent events: one at once, and one whenever numbers change, with today's numbers
         and the newest clicks."""
-        heard = await context(request).live.listen(asked.about, seconds, BEAT_SECONDS)
+        heard = await context(request).live.listen(asked.about, seconds, ASK_AGAIN_SECONDS)
+        ask_again = partial(_enter_again, request, asked.place, permission)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(_events(heard), media_type="text/event-stream", headers=headers)
+        return StreamingResponse(
+            _events(heard, ask_again), media_type="text/event-stream", headers=headers
+        )
 
     @router.get(
         f"{prefix}/stats/export",
@@ -206,9 +214,32 @@ def _family(
         return Response(write(report, format), media_type=media_type, headers=headers)
 
 
-async def _events(heard: AsyncIterator[Now | None]) -> AsyncIterator[bytes]:
-    async for now in heard:
-        yield b": \n\n" if now is None else b"data: " + to_json(view_now(now)) + b"\n\n"
+async def _enter_again(request: Request, place: Place | None, permission: Permission) -> None:
+    """Raises if whoever asked may not ask any more. It costs a query once in a few seconds, however
+    often it is called."""
+    if place is None:
+        await get_admin(request)
+        return
+    workspace_id = None if place.workspace is None else place.workspace.id
+    await place_of(request, await get_caller(request), permission, workspace_id)
+
+
+async def _events(
+    heard: AsyncGenerator[Now | None, None], ask_again: Callable[[], Awaitable[None]]
+) -> AsyncIterator[bytes]:
+    """Ends when whoever listens may not any more, or nobody can tell: they come back and are told
+    why."""
+    spoke_at = time.monotonic()
+    async with aclosing(heard):
+        async for now in heard:
+            try:
+                await ask_again()
+            except KurzError:
+                return
+            if now is None and time.monotonic() - spoke_at < BEAT_SECONDS:
+                continue
+            yield b": \n\n" if now is None else b"data: " + to_json(view_now(now)) + b"\n\n"
+            spoke_at = time.monotonic()
 
 
 async def _shower(

@@ -1,7 +1,9 @@
 """Rate limits that every instance shares, in Redis or Valkey."""
 
+from collections.abc import Callable
+
 from kurz.cache.client import RedisClient, RedisUnavailable, Script
-from kurz.people.limits import SKEW_MICROS, LimitsUnavailable, Rate, Verdict, hashed, verdict
+from kurz.people.limits import SKEW_MICROS, LimitsUnavailable, Rate, Verdict, verdict
 
 PREFIX = "kurz:limit:"
 
@@ -22,16 +24,19 @@ return {1, after}
 
 
 class RedisLimits:
-    """The `LimitStore` in Redis: one round trip a hit, and no key outlives its meaning."""
+    """The `LimitStore` in Redis: one round trip a hit, and no key outlives its meaning. `hashed` is
+    of `hashing`."""
 
-    def __init__(self, client: RedisClient) -> None:
+    def __init__(self, client: RedisClient, hashed: Callable[[str], str]) -> None:
         self._client = client
+        self._hashed = hashed
 
     async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
+        name = PREFIX + self._hashed(key)
         step = cost * rate.interval_micros
         try:
             found = await self._client.run(
-                SCRIPT, (PREFIX + hashed(key)).encode(), rate.capacity_micros, step, SKEW_MICROS
+                SCRIPT, name.encode(), rate.capacity_micros, step, SKEW_MICROS
             )
             match found:
                 case [int(is_allowed), int(backlog)]:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kurz.cli import output
-from kurz.cli.links import Reference, command, find_link
+from kurz.cli.links import EVERYTHING, Reference, command, find_link
 from kurz.cli.places import address_of
 from kurz.cli.session import AsJson, DataDir, with_kurz
+from kurz.links.model import Status
 from kurz.safety.audit import OPERATOR
 from kurz.safety.bans import BanKind
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kurz.bootstrap import Kurz
+    from kurz.links.model import Link
     from kurz.safety.audit import Deed
     from kurz.safety.bans import Ban
 
@@ -62,18 +64,22 @@ def ban_link(
 def unban_link(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Bring a banned link back, as it was."""
 
-    async def work(kurz: "Kurz") -> tuple[str, bool, bool]:
+    async def work(kurz: "Kurz") -> tuple[str, bool, "Link | None"]:
         found = await find_link(kurz, link)
         was_banned = await kurz.bans.unban_link(found, OPERATOR)
-        is_banned = await kurz.bans.of_links.find(found.id) is not None
-        return await address_of(kurz, found), was_banned, is_banned
+        now = await kurz.store.find(found.id, EVERYTHING)
+        return await address_of(kurz, found), was_banned, now
 
-    address, was_banned, is_banned = with_kurz(data_dir, work)
+    address, was_banned, now = with_kurz(data_dir, work)
+    is_banned = now is not None and now.status is Status.BANNED
+    is_in_trash = now is not None and now.status is Status.DELETED
     if as_json:
         shown = {"short_url": address, "was_banned": was_banned, "is_banned": is_banned}
-        output.print_json(shown)
+        output.print_json(shown | {"is_in_trash": is_in_trash})
     elif is_banned:
         typer.echo(f"{address} comes back when its owner does, who is banned.")
+    elif was_banned and is_in_trash:
+        typer.echo(f"{address} is in the trash again, where its time begins anew.")
     else:
         typer.echo(f"{address} is back." if was_banned else f"{address} was not banned.")
 

@@ -218,8 +218,8 @@ def _secret(settings: Settings) -> list[Finding]:
         Finding(
             "warning",
             "secret",
-            "KURZ_SECRET is not set: instances that share this database make one each, and do not"
-            " accept each other's tokens.",
+            "KURZ_SECRET is not set: instances that share this database make one each, do not"
+            " accept each other's tokens, and count rate limits apart.",
         )
     ]
 
@@ -232,12 +232,12 @@ def _redis(settings: Settings) -> list[Finding]:
 
     from kurz.cache.connect import open_redis
     from kurz.cache.limits import RedisLimits
-    from kurz.people.limits import LimitsUnavailable, Rate
+    from kurz.people.limits import LimitsUnavailable, Rate, hashing
 
     async def check() -> Kind:
         client = open_redis(settings.redis_url or "", timeout_seconds=REDIS_SECONDS)
         try:
-            await RedisLimits(client).hit("doctor", Rate(1000, 1))
+            await RedisLimits(client, hashing(b"doctor")).hit("doctor", Rate(1000, 1))
             return client.kind
         finally:
             await client.close()

@@ -12,7 +12,7 @@ import typer
 from kurz.addresses import LOOPBACK
 from kurz.cli import output, values
 from kurz.cli.places import address_of, find_workspace, get_workspace, id_of, own_hosts
-from kurz.cli.session import AsJson, DataDir, shown_base_url, with_kurz
+from kurz.cli.session import AsJson, DataDir, note, shown_base_url, with_kurz
 from kurz.links.errors import FieldRefused, InstantRefused, LinkNotFound
 from kurz.links.model import DestinationStatus, Draft, Edit, Filter, Link, Scope, Status, Strategy
 
@@ -244,6 +244,7 @@ def edit(
         if not changes:
             raise FieldRefused("Nothing to change was given. See `kurz edit --help`.")
         public_id = kurz.links.public_id(found)
+        await note(kurz, "edit-link", f"link {public_id}", fields=sorted(changes))
         return await kurz.links.edit(
             public_id, EVERYTHING, cast("Edit", changes), own_hosts=own_hosts(kurz)
         )
@@ -255,7 +256,9 @@ def delete(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -
     """Move a link to the trash."""
 
     async def work(kurz: "Kurz", found: Link) -> Link:
-        return await kurz.links.delete(kurz.links.public_id(found), EVERYTHING)
+        public_id = kurz.links.public_id(found)
+        await note(kurz, "delete-link", f"link {public_id}")
+        return await kurz.links.delete(public_id, EVERYTHING)
 
     act_on(link, work, as_json, data_dir)
     if not as_json:
@@ -272,11 +275,10 @@ def restore(
     """Bring an expired or deleted link back."""
 
     async def work(kurz: "Kurz", found: Link) -> Link:
-        return await kurz.links.restore(
-            kurz.links.public_id(found),
-            EVERYTHING,
-            expires_at=_expiry(kurz, expires_in, expires_at),
-        )
+        expiry = _expiry(kurz, expires_in, expires_at)
+        public_id = kurz.links.public_id(found)
+        await note(kurz, "restore-link", f"link {public_id}")
+        return await kurz.links.restore(public_id, EVERYTHING, expires_at=expiry)
 
     act_on(link, work, as_json, data_dir)
 

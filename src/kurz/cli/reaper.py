@@ -1,7 +1,7 @@
 """`kurz admin reaper`: what it did and has to do, and to run it now."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kurz.bootstrap import Kurz
     from kurz.jobs.runner import Runner
     from kurz.links.upkeep import ChoreState, ReaperState, Upkeep, Waiting
+    from kurz.reaping import Reaping
     from kurz.scheduling import Result, Run
 
 ALL = 10**9  # who asks on purpose waits for an exact number
@@ -97,7 +98,6 @@ async def _count(upkeep: "Upkeep", bar: Bar) -> "Waiting | None":
 
 
 def _run(data_dir: Path | None, as_json: bool) -> None:
-    counts: Counter[str] = Counter()
     is_stopped = False
 
     def stop(runner: "Runner") -> None:
@@ -105,7 +105,7 @@ def _run(data_dir: Path | None, as_json: bool) -> None:
         is_stopped = True
         runner.leave_off()
 
-    async def work(kurz: "Kurz") -> "Result | None":
+    async def work(kurz: "Kurz") -> "tuple[Result, Mapping[str, int]]":
         import asyncio
         import signal
 
@@ -115,24 +115,57 @@ def _run(data_dir: Path | None, as_json: bool) -> None:
         await note(kurz, "run-reaper")
         logs.configure("error", kurz.settings.log_format)  # the rest is in the result
         async with open_reaper(kurz) as reaping:
+            told = await _run_elsewhere(kurz, reaping.upkeep)
+            if told is not None:
+                return told
             # Else the lease would be kept until it ends by itself.
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGINT, stop, reaping.runner)
-            with Bar() as bar:
-                waiting = await _count(reaping.upkeep, bar)
-            with Progress(waiting) as progress:
+            return await _run_here(reaping)
 
-                def tell(name: str, count: int) -> None:
-                    counts[name] += count
-                    progress.add(name, count)
-
-                return await reaping.runner.run(Cause.NOW, tell)
-
-    result = with_kurz(data_dir, work)
-    if result is None:
-        raise AlreadyRunning("The reaper is running, here or elsewhere. Wait until it is done.")
+    result, counts = with_kurz(data_dir, work)
     print_result(result, counts, as_json=as_json)
     if is_stopped:
         raise KeyboardInterrupt
     if result.outcome is not Outcome.DONE:
         raise typer.Exit(1)
+
+
+async def _run_elsewhere(
+    kurz: "Kurz", upkeep: "Upkeep"
+) -> "tuple[Result, Mapping[str, int]] | None":
+    """None: no jobs process is there, and nothing is said against a run here."""
+    from kurz.feed.local import is_anybody_listening
+    from kurz.jobs.asking import Asking
+
+    with Bar() as bar:
+
+        def tell(has_begun: bool) -> None:
+            text = "kurz runs the reaper" if has_begun else "looking for a kurz that runs"
+            bar.draw(0, 0, text)
+
+        asking = Asking(upkeep, tell)
+        settings = kurz.settings
+        is_there = not settings.is_embedded or is_anybody_listening(settings.feed_dir)
+        told = await asking.run() if is_there else None
+        if told is not None:
+            result, run = told
+            return result, {} if run is None else run.counts
+        objection = await asking.objection()
+        return None if objection is None else (objection, {})
+
+
+async def _run_here(reaping: "Reaping") -> "tuple[Result, Mapping[str, int]]":
+    counts: Counter[str] = Counter()
+    with Bar() as bar:
+        waiting = await _count(reaping.upkeep, bar)
+    with Progress(waiting) as progress:
+
+        def tell(name: str, count: int) -> None:
+            counts[name] += count
+            progress.add(name, count)
+
+        result = await reaping.runner.run(Cause.NOW, tell)
+    if result is None:
+        raise AlreadyRunning("The reaper is running, here or elsewhere. Wait until it is done.")
+    return result, counts

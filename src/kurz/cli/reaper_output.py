@@ -121,7 +121,8 @@ def print_result(result: Result, counts: Mapping[str, int], *, as_json: bool) ->
         output.print_json(told)
         return
     colour = _COLOURS[result.outcome]
-    typer.echo(typer.style(result.outcome, fg=colour) + f"  {_counted(counts)}")
+    done = f"  {_counted(counts)}" if _is_telling(result.outcome, counts) else ""
+    typer.echo(typer.style(result.outcome, fg=colour) + done)
     if result.reason is not None:
         typer.secho(result.reason, err=True)
 
@@ -206,9 +207,13 @@ def _past(run: Run, now: datetime) -> str:
         "not ended" if run.outcome is None else typer.style(run.outcome, fg=_COLOURS[run.outcome])
     )
     reason = "" if run.reason is None else f". {run.reason}"
-    is_idle = run.outcome is Outcome.SKIPPED and not run.counts
-    done = "" if is_idle else f": {_counted(run.counts)}"
+    done = f": {_counted(run.counts)}" if _is_telling(run.outcome, run.counts) else ""
     return f"{output.relative(run.started_at, now)}, {word}{done}{reason}"
+
+
+def _is_telling(outcome: Outcome | None, counts: Mapping[str, int]) -> bool:
+    """Only a run that is done knows that there was nothing to do."""
+    return outcome is Outcome.DONE or bool(counts)
 
 
 def _counted(counts: Mapping[str, int]) -> str:

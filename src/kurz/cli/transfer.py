@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from kurz.cli.places import get_workspace, own_hosts
-from kurz.cli.session import AsJson, DataDir, read_settings, with_kurz
+from kurz.cli.session import AsJson, DataDir, note, read_settings, with_kurz
 from kurz.cli.transfer_output import Counting, ImportReport, written_whole
 from kurz.links.model import Scope, Strategy
 from kurz.links.transfers import Format, OneTarget, Summary, Target, Targets
@@ -94,6 +94,9 @@ def import_links(
 
     async def work(kurz: "Kurz") -> Summary:
         targets = await _targets(kurz, workspace)
+        if not dry_run:
+            places = {} if workspace is None else {"workspace": workspace}
+            await note(kurz, "import-links", f"file {file}", **places)
         with ImportReport(report, as_json=as_json, is_dry=dry_run) as telling:
             try:
                 async for results in kurz.importer.run(

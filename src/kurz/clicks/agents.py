@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from kurz.clicks.counts import Of, Sort
 from kurz.clicks.crawlers import Crawlers
-from kurz.clicks.previews import PREVIEWS
+from kurz.clicks.previews import Previews
 
 MAX_AGENTS: Final = 65_536  # some 350 bytes each; one that is not remembered costs 20 to 100 µs
 MAX_OUTCOMES: Final = 4096  # most agents come down to a few hundred
@@ -68,7 +68,7 @@ class Agents:
         rule = attrgetter("regex", "family")
         self._browsers = ua_parser_rs.UserAgentExtractor(_rules(map(rule, browsers)))
         self._systems = ua_parser_rs.OSExtractor(_rules(map(rule, systems)))
-        self._previews = ua_parser_rs.UserAgentExtractor(_rules(PREVIEWS))
+        self._previews = Previews()
         self._crawlers = Crawlers()
         # Never raises, whatever was sent.
         self.get: Callable[[bytes], Agent] = lru_cache(MAX_AGENTS)(self._read)
@@ -78,9 +78,9 @@ class Agents:
         text = user_agent.decode(errors="replace").strip()
         if not text:
             return self._outcome(Sort.BOT, "", "", "")
-        preview = self._previews.extract(text)
+        preview = self._previews.find(text)
         if preview is not None:
-            return self._outcome(Sort.PREVIEW, preview.family, "", "")
+            return self._outcome(Sort.PREVIEW, preview, "", "")
         found = self._browsers.extract(text)
         browser = _VARIANT.sub("", _name(found.family)) if found is not None else ""
         crawler = self._crawlers.find(text)

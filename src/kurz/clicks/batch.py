@@ -6,6 +6,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from kurz.clicks.moments import Moments
+from kurz.clicks.segments import Damage
 
 
 class Kind(IntEnum):
@@ -75,7 +76,8 @@ class DayTally:
 @dataclass(slots=True)
 class Batch:
     """All that one transaction adds. `start` and `end` are of one segment; the store refuses a
-    batch that does not start where that segment's clicks are counted to."""
+    batch that does not start where that segment's clicks are counted to. One that passes damage by
+    adds nothing, and tells of it."""
 
     start: Position
     end: Position
@@ -83,3 +85,4 @@ class Batch:
     days: dict[tuple[Subject, int], DayTally] = field(default_factory=dict)
     moments: dict[Subject, Moments] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    damage: Damage | None = None

@@ -1,7 +1,7 @@
 """Numbers as they change: today's, and the newest clicks."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -46,7 +46,7 @@ class Live:
 
     async def listen(
         self, about: About, seconds: float, rest_seconds: float
-    ) -> AsyncIterator[Now | None]:
+    ) -> AsyncGenerator[Now | None, None]:
         """The numbers at once and when they change, for that long; None where nothing has changed
         for `rest_seconds`. Ends early when this is closed. Raises `ListenersFull` at the start."""
         if self._is_closed or self._listeners >= self._max_listeners:
@@ -62,7 +62,7 @@ class Live:
 
     async def _tell(
         self, about: About, now: Now, seconds: float, rest_seconds: float
-    ) -> AsyncIterator[Now | None]:
+    ) -> AsyncGenerator[Now | None, None]:
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         if self._listeners >= self._max_listeners:

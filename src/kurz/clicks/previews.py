@@ -32,3 +32,16 @@ PREVIEWS: Final = (
     (r"(?i)Embedly", "Embedly"),
     (r"(?i)Iframely", "Iframely"),
 )
+
+
+class Previews:
+    def __init__(self) -> None:
+        import ua_parser_rs
+
+        rules = [(pattern, name, None, None, None, None) for pattern, name in PREVIEWS]
+        self._rules = ua_parser_rs.UserAgentExtractor(rules)
+
+    def find(self, text: str) -> str | None:
+        """What the user agent shows a preview in; None if it is no such program's."""
+        found = self._rules.extract(text)
+        return None if found is None else found.family

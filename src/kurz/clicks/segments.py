@@ -89,28 +89,46 @@ def find_start(path: Path, fd: int, offset: int) -> int | None:
 def is_end(path: Path, fd: int, offset: int) -> bool:
     """To be asked where what was read held no whole record: True if nothing is to be had there yet,
     False if a record has come. Raises `Corrupt` at damage with something behind it."""
-    if _is_whole(fd, offset):
+    # Looked at again, and once: the writer may have cut off a torn record and written another one
+    # there, and is perhaps writing now. Two readings would be of two states.
+    data = os.pread(fd, MAX_RECORD_BYTES + 1, offset)
+    if _starts_record(data, 0):
         return False
-    if _is_damage(fd, offset):
+    if _is_damage(data):
         raise Corrupt(path, offset)
     return True
 
 
+def check_end(path: Path, offset: int) -> None:
+    """To be asked of a segment that nobody holds, where nothing more can be read. Raises `Corrupt`
+    unless what is left there is the beginning of one record, that its writer did not finish."""
+    with path.open("rb", buffering=0) as file:
+        start = find_start(path, file.fileno(), offset)
+        if start is not None and not _is_torn(os.pread(file.fileno(), MAX_RECORD_BYTES, start)):
+            raise Corrupt(path, start)
+
+
 def quarantine(path: Path, offset: int) -> Damage:
-    """Keeps the damaged segment aside as `….corrupt`, whatever happens to it later, and finds the
-    next whole record behind the damage. The segment stays, to be read on from there."""
+    """Finds the next whole record behind the damage, and keeps the segment aside as `….corrupt`,
+    whatever happens to it later. It stays, to be read on from there. Nothing is skipped or kept if
+    a record stands at the offset by now: it was being written."""
+    with path.open("rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size  # first: what is written meanwhile is not skipped
+        found = _find_record(file.fileno(), offset)
+    next_offset = max(size, offset) if found is None else found
     kept = path.with_suffix(".corrupt")
+    if next_offset > offset:
+        _keep(path, kept)
+    return Damage(kept, next_offset, next_offset - offset)
+
+
+def _keep(path: Path, kept: Path) -> None:
     try:
         kept.hardlink_to(path)
     except FileExistsError:  # it was damaged elsewhere, too
         pass
     except OSError:  # a file system without links
         shutil.copy2(path, kept)
-    with path.open("rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size  # first: what is written meanwhile is not skipped
-        found = _find_record(file.fileno(), offset + 1)
-    next_offset = max(size, offset) if found is None else found
-    return Damage(kept, next_offset, next_offset - offset)
 
 
 def _header(path: Path, data: bytes) -> Header | None:
@@ -142,17 +160,18 @@ def _whole_records(data: bytes) -> Iterator[tuple[Click, int]]:
         return
 
 
-def _is_whole(fd: int, offset: int) -> bool:
-    """Looks again: the writer may have cut off a torn record and written another one there."""
-    data = os.pread(fd, MAX_RECORD_BYTES, offset)
-    return _starts_record(data, 0)
-
-
-def _is_damage(fd: int, offset: int) -> bool:
-    """True unless what stands there can be the torn end of a segment: less than a record, with
-    none behind it."""
-    data = os.pread(fd, MAX_RECORD_BYTES + 1, offset)
+def _is_damage(data: bytes) -> bool:
+    """True unless this can be the torn end of a segment: less than a record, with none behind
+    it."""
     return len(data) > MAX_RECORD_BYTES or _find_in(data, 1) is not None
+
+
+def _is_torn(data: bytes) -> bool:
+    """Whether these are the first bytes of a record, or none."""
+    try:
+        return end_of(data, 0) is None
+    except ValueError:
+        return False
 
 
 def _find_record(fd: int, offset: int) -> int | None:

@@ -15,6 +15,19 @@ REST_SECONDS = 0.005  # between two wake-ups: many writes share one
 log = structlog.get_logger()
 
 
+def is_anybody_listening(folder: Path) -> bool:
+    """Whether a kurz runs on this data folder."""
+    return any(_is_heard(path) for path in folder.glob("*") if path.suffix != ".new")
+
+
+def _is_heard(path: Path) -> bool:
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError as error:
+        return error.errno != errno.ENXIO
+    return True
+
+
 class PipeWaker:
     """`folder` holds a pipe for each process that listens."""
 

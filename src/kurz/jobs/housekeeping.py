@@ -15,7 +15,8 @@ RUN_SECONDS = 300.0
 
 class Housekeeping:
     """Codes that anybody may have again, answers that nobody asks for again, old reports of
-    abuse, clicks of links that are gone. What the time does not suffice for, the next run does."""
+    abuse, limits that are over, clicks of links that are gone. What the time does not suffice for,
+    the next run does."""
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class Housekeeping:
             "reports": await self._trim(
                 lambda: self._store.trim_reports(now, self._batch), is_over
             ),
+            "limits": await self._trim(lambda: self._store.trim_limits(now, self._batch), is_over),
             "strays": await self._trim_clicks(is_over),
         }
 

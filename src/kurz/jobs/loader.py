@@ -21,7 +21,7 @@ import structlog
 from kurz import metrics
 from kurz.clicks.batch import Batch, Home, Kind, Position
 from kurz.clicks.ports import ClickStore
-from kurz.clicks.segments import Corrupt, quarantine
+from kurz.clicks.segments import Corrupt, Damage, check_end, quarantine
 from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
 from kurz.jobs.homes import Homes
@@ -195,6 +195,8 @@ class Loader:
             records, offset = await asyncio.to_thread(
                 self._counting.read, segment.path, start.offset, self._pace.records
             )
+            if not records and not segment.is_held:
+                await asyncio.to_thread(check_end, segment.path, start.offset)
         except Corrupt as corrupt:
             return await self._pass_by(segment, start, corrupt)
         if not records:
@@ -209,16 +211,8 @@ class Loader:
         """A batch of nothing, that moves the position behind the damage."""
         offset = max(corrupt.offset, start.offset)  # a header is read again before its end
         damage = await asyncio.to_thread(quarantine, segment.path, offset)
-        self._damaged_bytes += damage.skipped
-        _log.error(
-            "journal is damaged",
-            path=str(segment.path),
-            offset=offset,
-            skipped_bytes=damage.skipped,
-            kept=str(damage.kept),
-        )
         segment.read_to = damage.next_offset
-        return Batch(start, Position(segment.id, damage.next_offset))
+        return Batch(start, Position(segment.id, damage.next_offset), damage=damage)
 
     async def _apply(self, segment: Segment, batch: Batch) -> None:
         if not await self._store.apply(batch):
@@ -230,3 +224,16 @@ class Loader:
         self._pace.note(batch.clicks, self._store.held_seconds)
         self._on_counted({subject.id for subject, _ in batch.days if subject.kind is Kind.LINK})
         self._survey.move(segment, batch.end.offset)
+        if batch.damage is not None and batch.damage.skipped:
+            self._tell(segment, batch.damage)
+
+    def _tell(self, segment: Segment, damage: Damage) -> None:
+        """Once it is passed by: until then it is found again at every turn."""
+        self._damaged_bytes += damage.skipped
+        _log.error(
+            "journal is damaged",
+            path=str(segment.path),
+            offset=damage.next_offset - damage.skipped,
+            skipped_bytes=damage.skipped,
+            kept=str(damage.kept),
+        )

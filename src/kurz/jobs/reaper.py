@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from kurz.jobs.boot_clock import BootClock, Jumped
 from kurz.links.archives import BatchDone, LinkArchiver
+from kurz.links.errors import ArchiveUnavailable
 from kurz.links.reaping import ReaperStore
 from kurz.links.retention import Ended, Fate
 from kurz.links.upkeep import Plan
@@ -79,9 +80,13 @@ class Reaper:
             is_more = count > 0
             await self._note(turn, MARKED, BatchDone(count, is_more))
         tries = dict.fromkeys(self._plan.rules(), VAIN_TRIES)
+        trouble: ArchiveUnavailable | None = None
         while any(tries.values()) and not self._is_over(turn, until):
             for ended in [ended for ended, left in tries.items() if left]:
-                done = await self._sweep(turn, ended, await self._now())
+                try:
+                    done = await self._sweep(turn, ended, await self._now())
+                except ArchiveUnavailable as error:  # this kind waits for another run
+                    trouble, done = error, BatchDone(0, is_more=False)
                 if not done.is_more:
                     del tries[ended]
                 elif not done.count:
@@ -89,6 +94,8 @@ class Reaper:
                 if self._is_over(turn, until):
                     break
         self._looked_at = -LOOK_SECONDS
+        if trouble is not None:
+            return Result(Outcome.FAILED, trouble.detail)
         return Result(reason=self._reason(turn, tries))
 
     async def _now(self) -> datetime:

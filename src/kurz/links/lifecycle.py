@@ -45,7 +45,9 @@ _OUTCOMES = {
 
 
 def outcome(link: Link, now: datetime) -> Outcome:
-    if link.starts_at is not None and now < link.starts_at and link.status is not Status.BANNED:
+    if link.status is Status.BANNED:
+        return Outcome.BANNED
+    if link.starts_at is not None and now < link.starts_at:
         return Outcome.MISSING
     if link.swept_at is not None and is_expired(link, now):
         return Outcome.EXPIRED  # as before it went to the trash

@@ -90,11 +90,11 @@ class LinkStore(Protocol):
         now: datetime,
         allowances: tuple[Allowance, ...] = (),
         *,
-        admit: Callable[[str], object],
+        admit: Callable[[str], bool],
     ) -> Link | None:
         """Makes a live anonymous link the account's, for ever. None, whatever the reason: it is
-        not theirs to claim. `admit` is asked about where it leads once that is proved; what it
-        raises undoes it all."""
+        not theirs to claim. `admit` is asked about where it leads once that is proved: False holds
+        the link, True releases it, and what it raises undoes it all."""
 
     async def find_claimed(self, account_id: int, claim_hash: bytes) -> Link | None:
         """The link that an account got by a claim before."""

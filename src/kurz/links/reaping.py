@@ -76,6 +76,9 @@ class HousekeepingStore(Protocol):
     async def trim_reports(self, now: datetime, limit: int) -> int:
         """Reports of abuse that were decided long ago."""
 
+    async def trim_limits(self, now: datetime, limit: int) -> int:
+        """Rate limits that are whole again."""
+
     async def trim_clicks(self, after: int, limit: int) -> tuple[int, int | None]:
         """Looks at the next so many changes behind a number, and removes what was counted for links
         that are gone: some clicks are counted after a purge. Tells for how many, and behind which

@@ -160,3 +160,7 @@ class Upkeep:
         if asked_at is None:
             raise AlreadyRunning("The reaper is running. Wait until it is done, then ask again.")
         return asked_at
+
+    async def withdraw(self) -> bool:
+        """Asks no longer. False: somebody has begun."""
+        return await self._leases.withdraw(JOB)

@@ -31,6 +31,8 @@ _SERIALISED = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[^\]]+\]|[^/:@]+)(?::(?P<port>[0-9]+))?"
     r"(?P<path>/[^?#]*)(?:\?(?P<query>[^#]*))?(?:#.*)?"
 )
+# The only form in which they are serialised.
+_MAPPED = re.compile(r"\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]")
 _VISITOR_PIECE = re.compile(r"[!$%'()*+,\-./0-9:;=?@A-Z\[\]^_`a-z{|}~]+")
 
 
@@ -109,8 +111,8 @@ def judge(original: str, *own_hosts: Collection[str]) -> JudgedUrl:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What a location is made of. `host` has no dot at its end, `port` is the one that is called,
-    `path` has no query."""
+    """What a location is made of. `host` is plain, `port` is the one that is called, `path` has no
+    query."""
 
     host: str
     port: str
@@ -124,7 +126,18 @@ def take_apart(location: str) -> Address | None:
     if parts is None:
         return None
     scheme, host, port, path, query = parts.groups()
-    return Address(host.removesuffix("."), port or DEFAULT_PORTS[scheme], path, query or "")
+    # As `plain_host`, without its call: most hosts are names, and all are looked up.
+    plain = plain_host(host) if host[0] == "[" else host.removesuffix(".")
+    return Address(plain, port or DEFAULT_PORTS[scheme], path, query or "")
+
+
+def plain_host(host: str) -> str:
+    """The host of a judged URL by the name that rules and bans know it by: without the dot that may
+    end it. `[::ffff:cb00:7109]` is 203.0.113.9 to every system that calls it."""
+    if host[0] == "[":
+        mapped = _MAPPED.fullmatch(host)
+        return host if mapped is None else _dotted(int(mapped[1], 16), int(mapped[2], 16))
+    return host.removesuffix(".")
 
 
 def merge_query(location: str, query: str) -> str:
@@ -185,9 +198,16 @@ def _check_host(host: str, port: str | None, authority: str) -> None:
         )
 
 
+def _dotted(high: int, low: int) -> str:
+    return f"{high >> 8}.{high & 255}.{low >> 8}.{low & 255}"
+
+
 def _is_own(host: str, port: str, own_hosts: Collection[str]) -> bool:
     name = host.removesuffix(".")
-    return name in own_hosts or f"{name}:{port}" in own_hosts
+    if name in own_hosts or f"{name}:{port}" in own_hosts:
+        return True
+    plain = plain_host(host)
+    return plain != name and _is_own(plain, port, own_hosts)
 
 
 def _canonical(scheme: str, host: str, port: str | None, path: str, query: str | None) -> str:

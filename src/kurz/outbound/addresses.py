@@ -95,7 +95,7 @@ def read_address(host: str) -> Address | None:
 
 
 def _plain_network(text: str) -> IPv4Network | IPv6Network:
-    network = ip_network(text, strict=False)
+    network = ip_network(text)
     if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
         address = network.network_address.ipv4_mapped
         return IPv4Network((int(address or 0), network.prefixlen - 96))

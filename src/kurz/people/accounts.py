@@ -24,6 +24,7 @@ from kurz.people.passwords import Passwords
 MAX_EMAIL_LENGTH = 254
 _EMAIL = re.compile(r"[^\s@<>()\[\],;:\\\"]{1,64}@[^\s@]{1,250}")
 BY_INVITATION = "Ask an administrator for an invitation."
+LAST_ADMINISTRATOR = "This is the last administrator. Make another one first."
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9-]{1,63}")
 
 
@@ -273,5 +274,5 @@ def normalise_email(email: str) -> str:
 
 def _not_the_last(account: Account | None) -> Account:
     if account is None:
-        raise AdministratorMissing("This is the last administrator. Make another one first.")
+        raise AdministratorMissing(LAST_ADMINISTRATOR)
     return account

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from kurz.clicks.crawlers import Crawlers
+from kurz.clicks.previews import Previews
 from kurz.clicks.trimming import MAX_USER_AGENT_BYTES
 
 Header = Callable[[bytes], bytes | None]
@@ -19,21 +20,33 @@ def is_prefetch(header: Header) -> bool:
     return b"prefetch" in purpose.lower() or b"preview" in purpose.lower()
 
 
-class Onlookers:
-    """The list of bots is loaded when it is first needed, once for all who wait, beside the loop:
-    that takes some 200 ms, and most workers never see a limited link."""
+class _Programs:
+    """Those whose visits are counted as previews or bots."""
 
     def __init__(self) -> None:
-        self._loading: asyncio.Task[Crawlers] | None = None
+        self._previews = Previews()
+        self._crawlers = Crawlers()
+
+    def include(self, agent: str) -> bool:
+        return self._previews.find(agent) is not None or self._crawlers.find(agent) is not None
+
+
+class Onlookers:
+    """The lists of programs are loaded when they are first needed, once for all who wait, beside
+    the loop: that takes some 200 ms, and most workers never see a limited link."""
+
+    def __init__(self) -> None:
+        self._loading: asyncio.Task[_Programs] | None = None
 
     async def include(self, method: str, header: Header) -> bool:
         if method == "HEAD" or is_prefetch(header):
             return True
         agent = (header(b"user-agent") or b"")[:MAX_USER_AGENT_BYTES].decode(errors="replace")
-        if not agent.strip():
+        agent = agent.strip()
+        if not agent:
             return True
         if self._loading is None:
-            self._loading = asyncio.create_task(asyncio.to_thread(Crawlers))
+            self._loading = asyncio.create_task(asyncio.to_thread(_Programs))
         if not self._loading.done():
             await asyncio.wait((self._loading,))  # which whoever leaves does not end
-        return self._loading.result().find(agent) is not None
+        return self._loading.result().include(agent)

@@ -9,7 +9,8 @@ from kurz.clock import Clock
 from kurz.links.errors import DestinationRefused, FieldRefused
 from kurz.links.model import Link
 from kurz.links.service import LinkService
-from kurz.people.accounts import AccountService
+from kurz.people.accounts import LAST_ADMINISTRATOR, AccountService
+from kurz.people.errors import AdministratorMissing
 from kurz.safety.audit import Actor, AuditStore
 from kurz.safety.bans import Ban, BanKind, BanStore, Cause, LinkBan, LinkBanStore
 from kurz.safety.hosts import BannedHosts, normalise_host
@@ -80,7 +81,9 @@ class Bans:
         the next screening, which is asked to begin."""
         host, reason = normalise_host(host), check_reason(reason)
         await self._note(actor, "ban-host", f"host {host}", reason)
-        ban = await self._put(BanKind.HOST, host, reason, actor)
+        ban = self._make(BanKind.HOST, host, reason, actor)
+        await self.store.put(ban)
+        await self._leases.ask(SCREENING)
         await self._hosts.refresh(is_deaf=True)
         return ban
 
@@ -98,16 +101,14 @@ class Bans:
         """Keeps somebody out, and bans all links that they own: the job does that, which is asked
         to begin. `AdministratorMissing`: it is the last administrator's."""
         reason = check_reason(reason)
-        account = await self._accounts.get(account_id)
-        earlier = await self.store.find(BanKind.ACCOUNT, str(account_id))
+        await self._accounts.get(account_id)
         await self._note(actor, "ban-account", f"account {account_id}", reason)
-        was_disabled = account.disabled_at is not None
-        if not was_disabled:
-            await self._accounts.set_disabled(account_id, is_disabled=True)
-        if earlier is not None:
-            was_disabled = earlier.was_disabled
-        subject = str(account_id)
-        return await self._put(BanKind.ACCOUNT, subject, reason, actor, was_disabled=was_disabled)
+        ban = self._make(BanKind.ACCOUNT, str(account_id), reason, actor)
+        stored = await self.store.put_account(ban)
+        if stored is None:
+            raise AdministratorMissing(LAST_ADMINISTRATOR)
+        await self._leases.ask(JOB)
+        return stored
 
     async def unban_account(self, account_id: int, actor: Actor) -> bool:
         """Lets them in again, unless they were kept out before. Their links come back by the job.
@@ -195,27 +196,15 @@ class Bans:
             after = found[-1][0]
         return total
 
-    async def _put(
-        self,
-        kind: BanKind,
-        subject: str,
-        reason: str | None,
-        actor: Actor,
-        *,
-        was_disabled: bool = False,
-    ) -> Ban:
-        ban = Ban(
+    def _make(self, kind: BanKind, subject: str, reason: str | None, actor: Actor) -> Ban:
+        return Ban(
             kind=kind,
             subject=subject,
             reason=reason,
             banned_by=actor.account_id,
             banned_at=self._clock.now(),
             is_pending=kind is BanKind.ACCOUNT,
-            was_disabled=was_disabled,
         )
-        await self.store.put(ban)
-        await self._leases.ask(JOB if kind is BanKind.ACCOUNT else SCREENING)
-        return ban
 
     async def _note(self, actor: Actor, act: str, subject: str, reason: str | None = None) -> None:
         details = {} if reason is None else {"reason": reason}

@@ -98,6 +98,11 @@ class BanStore(Protocol):
     async def put(self, ban: Ban) -> None:
         """Instead of an earlier one. Of a host's, every process hears."""
 
+    async def put_account(self, ban: Ban) -> Ban | None:
+        """As `put`, and disables the account with it: both, or neither. The ban that is returned
+        knows whether the account was disabled before, from an earlier ban where there is one.
+        None: it is the last administrator's."""
+
     async def lift(self, kind: BanKind, subject: str, now: datetime) -> bool:
         """Takes a ban back; an account's until it is undone. False: there was none."""
 

@@ -17,13 +17,13 @@ _log = structlog.get_logger(__name__)
 
 
 def host_of(location: str) -> str:
-    """Of a URL that was judged, without the dot that may end it."""
+    """Of a URL that was judged, as `urls.plain_host` has it."""
     match = _HOST.match(location)
-    return match[1].removesuffix(".") if match else ""
+    return urls.plain_host(match[1]) if match else ""
 
 
 def normalise_host(text: str) -> str:
-    """A host as links have it, from a name, an address or a whole URL."""
+    """A host as links are judged by it, from a name, an address or a whole URL."""
     text = text.strip()
     try:
         host = host_of(urls.judge(text if "://" in text else f"http://{text}/").location)

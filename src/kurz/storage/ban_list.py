@@ -1,6 +1,7 @@
 """Bans of hosts and accounts. Those of links are in `bans`."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -9,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
 from kurz.links.model import ROOT_WORKSPACE_ID
 from kurz.safety.bans import STRENGTH, Ban, BanKind, Cause
+from kurz.storage.accounts import find_account, set_disabled
 from kurz.storage.changes import record_move
 from kurz.storage.database import Database
 from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
@@ -40,6 +42,19 @@ def put_ban(connection: sa.Connection, ban: Ban) -> None:
     }
     connection.execute(_PUT, row)
     _tell(connection, ban.kind)
+
+
+def put_account_ban(connection: sa.Connection, ban: Ban) -> Ban | None:
+    # The account first: if somebody's ban is just being written, it is seen with what it has done.
+    account = find_account(connection, int(ban.subject))
+    is_disabled = account is not None and account.disabled_at is not None
+    earlier = find_standing(connection, {ban.subject}).get(ban.subject)
+    if not is_disabled and set_disabled(connection, int(ban.subject), ban.banned_at) is None:
+        return None
+    was_disabled = is_disabled if earlier is None else earlier.was_disabled
+    ban = replace(ban, was_disabled=was_disabled)
+    put_ban(connection, ban)
+    return ban
 
 
 def lift_ban(connection: sa.Connection, kind: BanKind, subject: str, now: int) -> bool:
@@ -136,6 +151,9 @@ class SqlBanStore:
 
     async def put(self, ban: Ban) -> None:
         await self._database.write(put_ban, ban)
+
+    async def put_account(self, ban: Ban) -> Ban | None:
+        return await self._database.write(put_account_ban, ban)
 
     async def lift(self, kind: BanKind, subject: str, now: datetime) -> bool:
         return await self._database.write(lift_ban, kind, subject, to_micros(now))

@@ -199,8 +199,9 @@ def _write(
     values = {"status": status, "version": links.c.version + 1, "updated_at": now}
     if are_held:
         values["held_at"] = sa.func.coalesce(links.c.held_at, now)
-    if status is Status.DELETED:
-        values["deleted_at"] = sa.func.coalesce(links.c.deleted_at, now)
+    if status is Status.DELETED:  # its owner has all the time in the trash to get it out
+        values["deleted_at"] = now
+        values["swept_at"] = sa.case((links.c.swept_at.is_not(None), now))
     are_these = among(connection, links.c.id, [link.id for link in before])
     connection.execute(sa.update(links).where(are_these).values(values))
     after = [

@@ -1,5 +1,6 @@
-"""Rows that are of no use any more. What is trimmed by those who write it is not here: limits,
-tokens and passes that have ended, salts, clicks, runs of jobs, the change log."""
+"""Rows that are of no use any more. What is trimmed by those who write it is not here: tokens
+and passes that have ended, salts, clicks, runs of jobs, the change log. Limits are trimmed by both:
+nobody may come again who would write some."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,6 +15,7 @@ from kurz.storage.batches import SQLITE_LINKS, among
 from kurz.storage.clicks import lock_counting
 from kurz.storage.database import Database
 from kurz.storage.job_schema import code_quarantine
+from kurz.storage.limits import trim as trim_limits
 from kurz.storage.patience import LIST_SECONDS, patience
 from kurz.storage.purging import COUNTED, forget_clicks
 from kurz.storage.receipts import forget_receipts
@@ -35,7 +37,7 @@ def trim_codes(connection: sa.Connection, now: int, limit: int) -> int:
 
 
 def trim_reports(connection: sa.Connection, before: int, limit: int) -> int:
-    is_old = sa.and_(reports.c.state != State.OPEN, reports.c.reported_at < before)
+    is_old = sa.and_(reports.c.state != State.OPEN, reports.c.decided_at < before)
     old = sa.select(reports.c.id).where(is_old).limit(limit)
     return connection.execute(sa.delete(reports).where(reports.c.id.in_(old), is_old)).rowcount
 
@@ -86,6 +88,10 @@ class SqlHousekeepingStore:
         with patience(LIST_SECONDS):
             before = to_micros(now - KEPT_REPORTS)
             return await self._database.write(trim_reports, before, limit)
+
+    async def trim_limits(self, now: datetime, limit: int) -> int:
+        with patience(LIST_SECONDS):
+            return await self._database.write(trim_limits, now, limit)
 
     async def trim_clicks(self, after: int, limit: int) -> tuple[int, int | None]:
         with patience(LIST_SECONDS):

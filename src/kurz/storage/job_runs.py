@@ -76,10 +76,7 @@ def add_cleaned(connection: sa.Connection, job: str, batch: int) -> None:
 
 def last_runs(connection: sa.Connection, job: str, limit: int) -> list[Run]:
     query = (
-        sa.select(job_runs)
-        .where(job_runs.c.job == job)
-        .order_by(job_runs.c.started_at.desc(), job_runs.c.id.desc())
-        .limit(limit)
+        sa.select(job_runs).where(job_runs.c.job == job).order_by(job_runs.c.id.desc()).limit(limit)
     )
     return [_run(row) for row in connection.execute(query)]
 
@@ -135,7 +132,7 @@ def _forget_old(connection: sa.Connection, job: str) -> None:
     newest = (
         sa.select(job_runs.c.id)
         .where(job_runs.c.job == job)
-        .order_by(job_runs.c.started_at.desc(), job_runs.c.id.desc())
+        .order_by(job_runs.c.id.desc())
         .limit(KEPT - 1)  # and the one that begins
     )
     old = sa.and_(job_runs.c.job == job, job_runs.c.id.not_in(newest))

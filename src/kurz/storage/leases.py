@@ -70,6 +70,11 @@ def ask(connection: sa.Connection, job: str, clock: Clock) -> datetime | None:
     return from_micros_or_none(connection.execute(statement).scalar())
 
 
+def withdraw(connection: sa.Connection, job: str) -> bool:
+    is_asked = sa.and_(leases.c.name == job, leases.c.asked_at.is_not(None))
+    return connection.execute(sa.update(leases).where(is_asked).values(asked_at=None)).rowcount == 1
+
+
 class SqlLeaseStore:
     """The `LeaseStore` of both engines."""
 
@@ -88,6 +93,9 @@ class SqlLeaseStore:
 
     async def ask(self, job: str) -> datetime | None:
         return await self._database.write(ask, job, self._clock)
+
+    async def withdraw(self, job: str) -> bool:
+        return await self._database.write(withdraw, job)
 
 
 def _condition(

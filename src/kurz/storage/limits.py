@@ -1,6 +1,8 @@
 """Rate limits that several processes share without Redis, in the database."""
 
 import itertools
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -8,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import Clock, to_micros
 from kurz.errors import StoreUnavailable
-from kurz.people.limits import SKEW_MICROS, LimitsUnavailable, Rate, Verdict, hashed, verdict
+from kurz.people.limits import SKEW_MICROS, LimitsUnavailable, Rate, Verdict, verdict
 from kurz.storage.database import Database
 from kurz.storage.schema import limits
 
@@ -31,7 +33,7 @@ def hit(connection: sa.Connection, key: str, rate: Rate, cost: int, clock: Clock
         "subject": key,
         "step": cost * rate.interval_micros,
         "capacity": rate.capacity_micros,
-        **_time(connection, clock),
+        **_time(connection, clock.now()),
     }
     backlog = connection.execute(statements.charge, values).scalar() if cost <= rate.count else None
     if backlog is not None:
@@ -40,32 +42,36 @@ def hit(connection: sa.Connection, key: str, rate: Rate, cost: int, clock: Clock
     return verdict(rate, is_allowed=False, backlog_micros=backlog, cost=cost)
 
 
-def trim(connection: sa.Connection, clock: Clock) -> None:
-    """Forgets some of the rows that are past due: they say no more than none would."""
-    connection.execute(_STATEMENTS[connection.dialect.name].trim, _time(connection, clock))
+def trim(connection: sa.Connection, now: datetime, rows: int) -> int:
+    """Forgets so many rows that are past due, which say no more than none would. Tells how many
+    there were."""
+    values = {"rows": rows, **_time(connection, now)}
+    return connection.execute(_STATEMENTS[connection.dialect.name].trim, values).rowcount
 
 
 class SqlLimits:
     """The `LimitStore` of both engines. PostgreSQL goes by its own clock, so that those of the
-    instances do not matter; all who share an SQLite file share the machine's."""
+    instances do not matter; all who share an SQLite file share the machine's. `hashed` is of
+    `hashing`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, hashed: Callable[[str], str]) -> None:
         self._database = database
         self._clock = clock
+        self._hashed = hashed
         self._hits = itertools.count(1)
 
     async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
         try:
-            found = await self._database.write(hit, hashed(key), rate, cost, self._clock)
+            found = await self._database.write(hit, self._hashed(key), rate, cost, self._clock)
             if next(self._hits) % TRIM_EVERY == 0:
-                await self._database.write(trim, self._clock)
+                await self._database.write(trim, self._clock.now(), TRIM_ROWS)
         except StoreUnavailable as outage:
             raise LimitsUnavailable from outage
         return found
 
 
-def _time(connection: sa.Connection, clock: Clock) -> dict[str, int]:
-    return {"now": to_micros(clock.now())} if connection.dialect.name == "sqlite" else {}
+def _time(connection: sa.Connection, now: datetime) -> dict[str, int]:
+    return {"now": to_micros(now)} if connection.dialect.name == "sqlite" else {}
 
 
 def _statements(now: sa.ColumnElement[int], *aside: sa.ColumnElement[Any]) -> _Statements:
@@ -86,7 +92,7 @@ def _statements(now: sa.ColumnElement[int], *aside: sa.ColumnElement[Any]) -> _S
     backlog = limits.c.due_at - now
     past = sa.select(limits.c.key).where(limits.c.due_at < now).order_by(limits.c.due_at)
     # Rows that somebody is just charging are passed over, or two could wait for each other.
-    some = past.limit(TRIM_ROWS).with_for_update(skip_locked=True)
+    some = past.limit(_number("rows")).with_for_update(skip_locked=True)
     return _Statements(
         charge=guarded.returning(backlog, *aside),
         backlog=sa.select(backlog, *aside).where(limits.c.key == subject),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clock import SystemClock, to_micros
+from kurz.clock import SystemClock, to_micros, to_micros_or_none
 from kurz.links.model import (
     OPERATORS_EDIT,
     ROOT_WORKSPACE_ID,
@@ -94,7 +94,7 @@ def claim_link(
     account_id: int,
     now: datetime,
     allowances: tuple[Allowance, ...],
-    admit: Callable[[str], object],
+    admit: Callable[[str], bool],
 ) -> Link | None:
     """One guarded statement decides. Its owner finds it again by `find_claimed_link`."""
     statement = (
@@ -123,13 +123,22 @@ def claim_link(
     if row is None:
         return None
     link = to_link(row)
-    admit(link.location)
+    _hold(connection, link, now if not admit(link.location) else None)
     record_change(
         connection, link.id, link.workspace_id, short_code, link.version, row["updated_at"]
     )
     record_deed(connection, None, link, Act("claim", account_id))
     spend(connection, allowances, row["updated_at"])
     return link
+
+
+def _hold(connection: sa.Connection, link: Link, since: datetime | None) -> None:
+    """Visitors are warned of the link from now on, or not any more."""
+    if (since is None) == (link.held_at is None):
+        return
+    link.held_at = since
+    values = {"held_at": to_micros_or_none(since)}
+    connection.execute(sa.update(links).where(links.c.id == link.id).values(values))
 
 
 def find_claimed_link(connection: sa.Connection, account_id: int, claim_hash: bytes) -> Link | None:
@@ -289,7 +298,7 @@ class SqlLinkStore:
         now: datetime,
         allowances: tuple[Allowance, ...] = (),
         *,
-        admit: Callable[[str], object],
+        admit: Callable[[str], bool],
     ) -> Link | None:
         return await self._database.write(
             claim_link, short_code, claim_hash, account_id, now, allowances, admit

@@ -16,18 +16,22 @@ NEXT_HOST_SECONDS = 0.1  # as long as a host has for itself before the next one 
 class Hosts:
     """`url` is an address as libpq has them, with all that asyncpg understands in it (sslmode). Of
     several hosts the one is taken that can be written to, or one that follows it for a replica,
-    unless the address wants another."""
+    unless the address wants another. `wanted` is stronger than that, and holds for a single host
+    too: a value of `target_session_attrs`."""
 
     def __init__(
-        self, url: str, *, is_replica: bool = False, connect_seconds: float = CONNECT_SECONDS
+        self,
+        url: str,
+        *,
+        is_replica: bool = False,
+        wanted: str | None = None,
+        connect_seconds: float = CONNECT_SECONDS,
     ) -> None:
         self._connect_seconds = connect_seconds
         self._urls = each_host(url)
         self._setting = "KURZ_DATABASE_REPLICA_URLS" if is_replica else "KURZ_DATABASE_URL"
-        self._wanted: str | None = None
-        if len(self._urls) > 1 and "target_session_attrs" not in parse_qs(
-            split_hosts(url).rest.query
-        ):
+        self._wanted = wanted
+        if wanted is None and len(self._urls) > 1 and not _says_which(url):
             self._wanted = "standby" if is_replica else "read-write"
 
     async def connect(self, session: Mapping[str, str] | None = None) -> asyncpg.Connection:
@@ -83,6 +87,10 @@ def each_host(url: str) -> list[str]:
     if len(hosts) == 1:
         return [url]  # to the letter: without a host, it would lose two of its slashes
     return [rest._replace(netloc=account + host).geturl() for host in hosts]
+
+
+def _says_which(url: str) -> bool:
+    return "target_session_attrs" in parse_qs(split_hosts(url).rest.query)
 
 
 def _more_telling(one: BaseException | None, other: BaseException | None) -> BaseException | None:

@@ -13,9 +13,10 @@ from kurz.storage.sqlite import SqliteDatabase
 ROUTE: tuple[sa.ColumnElement[Any], ...] = (
     links.c.id,
     links.c.version,
-    # What the reaper moved to the trash answers as before.
+    # What the reaper moved to the trash answers as before, unless it was banned there.
     sa.literal_column(
-        "CASE WHEN links.swept_at IS NULL THEN links.status ELSE 'EXPIRED' END"
+        "CASE WHEN links.swept_at IS NULL OR links.status = 'BANNED'"
+        " THEN links.status ELSE 'EXPIRED' END"
     ).label("status"),
     sa.func.coalesce(links.c.location, links.c.original_url).label("location"),
     links.c.redirect_status,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kurz.bootstrap import Kurz
-from kurz.feed.local import PipeWaker
+from kurz.feed.local import PipeWaker, is_anybody_listening
 from kurz.feed.log import ChangeFeed
 from kurz.links.model import Change, Draft, Link
 from kurz.storage.changes import SqlChangeLog
@@ -60,6 +60,17 @@ async def test_the_pipe_of_a_process_that_was_killed_is_removed_by_the_next_writ
         await until(lambda: dead not in pipes(kurz))
         assert len(pipes(kurz)) == 1
     assert pipes(kurz) == []
+
+
+async def test_a_kurz_that_runs_is_noticed(kurz):
+    folder = kurz.settings.feed_dir
+    assert not is_anybody_listening(folder)
+    feed = feed_of(kurz)
+    await feed.start()
+    assert is_anybody_listening(folder)
+    await feed.stop()
+    os.mkfifo(folder / "of-the-dead")
+    assert not is_anybody_listening(folder)
 
 
 async def test_a_full_pipe_blocks_nobody_and_stays(kurz):

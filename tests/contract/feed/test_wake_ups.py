@@ -72,6 +72,16 @@ async def test_after_a_lost_connection_wake_ups_come_again(kurz, own_valkey):
             assert other.feed.lost_connections == times
 
 
+@on_postgres
+async def test_a_first_host_that_swallows_everything_keeps_nobody_from_listening(
+    kurz, dead_first_host
+):
+    async with another_process(kurz, tick_seconds=NEVER_SECONDS) as other:
+        await is_awake(kurz, other)
+        assert other.feed.lost_connections == 0
+        assert dead_first_host.accepted > 0
+
+
 @on_servers
 async def test_what_was_written_while_nobody_listened_is_heard_with_the_connection(
     kurz, own_valkey

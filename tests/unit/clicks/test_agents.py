@@ -1,7 +1,5 @@
 """What user agents are taken for."""
 
-from pathlib import Path
-
 import pytest
 from crawlerdetect import CrawlerDetect
 from hypothesis import given, settings
@@ -10,10 +8,10 @@ from hypothesis import strategies as st
 from kurz.clicks.agents import MAX_NAME_LENGTH
 from kurz.clicks.counts import Sort
 from kurz.clicks.crawlers import Crawlers
+from kurz.clicks.previews import PREVIEWS
 from kurz.clicks.trimming import MAX_USER_AGENT_BYTES
+from support.user_agents import ROWS
 
-TABLE = Path(__file__).parents[2] / "data" / "user_agents.tsv"
-ROWS = [line.split("\t") for line in TABLE.read_text().splitlines()[1:]]
 CHROME = (
     "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko)"
     " Chrome/{version}.0.0.0 Mobile Safari/537.36"
@@ -54,6 +52,10 @@ def test_user_agents_of_the_table(agents, sort, browser, system, device, text):
 def test_the_table_has_every_sort_and_device():
     assert {row[0] for row in ROWS} == {Sort.PERSON, Sort.BOT, Sort.PREVIEW}
     assert {row[3] for row in ROWS} == {"desktop", "phone", "tablet", "tv", "other", ""}
+
+
+def test_the_table_has_every_preview():
+    assert {row[1] for row in ROWS if row[0] == Sort.PREVIEW} == {name for _, name in PREVIEWS}
 
 
 @pytest.mark.parametrize("nothing", [b"", b"   ", b"\t"])

@@ -1,5 +1,6 @@
 """Reading segments: whole records, whatever happened to the file."""
 
+import itertools
 import os
 import random
 from contextlib import suppress
@@ -90,6 +91,34 @@ def test_a_torn_end_is_read_when_it_has_become_whole(tmp_path):
     with path.open("ab") as file:
         file.write(second[30:])
     assert numbers(path, offset) == [2]
+
+
+@pytest.mark.parametrize("readings", range(1, 5))
+def test_a_write_that_ends_between_any_two_readings_costs_no_click(tmp_path, monkeypatch, readings):
+    records = [record(number) for number in range(40)]
+    path = segment(tmp_path, records[0] + records[1][:30])
+    pread, count = os.pread, itertools.count(1)
+
+    def pread_while_written(*args: int) -> bytes:
+        data = pread(*args)
+        if next(count) == readings:
+            with path.open("ab") as file:
+                file.write(records[1][30:] + b"".join(records[2:]))
+        return data
+
+    monkeypatch.setattr(os, "pread", pread_while_written)
+    seen = list(read(path))
+    offset = seen[-1][1]
+    assert [click.link_id for click, _ in seen] + numbers(path, offset) == list(range(40))
+
+
+def test_a_record_that_has_come_where_damage_was_seen_is_not_skipped(tmp_path):
+    """What was seen may have been half of one write and half of another."""
+    path = segment(tmp_path, record(1) + record(2) + record(3))
+    offset = HEADER_BYTES + len(record(1))
+    damage = quarantine(path, offset)
+    assert (damage.next_offset, damage.skipped) == (offset, 0)
+    assert not damage.kept.exists()
 
 
 def test_a_flip_of_any_byte_never_makes_a_wrong_click(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from kurz.clicks.batch import Batch
 from kurz.clicks.header import HEADER_BYTES
@@ -140,6 +141,66 @@ async def test_damage_is_kept_aside_and_passed_by(loader, store, journal, place)
     assert path.with_suffix(".corrupt").read_bytes() == path.read_bytes()
     assert store.positions[bytes.fromhex(path.stem)] == path.stat().st_size
     assert marks(journal) == [path.stem]
+
+
+@pytest.mark.parametrize("is_empty", [False, True])
+@pytest.mark.parametrize(
+    "rest",
+    [b"\xff" * 300, bytes(30), click(1)[:-1] + b"x", click(1)[1:]],
+    ids=["junk", "zeros", "wrong checksum", "no beginning"],
+)
+async def test_damage_at_the_end_is_told_when_nobody_holds_the_segment(
+    loader, store, clock, journal, rest, is_empty
+):
+    path = write_segment(journal, *[] if is_empty else [click(2)], rest)
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        await loader.load_all()
+        assert loader.counts()["clicks_damaged_bytes"] == 0
+    await loader.load_all()
+    assert loader.counts()["clicks_damaged_bytes"] == len(rest)
+    assert loader.counts()["clicks_backlog_bytes"] == 0
+    assert path.with_suffix(".corrupt").read_bytes() == path.read_bytes()
+    assert marks(journal) == [path.stem]
+    later = make_loader(store, clock, journal)
+    await later.load_all()
+    assert later.counts()["clicks_damaged_bytes"] == 0
+
+
+@pytest.mark.parametrize("size", range(len(click(1))))
+async def test_a_record_that_was_not_finished_is_no_damage(loader, journal, size):
+    path = write_segment(journal, click(1), click(1)[:size])
+    await loader.load_all()
+    assert loader.counts()["clicks_damaged_bytes"] == 0
+    assert not path.with_suffix(".corrupt").exists()
+
+
+@pytest.mark.parametrize("at", ["front", "middle", "end"])
+async def test_damage_is_told_once_however_long_the_store_is_away(clock, journal, at):
+    class Leaving(MemoryClickStore):
+        is_away = True
+
+        async def apply(self, batch: Batch) -> bool:
+            if self.is_away and not batch.clicks:
+                raise StoreUnavailable("away")
+            return await super().apply(batch)
+
+    pieces = [click(1), click(1)]
+    place = {"front": 0, "middle": 1, "end": 2}[at]
+    pieces.insert(place, b"\xff" * 300)
+    write_segment(journal, *pieces)
+    store = Leaving()
+    loader = make_loader(store, clock, journal)
+    with capture_logs() as logs:
+        for _ in range(9):
+            with pytest.raises(StoreUnavailable):
+                await loader.load_all()
+        assert loader.counts()["clicks_damaged_bytes"] == 0
+        store.is_away = False
+        await loader.load_all()
+    assert loader.counts()["clicks_damaged_bytes"] == 300
+    assert [entry["event"] for entry in logs] == ["journal is damaged"]
+    assert logs[0]["offset"] == HEADER_BYTES + place * len(click(1))
 
 
 async def test_random_bytes_never_make_a_click_count_twice(store, clock, journal):

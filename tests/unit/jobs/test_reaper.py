@@ -10,6 +10,7 @@ import pytest
 from kurz.errors import StoreUnavailable
 from kurz.jobs.boot_clock import BootClock
 from kurz.jobs.reaper import Reaper
+from kurz.links.errors import ArchiveUnavailable
 from kurz.links.retention import PRESETS, Ended
 from kurz.links.upkeep import Plan
 from kurz.scheduling import Outcome, Result, Turn
@@ -122,6 +123,21 @@ async def test_a_file_that_is_given_up_again_and_again_is_left_to_the_next_run(s
     result, counts = await reap(reaper)
     reason = "Links were written while they were archived; more is left."
     assert (result, counts) == (Result(reason=reason), {"purged": 15})
+    assert await reap(reaper) == (Result(), {"archived": 3})
+
+
+async def test_an_archive_that_cannot_be_used_keeps_nobody_else_waiting(store, make_reaper):
+    store.add(Ended.TEMPORARY, 15, is_marked=False, hours=2)
+    store.add(Ended.SWEPT, 3, days=91)
+    store.add(Ended.DELETED, 15, days=31)
+    archiver = MemoryArchiver(store)
+    archiver.trouble = ArchiveUnavailable("The disk of the archive is full.")
+    reaper = make_reaper(archiver=archiver)
+    result, counts = await reap(reaper)
+    assert result == Result(Outcome.FAILED, "The disk of the archive is full.")
+    assert counts == {"marked": 15, "purged": 30}
+    assert [item.ended for item in store.items] == [Ended.SWEPT] * 3
+    archiver.trouble = None
     assert await reap(reaper) == (Result(), {"archived": 3})
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 import pytest
@@ -233,6 +234,8 @@ OWN = ("kurz.example", "go.example:8443", "[::1]:8080", "10.0.0.1")
         "http://[0:0:0:0:0:0:0:1]:8080/",
         "http://10.0.0.1/",
         "http://10.0.0.1:8080/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://[0:0:0:0:0:FFFF:A00:1]:8080/",
     ],
     ids=ascii,
 )
@@ -262,6 +265,8 @@ def test_links_back_to_kurz_are_refused(url):
         "http://[::2]:8080/",
         "http://10.0.0.10/",
         "http://110.0.0.1/",
+        "http://[::ffff:10.0.0.10]/",
+        "http://[::10.0.0.1]/",
     ],
 )
 def test_look_alikes_of_our_hosts_are_accepted(url):
@@ -437,3 +442,30 @@ def test_a_merged_url_is_a_valid_url_of_the_same_host(url, query):
     assert not names & {piece.partition("=")[0] for piece in pieces[len(own) :]}
     if len(merged) <= urls.MAX_URL_BYTES:
         assert host_of(urls.judge(merged).location) == host_of(judgement.location)
+
+
+@given(st.ip_addresses(v=4))
+@example(IPv4Address(0))
+@example(IPv4Address("0.0.0.1"))
+@example(IPv4Address("255.0.0.0"))
+def test_an_ipv4_address_in_an_ipv6_address_is_the_same_place(address):
+    """Its URLs stay as they are: codes are computed from them."""
+    judged = urls.judge(f"http://[::ffff:{address}]/x")
+    assert judged.location == judged.canonical
+    assert judged.location.startswith("http://[::ffff:")
+    mapped, plain = urls.take_apart(judged.location), urls.take_apart(f"http://{address}/x")
+    assert mapped == plain
+    assert mapped is not None
+    assert mapped.host == str(address)
+
+
+@given(st.ip_addresses(v=6))
+@example(IPv6Address("::102:304"))
+@example(IPv6Address("::ffff:0:102:304"))
+@example(IPv6Address("1::ffff:102:304"))
+@example(IPv6Address("64:ff9b::102:304"))
+def test_other_ipv6_addresses_are_places_of_their_own(address):
+    location = urls.judge(f"http://[{address}]/").location
+    taken = urls.take_apart(location)
+    assert taken is not None
+    assert address.ipv4_mapped or f"http://{taken.host}/" == location

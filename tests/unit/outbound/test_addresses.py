@@ -183,6 +183,11 @@ def test_what_the_operator_allows_is_called_and_its_neighbours_are_not():
     assert not any(policy.allows(ip_address(text)) for text in refused)
 
 
+def test_an_address_is_not_taken_for_its_network():
+    with pytest.raises(ValueError, match="host bits"):
+        AddressPolicy(["10.1.2.3/2"])
+
+
 _networks = st.sampled_from([ip_network(text) for text in [*V4, *V6]])
 
 

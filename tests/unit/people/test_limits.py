@@ -3,6 +3,7 @@
 import asyncio
 import random
 from fractions import Fraction
+from hashlib import blake2b
 
 import pytest
 from hypothesis import given
@@ -24,7 +25,7 @@ from kurz.people.limits import (
     Rate,
     TooManyRequests,
     Verdict,
-    hashed,
+    hashing,
     header_fields,
     subject_of_address,
 )
@@ -257,9 +258,17 @@ def test_ipv6_is_counted_by_its_network_and_garbage_as_one(address, subject):
 
 
 def test_shared_keys_do_not_show_whom_they_are_about():
+    hashed = hashing(b"secret")
     assert "ann" not in hashed("sign-in:ann@example.com")
     assert hashed("sign-in:ann@example.com") != hashed("sign-in:anne@example.com")
     assert len(hashed("\ud800")) == 32
+
+
+def test_shared_keys_are_the_same_for_those_who_have_the_secret_only():
+    ours, ours_too, theirs = hashing(b"secret"), hashing(b"secret"), hashing(b"other")
+    key = "sign-in:203.0.113.77"
+    assert ours(key) == ours_too(key) == ours(key) != theirs(key)
+    assert blake2b(key.encode(), digest_size=16).hexdigest() not in (ours(key), theirs(key))
 
 
 class SharedStore:

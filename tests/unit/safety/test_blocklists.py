@@ -51,6 +51,8 @@ def read(*lines: str | bytes) -> list[Rule]:
         ("0xC0000207", [Rule("192.0.2.7")]),
         ("2001:DB8::0:1", [Rule("[2001:db8::1]")]),
         ("[2001:db8::1]", [Rule("[2001:db8::1]")]),
+        ("::ffff:192.0.2.7", [Rule("192.0.2.7")]),
+        ("http://[::FFFF:c000:207]:8080/x.sh", [Rule("192.0.2.7", "8080", ("/x.sh",))]),
         ("bücher.example", [Rule("xn--bcher-kva.example")]),
         ("bücher.example/straße", [Rule("xn--bcher-kva.example", path=("/straße",))]),
         ("\ufeffexample.com", [Rule("example.com")]),

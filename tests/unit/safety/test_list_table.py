@@ -47,6 +47,8 @@ def marks(table: Table, url: str) -> int:
         (Rule("zip"), "https://invoice.zip/", True),
         (Rule("192.0.2.7"), "http://192.0.2.7/", True),
         (Rule("192.0.2.7"), "http://192.0.2.70/", False),
+        (Rule("192.0.2.7"), "http://[::ffff:c000:207]/x", True),
+        (Rule("192.0.2.7"), "http://[::ffff:c000:208]/x", False),
         (Rule("[2001:db8::1]"), "http://[2001:db8::1]:81/", True),
         (Rule("example.com", "8443"), "https://example.com:8443/x", True),
         (Rule("example.com", "8443"), "https://www.example.com:8443/x", True),
