@@ -93,6 +93,7 @@ async def test_the_api_answers_with_the_whole_link(client, clock):
         "canonical_url": CANONICAL,
         "link_type": "TEMPORARY",
         "status": "ACTIVE",
+        "is_paused": False,
         "strategy": "random",
         "owner_id": None,
         "version": 1,

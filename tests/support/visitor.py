@@ -128,7 +128,8 @@ class Visitor(Browser):
     def wait_for(self, condition: str) -> None:
         """Until an expression is true, looking again and again."""
         until = time.monotonic() + SECONDS
-        while not self._answers(f"Boolean({condition})"):
+        asked = f"(async () => Boolean(await ({condition})))()"
+        while not self._answers(asked):
             assert time.monotonic() < until, (condition, self.text())
             time.sleep(0.05)
 

@@ -4,7 +4,10 @@ import { useParams } from "wouter";
 import { apiOf, need, type Schemas } from "../api/client";
 import { useMe } from "../api/session";
 import { useWorkspaceId } from "../app/place";
+import type { Link } from "../links/queries";
 import { useMembers } from "../workspaces/queries";
+
+const LONGEST_MILLISECONDS = 3_600_000; // more than a month is more than a timer can hold
 
 export type Checks = Schemas["LinkChecksRead"];
 type Told = Schemas["LinkHistory"]["history"][number];
@@ -26,7 +29,15 @@ export function useLink() {
       const params = { path: { link_id: id } };
       return need(apiOf(workspaceId).GET("/api/v1/links/{link_id}", { params, signal }));
     },
+    refetchInterval: ({ state }) => millisecondsLeft(state.data),
   });
+}
+
+/** Until a link ends that does so while one looks at it; false: it does not. */
+function millisecondsLeft(link: Link | undefined): number | false {
+  if (link?.status !== "ACTIVE" || link.expires_at === null) return false;
+  const left = Date.parse(link.expires_at) - Date.now();
+  return Math.min(Math.max(left, 1000), LONGEST_MILLISECONDS);
 }
 
 export function useChecks(isWaiting: boolean) {
