@@ -120,7 +120,7 @@ async def fill(
         store = SqlBulkStore(kurz.database)
         links = chain(
             (_link(code, now, None) for code in live),
-            (_link(code, now, now - timedelta(hours=1)) for code in expired),
+            (_link(code, now, now - timedelta(minutes=1)) for code in expired),
             (_link(code, now, None, MAX_CLICKS) for code in limited),
         )
         while batch := list(islice(links, BATCH)):

@@ -77,7 +77,7 @@ async def test_nothing_is_believed_for_ever(store, monkeypatch):
     now += 30
     assert await homes.get([1]) == {1: AFTER}
     store.known = {1: BEFORE}
-    now += 60  # without a call in between
+    now += 61  # without a call in between
     assert await homes.get([1]) == {1: BEFORE}
 
 
