@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from kurz.bootstrap import Kurz
 from kurz.clock import to_micros
-from kurz.errors import StoreUnavailable
 from kurz.links import lifecycle
 from kurz.links.model import Draft, Link, Status
 from kurz.serving import open_jobs
@@ -24,6 +23,7 @@ from kurz.storage.links import insert_link
 from kurz.storage.schema import active_links, count_position, counted_links, links
 from kurz.storage.totals import SqlTotalsStore
 from support.engines import without_redis
+from support.failing import FailingWrites
 from support.feed import SOON_SECONDS, until_told
 from support.long_run import in_the_long_run
 
@@ -193,23 +193,11 @@ async def test_the_jobs_process_counts(kurz):
 
 
 async def test_an_outage_is_waited_out(kurz):
-    class Failing:
-        tries = 0
-
-        async def read(self, query, *args):
-            return await kurz.database.read(query, *args)
-
-        async def write(self, query, *args):
-            self.tries += 1
-            if self.tries < 3:
-                raise StoreUnavailable("out")
-            return await kurz.database.write(query, *args)
-
     async def is_counted() -> bool:
         return await counted(kurz) == 1
 
     await make(kurz)
-    failing: Any = Failing()
+    failing: Any = FailingWrites(kurz.database)
     counter = LinkCounter(failing, wake_seconds=SOON_SECONDS)
     counter.start()
     await until_told(is_counted)

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 from kurz.bootstrap import Kurz
 from kurz.clicks.batch import Batch, DayTally, Kind, Position, Subject
 from kurz.clicks.moments import Moments
-from kurz.errors import StoreUnavailable
 from kurz.links.model import Draft, Link, Scope
 from kurz.people.quotas import Allowance
 from kurz.storage import copier as copier_module
@@ -21,6 +20,7 @@ from kurz.storage.copier import ClickCopier, copy_clicks, find_behind
 from kurz.storage.schema import changes, links
 from support.batches import stored_totals
 from support.engines import without_redis
+from support.failing import FailingWrites
 from support.feed import until, until_told
 from support.transfer import run
 
@@ -148,23 +148,7 @@ async def test_only_links_that_are_behind_are_found(kurz):
 
 
 async def test_an_outage_is_waited_out(kurz):
-    class Failing:
-        tries = 0
-
-        async def write(self, query, *args):
-            self.fail()
-            return await kurz.database.write(query, *args)
-
-        async def read(self, query, *args):
-            self.fail()
-            return await kurz.database.read(query, *args)
-
-        def fail(self) -> None:
-            self.tries += 1
-            if self.tries < 6:
-                raise StoreUnavailable("out")
-
-    failing: Any = Failing()
+    failing: Any = FailingWrites(kurz.database, range(1, 6), reads_fail=True)
     link_ids = await make_links(kurz, 2)
     await count(kurz, link_ids, 1.0)
     copier = ClickCopier(failing, wake_seconds=0.01)

@@ -12,13 +12,13 @@ from kurz.clicks.breakdowns import Value
 from kurz.clicks.periods import Interval, read_period
 from kurz.clicks.reports import EVERYTHING, About, Report, about_space
 from kurz.clock import EPOCH
-from kurz.errors import StoreUnavailable
 from kurz.links.model import Draft
 from kurz.storage import month_folder
 from kurz.storage.click_schema import click_days, click_months
 from kurz.storage.month_folder import MonthFolder
 from support.counted import Clicks
 from support.engines import without_redis
+from support.failing import FailingWrites
 from support.feed import until_told
 
 # Redis has no part in counting.
@@ -193,22 +193,10 @@ async def test_subjects_without_new_clicks_are_passed_over(kurz):
 
 @pytest.mark.usefixtures("year")
 async def test_adding_up_goes_on_after_an_outage(kurz):
-    class Failing:
-        tries = 0
-
-        async def read(self, query, *args, **kwargs):
-            return await kurz.database.read(query, *args, **kwargs)
-
-        async def write(self, query, *args):
-            self.tries += 1
-            if self.tries in (1, 5):
-                raise StoreUnavailable("out")
-            return await kurz.database.write(query, *args)
-
     async def is_done() -> bool:
         return len(await kept(kurz, INSTALLATION)) == 13
 
-    failing: Any = Failing()
+    failing: Any = FailingWrites(kurz.database, {1, 5})
     folder = MonthFolder(failing, kurz.clock, wake_seconds=0.01, least_clicks=1)
     folder.start()
     await until_told(is_done)

@@ -13,7 +13,6 @@ import sqlalchemy as sa
 
 from kurz.bootstrap import Kurz
 from kurz.checking import site_of
-from kurz.errors import StoreUnavailable
 from kurz.links import lifecycle
 from kurz.links.model import Draft, Link, LinkType, Scope, Status
 from kurz.serving import open_jobs
@@ -32,6 +31,7 @@ from kurz.storage.schema import links
 from kurz.storage.waiting_checks import load, put_off
 from support.checks import OK, conclude_at, follow, led_to, reread, rows, store_of
 from support.engines import without_redis
+from support.failing import FailingWrites
 from support.feed import SOON_SECONDS, until_told
 from support.long_run import in_the_long_run
 
@@ -378,23 +378,11 @@ async def test_the_jobs_process_follows(kurz):
 
 
 async def test_an_outage_is_waited_out(kurz):
-    class Failing:
-        tries = 0
-
-        async def read(self, query, *args):
-            return await kurz.database.read(query, *args)
-
-        async def write(self, query, *args):
-            self.tries += 1
-            if self.tries < 3:
-                raise StoreUnavailable("out")
-            return await kurz.database.write(query, *args)
-
     async def is_followed() -> bool:
         return await led_to(kurz) == {URLS[0]: {link.id}}
 
     link = await make(kurz)
-    failing: Any = Failing()
+    failing: Any = FailingWrites(kurz.database)
     follower = DestinationFollower(failing, kurz.clock, site_of, wake_seconds=SOON_SECONDS)
     follower.start()
     await until_told(is_followed)

@@ -17,6 +17,7 @@ from kurz.storage.event_trimmer import EventTrimmer
 from support.batches import MICROS_OF_DAY, Clicks, holds, stored_days, stored_events
 from support.clock import FrozenClock
 from support.engines import without_redis
+from support.failing import FailingWrites
 from support.feed import until_told
 
 # Redis has no part in counting.
@@ -106,19 +107,10 @@ async def test_room_is_made_once_however_many_make_it(kurz, settings, clock, tod
 
 @on_postgres
 async def test_the_trimmer_makes_room_ahead_and_goes_on_after_an_outage(kurz, today):
-    class Failing:
-        tries = 0
-
-        async def write(self, query, *args):
-            self.tries += 1
-            if self.tries < 3:
-                raise StoreUnavailable("out")
-            return await kurz.database.write(query, *args)
-
     async def is_there() -> bool:
         return await partitions(kurz) == [f"click_events_{today + ahead}" for ahead in range(3)]
 
-    failing: Any = Failing()
+    failing: Any = FailingWrites(kurz.database)
     trimmer = EventTrimmer(failing, kurz.clock, kept_days=KEPT_DAYS, wake_seconds=0.01)
     trimmer.start()
     await until_told(is_there)

