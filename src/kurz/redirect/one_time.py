@@ -55,18 +55,21 @@ WORDS = {
         ),
     },
 }
-# By their codes, what the API refuses with; in English it says so itself.
+# By their codes, what the API refuses with, which in English it says itself; and what the page says
+# of its own.
 PROBLEMS: dict[str, dict[str, str]] = {
     ENGLISH: {
         "unreached": "The server cannot be reached. Check the connection, and try again.",
-        "perhaps": "The first try may have worked all the same: sign in at /app/sign-in. If that"
-        " fails, ask for a new link.",
+        "perhaps": "The first try may have worked all the same. If you cannot sign in, ask for a"
+        " new link.",
+        "sign-in": "Sign in",
     },
     GERMAN: {
         "unreached": "Der Server ist nicht zu erreichen. Bitte die Verbindung prüfen, dann noch"
         " einmal.",
-        "perhaps": "Vielleicht hat es beim ersten Mal doch geklappt: bitte unter /app/sign-in"
-        " anmelden. Geht das nicht, bitte um einen neuen Link.",
+        "perhaps": "Vielleicht hat es beim ersten Mal doch geklappt. Geht das Anmelden nicht, bitte"
+        " um einen neuen Link.",
+        "sign-in": "Anmelden",
         "pass-refused": "Dieser Link gilt nicht mehr, oder er ist nicht vollständig. Bitte um einen"
         " neuen.",
         "password-refused": "Bitte ein anderes Passwort: mindestens 8 Zeichen, und keines der"

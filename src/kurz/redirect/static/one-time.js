@@ -67,9 +67,16 @@ async function ask(path, body) {
   }
   const code = String(found.type).split("/").at(-1);
   // The answer may have been lost, not the request: then it worked, and the link is used up.
-  if (code === "pass-refused" && wasUnreached) throw new Error(problems.perhaps);
+  if (code === "pass-refused" && wasUnreached) throw new Error(problems.perhaps, { cause: "sign-in" });
   if (!answer.ok) throw new Error(problems[code] || found.detail || found.title);
   return found;
+}
+
+function wayToSignIn() {
+  const link = document.createElement("a");
+  link.href = "/app/sign-in";
+  link.textContent = problems["sign-in"];
+  return link;
 }
 
 /** Begins a session, which is kept in a cookie. */
@@ -109,6 +116,7 @@ form.addEventListener("submit", async (event) => {
     location.replace(workspace === undefined ? "/app/links" : `/app/w/${workspace}/links`);
   } catch (error) {
     problem.textContent = error.message;
+    if (error.cause === "sign-in") problem.append(" ", wayToSignIn());
     problem.hidden = false;
     button.disabled = false;
   }
