@@ -98,9 +98,7 @@ async def create_link_from_text(request: Request) -> Response:
     answer = await make(
         request, maker, LinkCreate.model_validate({"original_url": original_url}), render
     )
-    return PlainTextResponse(
-        answer.body, answer.status, {"cache-control": "no-store", **answer.headers}
-    )
+    return PlainTextResponse(answer.body, answer.status, answer.headers)
 
 
 async def _create_for_stranger(request: Request) -> Response:

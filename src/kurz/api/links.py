@@ -210,7 +210,7 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
         shown = await view_at(request, link, place)
         image = qr.render(shown["short_url"], **style.model_dump())
         media_type = "image/svg+xml" if style.format == "svg" else "image/png"
-        return Response(image, media_type=media_type, headers={"cache-control": "no-store"})
+        return Response(image, media_type=media_type)
 
 
 async def _look(request: Request, place: Place, code: str) -> CodeAvailability:

@@ -85,10 +85,7 @@ async def export_me(request: Request) -> StreamingResponse:
     those in the trash. `kind` says what a line is."""
     caller = await get_session(request)
     lines = _export(request, caller)
-    headers = {
-        "cache-control": "no-store",
-        "content-disposition": 'attachment; filename="kurz-account.jsonl"',
-    }
+    headers = {"content-disposition": 'attachment; filename="kurz-account.jsonl"'}
     return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
 
 

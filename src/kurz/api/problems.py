@@ -104,7 +104,7 @@ def status_of(error: type[KurzError]) -> int:
 
 def respond(error: KurzError, headers: dict[str, str] | None = None) -> ProblemResponse:
     status = status_of(type(error))
-    sent = {"cache-control": "no-store", **(headers or {})}
+    sent = dict(headers or {})
     if isinstance(error, Unavailable):
         sent["retry-after"] = str(error.retry_after_seconds)
     if isinstance(error, QuotaExceeded):

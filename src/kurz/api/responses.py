@@ -20,6 +20,5 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
 
     def respond(self, **extra: str) -> Response:
-        headers = {"cache-control": "no-store", **self.headers}
-        headers |= {name.replace("_", "-"): value for name, value in extra.items()}
-        return JsonResponse(self.body, self.status, headers)
+        added = {name.replace("_", "-"): value for name, value in extra.items()}
+        return JsonResponse(self.body, self.status, self.headers | added)

@@ -170,7 +170,7 @@ def _family(
         and the newest clicks."""
         heard = await context(request).live.listen(asked.about, seconds, ASK_AGAIN_SECONDS)
         ask_again = partial(_enter_again, request, asked.place, permission)
-        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        headers = {"x-accel-buffering": "no"}
         return StreamingResponse(
             _events(heard, ask_again), media_type="text/event-stream", headers=headers
         )
@@ -201,10 +201,7 @@ def _family(
     ) -> Response:
         """The series, the breakdowns, or every click, as far as clicks are kept."""
         kurz = context(request)
-        headers = {
-            "cache-control": "no-store",
-            "content-disposition": f'attachment; filename="kurz-{what}.{format}"',
-        }
+        headers = {"content-disposition": f'attachment; filename="kurz-{what}.{format}"'}
         media_type = MEDIA_TYPES[format]
         if what is What.EVENTS:
             chunks = write_events(kurz.reports.store, asked.about, period, format)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import structlog
 
 from kurz.errors import KurzError
-from kurz.headers import POLICY, SECURITY_HEADERS, STRICTEST_POLICY
+from kurz.headers import CACHING, POLICY, SECURITY_HEADERS, STRICTEST_POLICY, UNCACHED
 from kurz.logs import request_id
 from kurz.people.workspaces import Site
 from kurz.server.hosts import Hosts
@@ -178,8 +178,11 @@ class _Reply:
                 *SECURITY_HEADERS,
                 (b"x-request-id", self.request_id.encode()),
             ]
-            if POLICY not in [name for name, _ in headers]:
+            names = [name for name, _ in headers]
+            if POLICY not in names:
                 headers.append((POLICY, STRICTEST_POLICY))
+            if CACHING not in names:
+                headers.append((CACHING, UNCACHED))
         return self._send(message)
 
 
@@ -194,7 +197,6 @@ async def _send_internal_error(send: Send) -> None:
     headers = [
         (b"content-type", b"application/problem+json"),
         (b"content-length", str(len(body)).encode()),
-        (b"cache-control", b"no-store"),
     ]
     await send({"type": "http.response.start", "status": 500, "headers": headers})
     await send({"type": "http.response.body", "body": body})
