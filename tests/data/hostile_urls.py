@@ -333,6 +333,12 @@ HOSTS = [
     "http://%ed%a0%80.example/",
     "http://xn--\xfc.example/",
     "http://xn--a.ß/",
+    "https://xn--/",
+    "https://XN--/",
+    "https://%78n--/",
+    "https://xn--.example/",
+    "https://a.xn--./",
+    "https://xn---.example/",
     "http://\xad/",
 ]
 

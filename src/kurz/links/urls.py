@@ -196,6 +196,9 @@ def _check_host(host: str, port: str | None, authority: str) -> None:
         raise UrlRefused(
             UrlFlaw.HOST, "No host can have this name: a part of it is empty or too long."
         )
+    if any(label.startswith("xn--") and label.rstrip("-") == "xn" for label in labels):
+        # The parser lets it through, and no resolver or browser agrees on what it means.
+        raise UrlRefused(UrlFlaw.HOST, "No host can have this name: “xn--” has nothing after it.")
 
 
 def _dotted(high: int, low: int) -> str:
