@@ -8,7 +8,9 @@ from kurz.links.model import Route, Status
 
 SECOND = 1_000_000  # microseconds
 TOMBSTONE_MICROS = 3600 * SECOND  # how long the end of a link is remembered
-ABSENCE_MICROS = 30 * SECOND  # and that there is no such link
+# And that there is no such link. A hidden one (deleted, paused, not begun) is looked up as often:
+# each look-up is charged as a miss, and the charges must not tell it from a code that never was.
+ABSENCE_MICROS = 30 * SECOND
 PERMANENT = (301, 308)
 # Browsers may keep a permanent redirect this long: an edit must get through.
 KEEP_MICROS = 60 * SECOND
@@ -88,7 +90,9 @@ class Entry:
         if self.starts_at is not None and self.starts_at <= now:
             self.starts_at = None
         self.stale_at: int | None = None
-        if self.settled is not Outcome.REDIRECT:
+        if self.outcome(now) is Outcome.MISSING:
+            self.stale_at = now + ABSENCE_MICROS
+        elif self.settled is not Outcome.REDIRECT:
             self.stale_at = now + TOMBSTONE_MICROS
         elif self.expires_at is not None:
             self.stale_at = max(now, self.expires_at) + TOMBSTONE_MICROS
@@ -131,6 +135,4 @@ _NOWHERE = Route(0, 0, Status.DELETED, "", 302, False, None, 0, 0, None, None)  
 
 def absence(key: bytes, now: int) -> Entry:
     """There is no such link."""
-    entry = Entry(key, 0, _NOWHERE, now)
-    entry.stale_at = now + ABSENCE_MICROS
-    return entry
+    return Entry(key, 0, _NOWHERE, now)

@@ -56,13 +56,19 @@ class Resolver:
         return self.hot.peek(key, self._clock.micros())
 
     def find_now(self, workspace_id: int, short_code: str) -> Entry | None:
-        """For a code that is not in memory: what the store says without waiting, if there is such a
-        link; or `NotNow`."""
+        """For a code that is not in memory: what the store says without waiting, or `NotNow`. None
+        where visitors get 404: nothing is remembered then, so that `get` looks it up again and the
+        miss is charged."""
         found = self._store.peek(workspace_id, short_code)
         if found is None:
             return None
+        load = Load(key_of(workspace_id, short_code))
+        now = self._clock.micros()
+        entry = Entry(load.key, workspace_id, found, now)
+        if entry.outcome(now) is Outcome.MISSING:
+            return None
         self.look_ups += 1
-        return self._keep(Load(key_of(workspace_id, short_code)), workspace_id, found)
+        return self._remember(load, entry)
 
     def fetch(self, workspace_id: int, short_code: str) -> asyncio.Task[Entry]:
         """For a code that is not in memory: a look-up that somebody waits for who cannot await. Its
@@ -173,9 +179,10 @@ class Resolver:
     def _keep(self, load: Load, workspace_id: int, found: Route | None) -> Entry:
         now = self._clock.micros()
         if found is None:
-            entry = absence(load.key, now)
-        else:
-            entry = Entry(load.key, workspace_id, found, now)
+            return self._remember(load, absence(load.key, now))
+        return self._remember(load, Entry(load.key, workspace_id, found, now))
+
+    def _remember(self, load: Load, entry: Entry) -> Entry:
         self.hot.finish(load, entry)
         if self.is_deaf:
             self._note_check(load.key)
