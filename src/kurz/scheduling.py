@@ -129,7 +129,8 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class JobTotals:
-    """Of all runs of a job that there ever were. `run_ms` is that of the successful ones."""
+    """Of all runs of a job that there ever were. `run_ms` is that of the successful ones,
+    `last_batch` what the last run has cleaned, or the present one so far."""
 
     successful_runs: int = 0
     failed_runs: int = 0

@@ -268,8 +268,12 @@ async def test_the_last_run_is_the_one_that_began_last_whatever_the_clock_said(l
     assert [run.counts["purged"] for run in found] == list(range(KEPT + 1, 1, -1))
 
 
-async def test_what_is_cleaned_adds_up(kurz, runs):
+async def test_what_is_cleaned_adds_up(kurz, leases, runs):
     await asyncio.gather(*(kurz.database.write(add_cleaned, "reaper", 10) for _ in range(20)))
     await kurz.database.write(add_cleaned, "reaper", 0)
     totals = await runs.totals("reaper")
-    assert (totals.cleaned, totals.last_batch) == (200, 10)
+    assert (totals.cleaned, totals.last_batch) == (200, 200)
+    await runs.begin(await taken(leases), is_asked=False)
+    await kurz.database.write(add_cleaned, "reaper", 10)
+    totals = await runs.totals("reaper")
+    assert (totals.cleaned, totals.last_batch) == (210, 10)  # the last run has done

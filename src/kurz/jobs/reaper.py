@@ -6,8 +6,9 @@ Nobody waits for it: whether a link has expired is decided whenever somebody rea
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from enum import Enum, auto
 
 from kurz.jobs.boot_clock import BootClock, Jumped
 from kurz.links.archives import BatchDone, LinkArchiver
@@ -27,8 +28,8 @@ COUNTS = {Fate.TRASH: "trashed", Fate.ARCHIVE: "archived", Fate.PURGE: "purged"}
 
 class Reaper:
     """The `Work` of the reaper. In batches, with a pause after each, and no longer than `longest`;
-    the next run goes on where one has ended. Each kind of links has its turn, a batch at a time, so
-    that none waits for the end of another."""
+    the next run goes on where one has ended. Marking and the sweep of each kind get the same share
+    of that time, so that none waits for the end of another."""
 
     def __init__(
         self,
@@ -73,30 +74,27 @@ class Reaper:
             return Result(Outcome.SKIPPED, str(jump))
 
     async def _run(self, turn: Turn) -> Result:
+        """What expires while it runs is left to the next run. With a new instant for each batch, a
+        steady stream of expiring links kept it marking until its time was over."""
         until = self._monotonic() + self._longest_seconds
-        is_more = True
-        while is_more and not self._is_over(turn, until):
-            count = await self._store.mark(await self._now(), self._batch, turn.stopping.is_set)
-            is_more = count > 0
-            await self._note(turn, MARKED, BatchDone(count, is_more))
-        tries = dict.fromkeys(self._plan.rules(), VAIN_TRIES)
+        began_at = await self._now()
+        marking = _Phase(None)
+        sweeps = [_Phase(ended) for ended in self._plan.rules()]
         trouble: ArchiveUnavailable | None = None
-        while any(tries.values()) and not self._is_over(turn, until):
-            for ended in [ended for ended, left in tries.items() if left]:
-                try:
-                    done = await self._sweep(turn, ended, await self._now())
-                except ArchiveUnavailable as error:  # this kind waits for another run
-                    trouble, done = error, BatchDone(0, is_more=False)
-                if not done.is_more:
-                    del tries[ended]
-                elif not done.count:
-                    tries[ended] -= 1
-                if self._is_over(turn, until):
-                    break
+        while (phase := _next(marking, *sweeps)) is not None and not self._is_over(turn, until):
+            started = self._monotonic()
+            try:
+                done = await self._do_batch(turn, phase.ended, began_at)
+                phase.note(done, self._monotonic() - started)
+            except ArchiveUnavailable as error:  # this kind waits for another run
+                trouble, phase.state = error, _State.GIVEN_UP
+            if phase is marking and phase.state is _State.MORE:
+                for sweep in sweeps:
+                    sweep.expect_more()
         self._looked_at = -LOOK_SECONDS
         if trouble is not None:
             return Result(Outcome.FAILED, trouble.detail)
-        return Result(reason=self._reason(turn, tries))
+        return Result(reason=self._reason(turn, [marking, *sweeps]))
 
     async def _now(self) -> datetime:
         """Raises `Jumped`."""
@@ -104,9 +102,16 @@ class Reaper:
         self._boot_clock.check(now)
         return now
 
-    async def _sweep(self, turn: Turn, ended: Ended, now: datetime) -> BatchDone:
-        """A batch of them, whatever their fate is."""
-        fate, before = self._plan.retention[ended].fate, self._plan.before(ended, now)
+    async def _do_batch(self, turn: Turn, ended: Ended | None, began_at: datetime) -> BatchDone:
+        """Of what was due when the run began: None are links to be marked."""
+        now = await self._now()
+        due_at = min(began_at, now)
+        if ended is None:
+            count = await self._store.mark(due_at, self._batch, turn.stopping.is_set)
+            done = BatchDone(count, is_more=count > 0)
+            await self._note(turn, MARKED, done)
+            return done
+        fate, before = self._plan.retention[ended].fate, self._plan.before(ended, due_at)
         if fate is not Fate.ARCHIVE:
             count = await self._store.sweep(
                 ended, fate, before, now, self._batch, turn.stopping.is_set
@@ -132,11 +137,50 @@ class Reaper:
     def _is_over(self, turn: Turn, until: float) -> bool:
         return turn.stopping.is_set() or self._monotonic() >= until
 
-    def _reason(self, turn: Turn, tries: Mapping[Ended, int]) -> str | None:
-        if not tries:
+    def _reason(self, turn: Turn, phases: Sequence["_Phase"]) -> str | None:
+        states = {phase.state for phase in phases}
+        if states == {_State.DONE}:
             return None
         if turn.stopping.is_set():
             return "It was stopped."
-        if any(tries.values()):
+        if _State.MORE in states:
             return "Its time was over; more is left."
         return "Links were written while they were archived; more is left."
+
+
+class _State(Enum):
+    MORE = auto()
+    DONE = auto()
+    GIVEN_UP = auto()  # until the next run
+
+
+class _Phase:
+    """A part of a run: marking, or the sweep of one kind of links."""
+
+    def __init__(self, ended: Ended | None) -> None:
+        self.ended = ended
+        self.state = _State.MORE
+        self.seconds = 0.0  # that it has taken
+        self.batches = 0
+        self._tries = VAIN_TRIES
+
+    def note(self, done: BatchDone, seconds: float) -> None:
+        self.seconds += seconds
+        self.batches += 1
+        if not done.is_more:
+            self.state = _State.DONE
+        elif not done.count:
+            self._tries -= 1
+            if not self._tries:
+                self.state = _State.GIVEN_UP
+
+    def expect_more(self) -> None:
+        """Links were marked, which may be due for this sweep too."""
+        if self.state is _State.DONE and self.ended in (Ended.TEMPORARY, Ended.PERMANENT):
+            self.state = _State.MORE
+
+
+def _next(*phases: _Phase) -> _Phase | None:
+    """The one that has had least of the run's time."""
+    waiting = [phase for phase in phases if phase.state is _State.MORE]
+    return min(waiting, key=lambda phase: (phase.seconds, phase.batches), default=None)

@@ -30,6 +30,8 @@ def begin_run(connection: sa.Connection, lease: Lease, clock: Clock, *, is_asked
     now = read_now(connection, clock)
     _end_lost(connection, lease.job, now)
     _forget_old(connection, lease.job)
+    of_job = job_totals.c.job == lease.job
+    connection.execute(sa.update(job_totals).where(of_job).values(last_batch=0))
     made = insert(job_runs).values(
         job=lease.job, holder=lease.holder, is_asked=is_asked, started_at=now, counts="{}"
     )
@@ -68,10 +70,11 @@ def end_run(
     return True
 
 
-def add_cleaned(connection: sa.Connection, job: str, batch: int) -> None:
-    """In the transaction that cleans: so that the total is exact, whatever happens next."""
-    if batch:
-        _add(connection, job, cleaned=batch, last_batch=batch)
+def add_cleaned(connection: sa.Connection, job: str, number: int) -> None:
+    """In the transaction that cleans: so that the total and the number of the last run are exact,
+    even if that run never ends."""
+    if number:
+        _add(connection, job, cleaned=number, last_batch=number)
 
 
 def last_runs(connection: sa.Connection, job: str, limit: int) -> list[Run]:
@@ -140,10 +143,10 @@ def _forget_old(connection: sa.Connection, job: str) -> None:
 
 
 def _add(connection: sa.Connection, job: str, **more: int) -> None:
-    """To the totals of a job; `last_…` is not added but replaced."""
+    """To the totals of a job; an instant is not added but replaced."""
     made = insert(job_totals).values(job=job, **(_NOTHING | more))
     changes = {
-        name: value if name.startswith("last_") else job_totals.c[name] + value
+        name: value if name.endswith("_at") else job_totals.c[name] + value
         for name, value in more.items()
     }
     connection.execute(made.on_conflict_do_update(index_elements=[job_totals.c.job], set_=changes))

@@ -151,7 +151,7 @@ async def test_no_batch_is_larger_than_it_may_be(store, make_reaper):
     store.add(Ended.TEMPORARY, 25, is_marked=False, hours=2)
     _, counts = await reap(make_reaper())
     assert counts == {"marked": 25, "purged": 25}
-    assert [number for _, number in store.batches] == [10, 10, 5] * 2
+    assert [number for _, number in store.batches] == [10, 10, 10, 10, 5, 5]
 
 
 async def test_kinds_take_turns(store, make_reaper):
@@ -186,7 +186,39 @@ async def test_time_that_marking_takes_is_time_of_the_run(store, make_reaper, se
 
     store.before_batch = slowly
     _, counts = await reap(make_reaper())
-    assert counts == {"marked": 50}
+    assert counts == {"marked": 20, "purged": 10}  # two minutes went on looking for others
+
+
+async def test_links_that_expire_all_the_time_do_not_keep_a_run_from_sweeping(store, make_reaper):
+    store.add(Ended.TEMPORARY, 20, is_marked=False, hours=2)
+
+    def more_expire() -> None:
+        store.clock.advance(seconds=0.05)
+        store.add(Ended.TEMPORARY, 10, is_marked=False)
+
+    store.before_batch = more_expire
+    result, counts = await reap(make_reaper())
+    assert (result, counts) == (Result(), {"marked": 20, "purged": 20})
+
+
+async def test_each_part_of_a_run_gets_the_same_share_of_its_time(store, make_reaper, seconds):
+    store.add(Ended.TEMPORARY, 1000, is_marked=False, hours=2)
+    store.add(Ended.DELETED, 1000, days=31)
+    archiver = MemoryArchiver(store)
+    store.add(Ended.SWEPT, 1000, days=91)
+    costs = {"mark": 1, "purge temporary": 2, "purge deleted": 5, "archive swept": 20}
+    spent = dict.fromkeys(costs, 0)
+
+    class Timed(list[tuple[str, int]]):
+        def append(self, batch: tuple[str, int]) -> None:
+            spent[batch[0]] += costs[batch[0]]
+            seconds.now += costs[batch[0]]
+            store.clock.advance(seconds=costs[batch[0]])
+
+    store.batches = Timed()
+    await reap(make_reaper(archiver=archiver))
+    assert max(spent.values()) - min(spent.values()) <= 20 * 2
+    assert sum(spent.values()) >= 300
 
 
 async def test_a_run_that_is_to_stop_ends_between_batches(store, make_reaper):
@@ -202,7 +234,7 @@ async def test_a_run_tells_how_it_gets_on(store, make_reaper):
     store.add(Ended.TEMPORARY, 15, is_marked=False, hours=2)
     told: list[tuple[str, int]] = []
     await make_reaper().run(Turn(asyncio.Event(), tell=lambda *it: told.append(it)))
-    assert told == [("marked", 10), ("marked", 5), ("purged", 10), ("purged", 5)]
+    assert told == [("marked", 10), ("purged", 10), ("marked", 5), ("purged", 5)]
 
 
 async def test_what_was_done_before_a_failure_is_told(store, make_reaper):
