@@ -107,6 +107,7 @@ def test_links_are_claimed_by_a_click_and_never_without(visitor, pictures):
 
 def take_sign_up(visitor: Visitor, pictures: Path) -> None:
     visitor.visit("/app/sign-up")
+    visitor.wait_for_text("This server has no administrator yet")
     take(visitor, pictures, "sign-up")
 
 
@@ -128,7 +129,8 @@ def test_a_page_is_found_again_after_signing_in(visitor, pictures):
 
 def test_signing_in_leads_nowhere_else(visitor):
     sign_up(visitor)
-    for address in ("//evil.example", "https://evil.example", "/app/sign-in"):
+    make(visitor, custom_code="bait")
+    for address in ("https://evil.example", "/app/sign-in", "/app/../bait", "/app//../../bait"):
         visitor.visit(f"/app/sign-in?next={address}")  # who is signed in goes on at once
         visitor.wait_for("location.pathname === '/app/links'")
         visitor.click("Sign out")
