@@ -155,7 +155,6 @@ async def open_kurz(
             passwords,
             clock,
             is_open=settings.access == "public",
-            first_is_admin=settings.is_local,
         )
         bans = Bans(
             links,
@@ -311,8 +310,8 @@ def retention_of(settings: Settings) -> Retention:
 
 
 async def make_first_admin(kurz: Kurz) -> str | None:
-    """The administrator whom the settings name, if there is none yet. Where there is none after
-    that, and the page for new accounts makes none, the token of a set-up link."""
+    """Creates the administrator whom the settings name, if there is none yet. If there is still
+    none after that, the token of a new set-up link."""
     settings = kurz.settings
     if settings.admin_email is not None and not await kurz.account_store.has_admin():
         if settings.admin_password is None:

@@ -38,6 +38,7 @@ from kurz.people.limits import (
     NullLimits,
     hashing,
 )
+from kurz.people.set_up import SetUpState
 from kurz.people.tokens import Tokens
 from kurz.reading import ReadPath, open_read_path
 from kurz.reaping import open_chores, open_reaper, open_upkeep
@@ -199,7 +200,11 @@ def _dashboard(kurz: Kurz) -> DashboardApp | None:
         temporary_hours=settings.temporary_link_hours,
     )
     return DashboardApp(
-        files, facts, base_url=settings.base_url, dashboard_url=settings.dashboard_url
+        files,
+        facts,
+        SetUpState(kurz.account_store).is_needed,
+        base_url=settings.base_url,
+        dashboard_url=settings.dashboard_url,
     )
 
 

@@ -253,18 +253,25 @@ def test_an_administrator_of_the_settings_and_printed_links(start_program, tmp_p
         assert secret not in shown
 
 
-def test_a_set_up_link_is_printed_where_strangers_come_and_works_once(start_program, tmp_path):
+def test_a_set_up_link_is_printed_and_the_last_one_works_once(start_program, tmp_path):
     program = start_program(KURZ_BASE_URL=PUBLIC_URL)
     secret_path = tmp_path / "kurz-data" / "secret"
     assert secret_path.stat().st_mode & 0o777 == 0o600
     secret = secret_path.read_text()
     (url,) = re.findall(r"^set-up +(\S+)", program.output, re.MULTILINE)
-    token = _token(url, "setup")
+    first = _token(url, "setup")
+    environment = {"KURZ_DATA_DIR": str(tmp_path / "kurz-data"), "KURZ_BASE_URL": PUBLIC_URL}
+    terminal = Terminal(environment)
+    printed = terminal.run("admin", "setup-link")
+    assert "works once" in printed.stderr
+    token = _token(printed.stdout.strip(), "setup")
     with program.client(headers=PUBLIC) as client:
         body = {"email": "eve@example.com", "password": PASSWORD}
         made = client.post("/api/v1/auth/register", json=body)
         assert made.json()["account"]["is_admin"] is False
-        body = {"email": "admin@example.com", "password": PASSWORD, "token": token}
+        body = {"email": "admin@example.com", "password": PASSWORD, "token": first}
+        assert client.post("/api/v1/auth/setup", json=body).status_code == 422
+        body["token"] = token
         made = client.post("/api/v1/auth/setup", json=body)
         assert made.status_code == 201
         assert made.json()["account"]["is_admin"] is True
@@ -272,6 +279,9 @@ def test_a_set_up_link_is_printed_where_strangers_come_and_works_once(start_prog
         body["email"] = "other@example.com"
         assert client.post("/api/v1/auth/setup", json=body).status_code == 422
     assert token not in program.log()
+    refused = terminal.run("admin", "setup-link")
+    assert (refused.returncode, refused.stdout) == (4, "")
+    assert "kurz admin create" in refused.stderr
     program.stop()
     program.start()
     assert "set-up" not in program.output

@@ -10,7 +10,7 @@ import pytest
 
 from kurz.storage.sqlite import default_driver
 from support.clicks import wait_until
-from support.dashboard import PASSWORD, ask, do, make, sign_up, take
+from support.dashboard import PASSWORD, ask, do, make, set_up, sign_up, take
 from support.redis_faults import Scene, killed
 from support.visitor import Visitor
 
@@ -79,7 +79,7 @@ def test_the_first_thing_seen_is_how_it_is(
     settings = {"KURZ_RATE_LIMITS": "on", "KURZ_BLOCKLISTS": ",".join(map(str, lists))}
     program = start_program(**environment, **settings)
     visitor = visit(program)
-    sign_up(visitor, ADMIN)
+    set_up(visitor, program, ADMIN)
     make(visitor, custom_code="launch")
     with program.client() as client:
         for _ in range(8):
@@ -106,7 +106,7 @@ def test_a_redis_that_is_gone_is_a_lamp(start_program, environment, visit, pictu
     with Scene() as scene:
         program = start_program(**environment, KURZ_REDIS_URL=scene.url, KURZ_WORKERS="2")
         visitor = visit(program)
-        sign_up(visitor, ADMIN)
+        set_up(visitor, program, ADMIN)
         visitor.visit("/app/admin")
         lamp = "document.querySelector('li[data-light=bad]')"
         visitor.wait_for_text("PostgreSQL 1")
@@ -125,7 +125,7 @@ def test_the_reaper_runs_when_it_is_told(
     settings = {"KURZ_RETENTION": "immediate", "KURZ_REAPER_WINDOW": "00:00-00:01"}
     program = start_program(**environment, **settings)
     visitor = visit(program)
-    sign_up(visitor, ADMIN)
+    set_up(visitor, program, ADMIN)
     for code in ("winter", "flash"):
         make(visitor, original_url="https://shop.example/sale", custom_code=code, expires_in=1)
     with program.client() as client:
@@ -159,7 +159,7 @@ def test_the_reaper_runs_when_it_is_told(
 @on_sqlite
 def test_a_report_is_decided(program, visit, pictures, tmp_path, engine):
     visitor = visit(program)
-    sign_up(visitor, ADMIN)
+    set_up(visitor, program, ADMIN)
     make(visitor, original_url=DESTINATION, custom_code="parcel", title="<b>Parcel</b>")
     make(visitor, original_url="https://example.com/menu", custom_code="lunch")
     report_by_form(visit(program))
@@ -256,7 +256,7 @@ def ban_a_host(visitor: Visitor) -> None:
 @on_sqlite
 def test_people_are_looked_after(program, visit, pictures, tmp_path, engine):
     visitor = visit(program)
-    sign_up(visitor, ADMIN)
+    set_up(visitor, program, ADMIN)
     with program.client() as client:
         for email in PEOPLE[1:]:
             register(client, email)

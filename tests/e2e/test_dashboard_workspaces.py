@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from servers.dns import DnsServer
-from support.dashboard import LAST_IN_DIALOG, PASSWORD, ask, confirm, secret, sign_up, take
+from support.dashboard import (
+    LAST_IN_DIALOG,
+    PASSWORD,
+    PASSWORD_FIELD,
+    ask,
+    confirm,
+    secret,
+    sign_up,
+    take,
+)
 from support.program import Program
 from support.visitor import Visitor
 
@@ -36,7 +45,7 @@ def invite(visitor: Visitor, role: str) -> str:
 def join(visitor: Visitor, path: str, email: str) -> None:
     visitor.visit(path)
     visitor.type("E-mail", email)
-    visitor.type("PasswordAt least 8 characters. A sentence is fine.", PASSWORD)
+    visitor.type(PASSWORD_FIELD, PASSWORD)
     visitor.click("Join")
     visitor.wait_for("location.pathname === '/app/w/1/links'")
 
@@ -177,9 +186,12 @@ def test_an_owner_hands_over_and_leaves(
     assert [it["role"] for it in ask(bob, "GET", "/workspaces")[1]["workspaces"]] == ["owner"]
 
 
-def test_a_workspace_is_changed_deleted_and_brought_back(visitor, pictures):
+def test_a_workspace_is_changed_deleted_and_brought_back(visitor, program, pictures):
+    admin = program.set_up("admin@example.com", PASSWORD)
     begin(visitor)
-    ask(visitor, "PUT", "/admin/workspaces/1/quota", {"links_per_month": 1000})
+    with program.client(headers={"authorization": f"Bearer {admin}"}) as client:
+        quota = {"links_per_month": 1000}
+        assert client.put("/api/v1/admin/workspaces/1/quota", json=quota).status_code == 200
     items = [
         {"act": "create", "link": {"original_url": f"https://example.com/releases/{number}"}}
         for number in range(312)

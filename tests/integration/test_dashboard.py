@@ -53,6 +53,16 @@ async def test_a_browser_gets_the_shell_under_a_strict_policy(client, path):
     assert head.status_code == 200
 
 
+async def test_the_pages_say_whether_there_is_an_administrator(connect, people):
+    client = await connect()
+    assert told(await client.get("/app/sign-in", headers=PAGE))["set-up"] == "needed"
+    await people.add("eve@example.com")
+    assert told(await client.get("/app/sign-up", headers=PAGE))["set-up"] == "needed"
+    await people.add("admin@example.com", is_admin=True)
+    other_worker = await connect()
+    assert told(await other_worker.get("/app/sign-in", headers=PAGE))["set-up"] == "done"
+
+
 async def test_home_and_the_rest_load_files_that_are_there_and_keep_for_ever(client):
     for path in ("/", "/app"):
         answer = await client.get(path, headers=PAGE)
@@ -133,6 +143,7 @@ async def test_the_shell_says_what_is_allowed_here(connect):
         "sign-up": "open",
         "temporary-hours": "8",
         "base-url": "http://kurz.test",
+        "set-up": "done",  # Home does not show it
     }
     client = await connect(
         "https://kurz.example",
@@ -145,6 +156,7 @@ async def test_the_shell_says_what_is_allowed_here(connect):
         "sign-up": "closed",
         "temporary-hours": "2",
         "base-url": "https://kurz.example",
+        "set-up": "done",
     }
 
 

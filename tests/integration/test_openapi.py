@@ -44,20 +44,13 @@ STREAMS = tuple(
 )
 
 
-def sign_up(program) -> str:
-    body = {"email": "ada@example.com", "password": PASSWORD}
-    with program.client() as client:
-        token: str = client.post("/api/v1/auth/register", json=body).json()["token"]
-    return token
-
-
 def explore(program, tmp_path, *options: str) -> None:
     command = [
         str(SCHEMATHESIS),
         "run",
         f"{program.url}/api/openapi.json",
         "--header",
-        f"Authorization: Bearer {sign_up(program)}",
+        f"Authorization: Bearer {program.set_up('ada@example.com', PASSWORD)}",
         "--checks",
         ",".join(CHECKS),
         "--continue-on-failure",

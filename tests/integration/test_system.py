@@ -172,9 +172,7 @@ def test_workers_tell_of_each_other_and_of_a_redis_that_is_gone(start_program, e
     with Scene() as scene:
         program = start_program(**environment, KURZ_REDIS_URL=scene.url, KURZ_WORKERS="2")
         with program.client() as client:
-            # Whoever comes first on a loopback address is the administrator.
-            person = {"email": "ada@example.com", "password": PASSWORD}
-            token = client.post("/api/v1/auth/register", json=person).json()["token"]
+            token = program.set_up("ada@example.com", PASSWORD)
             client.headers["authorization"] = f"Bearer {token}"
 
             def wait_for(about: str, shown: str) -> dict[str, Any]:

@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from support.program import Program
 from support.visitor import DESKTOP, PHONE, PICTURES, Visitor
 
 ADDRESS = "https://example.com/a/rather/long/address?with=several&parts=2"
 PASSWORD = "correct horse battery"
+PASSWORD_FIELD = "PasswordAt least 8 characters. A sentence is fine."  # of one-time links
 LAST_IN_DIALOG = "[...document.querySelectorAll('[role=dialog] button')].at(-1)"
 
 
@@ -38,6 +40,16 @@ def sign_up(visitor: Visitor, email: str = "ada@example.com") -> None:
     visitor.type("E-mail", email)
     visitor.type("Password", PASSWORD)
     visitor.press("Enter")
+    visitor.wait_for("location.pathname === '/app/links'")
+    visitor.wait_for("document.querySelector('h1, h2') !== null")
+
+
+def set_up(visitor: Visitor, program: Program, email: str = "ada@example.com") -> None:
+    """As `sign_up`, by the link that the start printed: as the administrator."""
+    visitor.visit(f"/app/setup#{program.set_up_token}")
+    visitor.type("E-mail", email)
+    visitor.type(PASSWORD_FIELD, PASSWORD)
+    visitor.click("Make the account")
     visitor.wait_for("location.pathname === '/app/links'")
     visitor.wait_for("document.querySelector('h1, h2') !== null")
 

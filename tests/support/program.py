@@ -102,6 +102,20 @@ class Program:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def set_up_token(self) -> str:
+        """Of the link that the start printed, while there was no administrator."""
+        (url,) = re.findall(r"^set-up +(\S+)", self.output, re.MULTILINE)
+        return str(url.partition("#")[2])
+
+    def set_up(self, email: str, password: str) -> str:
+        """Makes the administrator by that link; gives their token."""
+        body = {"token": self.set_up_token, "email": email, "password": password}
+        with self.client() as client:
+            made = client.post("/api/v1/auth/setup", json=body)
+        assert made.status_code == 201, made.text
+        return str(made.json()["token"])
+
     def client(self, **options: object) -> httpx2.Client:
         """A client that follows nothing and believes no proxy settings."""
         return httpx2.Client(base_url=self.url, trust_env=False, timeout=30, **options)  # type: ignore[arg-type]

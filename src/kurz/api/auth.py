@@ -43,8 +43,8 @@ router = APIRouter(
     openapi_extra=described(Registration) | nobody(),
 )
 async def register(request: Request) -> Response:
-    """Makes an account and signs in. Where registration is closed it takes an invitation. The first
-    account of an installation on a loopback address is the administrator's."""
+    """Creates an account and signs in. Where registration is closed it takes an invitation. Nobody
+    becomes an administrator by registering."""
     kurz = context(request)
     body = await _read_entry(request, Registration)
     await kurz.limit_by_address(request, LimitClass.REGISTER)
@@ -135,7 +135,8 @@ async def reset_password(request: Request) -> Response:
     openapi_extra=described(Setup) | nobody(),
 )
 async def set_up(request: Request) -> Response:
-    """Takes the token of the set-up link that the server printed at its start."""
+    """Takes the token of the set-up link that the server printed at its start, or that
+    `kurz admin setup-link` printed."""
     kurz = context(request)
     body = await _read_entry(request, Setup)
     await kurz.limit_by_address(request, LimitClass.REDEEM)

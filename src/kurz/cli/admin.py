@@ -13,7 +13,12 @@ from kurz.cli.places import get_workspace
 from kurz.cli.reaper import reaper
 from kurz.cli.session import AsJson, DataDir, note, shown_dashboard_url, with_kurz
 from kurz.people.access import Permission
-from kurz.people.errors import MemberNotFound, PasswordRefused, PermissionMissing
+from kurz.people.errors import (
+    AdministratorExists,
+    MemberNotFound,
+    PasswordRefused,
+    PermissionMissing,
+)
 
 if TYPE_CHECKING:
     from kurz.bootstrap import Kurz
@@ -35,6 +40,7 @@ workspace = typer.Typer(name="workspace", help="Look after workspaces.")
 def register(app: typer.Typer) -> None:
     for command in (
         create,
+        setup_link,
         promote,
         demote,
         reset_password,
@@ -77,6 +83,22 @@ def create(
         output.print_json(_account(account))
     else:
         typer.echo(f"{account.email} is an administrator.")
+
+
+def setup_link(as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Print a one-time link that creates the first administrator. It replaces an earlier one."""
+
+    async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
+        if not await kurz.accounts.needs_set_up():
+            raise AdministratorExists(
+                "There is an administrator already. To add another one: kurz admin create EMAIL."
+            )
+        await note(kurz, "make-setup-link")
+        token, item = await kurz.passes.make_setup()
+        url = f"{shown_dashboard_url(kurz.settings)}/app/setup#{token}"
+        return url, item.expires_at, "the administrator"
+
+    _print_link(*with_kurz(data_dir, work), as_json)
 
 
 def promote(email: Email, data_dir: DataDir = None) -> None:

@@ -145,7 +145,7 @@ def _database(settings: Settings) -> list[Finding]:
     engine = "SQLite" if settings.is_embedded else "PostgreSQL"
     findings = [Finding("ok", "database", f"{engine} answers, schema {Migrations().head}"), *more]
     if not is_administered:
-        hint = "there is none yet: kurz admin create ada@example.com"
+        hint = "there is none yet: kurz admin setup-link, or kurz admin create ada@example.com"
         findings.append(Finding("warning", "administrator", hint))
     return findings
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import structlog
 
 from kurz import logs
-from kurz.bootstrap import Kurz, make_first_admin, open_kurz, prepare
+from kurz.bootstrap import make_first_admin, open_kurz, prepare
 from kurz.loading import open_loader, own_journals
 from kurz.server.children import Tether
 from kurz.server.lifeline import ending
@@ -26,25 +26,16 @@ NICENESS = 5  # of the jobs process beside workers
 
 def get_ready(settings: Settings) -> tuple[Path | None, str | None]:
     """Makes or upgrades the schema, the folder of journals and the first administrator. Gives the
-    backup made before, if there is one, and the page where the first administrator's account is
-    made, if there is none yet. No thread or connection is left of it."""
+    backup made before, if there is one, and the token of a set-up link, if there is no
+    administrator yet. No thread or connection is left of it."""
 
     async def run() -> tuple[Path | None, str | None]:
         backup = await prepare(settings, upgrades_postgres=False)
         async with open_kurz(settings) as kurz:
             (await own_journals(kurz)).make()
-            return backup, await _first_page(kurz)
+            return backup, await make_first_admin(kurz)
 
     return asyncio.run(run())
-
-
-async def _first_page(kurz: Kurz) -> str | None:
-    token = await make_first_admin(kurz)
-    if token is not None:
-        return f"/app/setup#{token}  (once, for the administrator)"
-    if await kurz.account_store.has_admin():
-        return None
-    return "/app/sign-up  (the first account is the administrator's)"
 
 
 def run_worker(

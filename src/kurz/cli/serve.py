@@ -107,7 +107,7 @@ def _supervise(settings: "Settings", flags: Mapping[str, object]) -> None:
 
     logs.configure(settings.log_level, settings.log_format)
     listener = bind(settings.host, settings.port)
-    backup, first_page = get_ready(settings)
+    backup, set_up_token = get_ready(settings)
     if backup is not None:
         typer.echo(f"The database was upgraded. A copy from before: {backup}")
     gc.enable()
@@ -124,7 +124,7 @@ def _supervise(settings: "Settings", flags: Mapping[str, object]) -> None:
         _plan(settings, listener, scoreboard),
         listener,
         reload=reload,
-        on_ready=lambda: _announce(settings, listener, first_page),
+        on_ready=lambda: _announce(settings, listener, set_up_token),
         notify=partial(notify, os.environ.get("NOTIFY_SOCKET")),  # systemd's, no setting of ours
     ).run()
 
@@ -153,7 +153,7 @@ def _plan(settings: "Settings", listener: "socket.socket", scoreboard: "Scoreboa
     )
 
 
-def _announce(settings: "Settings", listener: "socket.socket", first_page: str | None) -> None:
+def _announce(settings: "Settings", listener: "socket.socket", set_up_token: str | None) -> None:
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     hours = settings.temporary_link_hours
@@ -172,8 +172,9 @@ def _announce(settings: "Settings", listener: "socket.socket", first_page: str |
     ]
     if settings.workers > 1:
         lines.append(("workers", str(settings.workers)))
-    if first_page is not None:
-        lines.append(("set-up", f"{pages}{first_page}"))
+    if set_up_token is not None:
+        url = f"{pages}/app/setup#{set_up_token}"
+        lines.append(("set-up", f"{url}  (works once; creates the administrator)"))
     for label, text in (*lines, ("stop", "Ctrl+C")):
         typer.echo(f"{typer.style(f'{label:<10}', bold=True)}{text}")
 

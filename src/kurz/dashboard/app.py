@@ -22,14 +22,21 @@ _ONE_TIME = re.compile(r"/app/(?:setup|reset|join)")
 class DashboardApp:
     """An ASGI application for the requests that it `answers`. `base_url` None: short URLs are shown
     under the request's host. `dashboard_url`: it is under that address alone, and under others
-    leads there."""
+    leads there. `needs_set_up` tells whether there is still no administrator."""
 
     def __init__(
-        self, files: Files, facts: Facts, *, base_url: str | None, dashboard_url: str | None = None
+        self,
+        files: Files,
+        facts: Facts,
+        needs_set_up: Callable[[], Awaitable[bool]],
+        *,
+        base_url: str | None,
+        dashboard_url: str | None = None,
     ) -> None:
         self._files = files
         self._home = Shell(files, HOME, facts)
         self._app = Shell(files, APP, facts)
+        self._needs_set_up = needs_set_up
         self._base_url = base_url
         self._dashboard_url = dashboard_url
 
@@ -56,7 +63,7 @@ class DashboardApp:
             await self._lead(scope, send)
             return
         file = self._files.find(scope["path"])
-        headers, body = self._page(scope) if file is None else _asset(file, scope)
+        headers, body = await self._page(scope) if file is None else _asset(file, scope)
         length = (b"content-length", str(len(body)).encode())
         headers = [*headers, length, *SECURITY_HEADERS]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -78,10 +85,14 @@ class DashboardApp:
         await send({"type": "http.response.start", "status": 302, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
 
-    def _page(self, scope: Scope) -> tuple[Headers, bytes]:
-        shell = self._home if scope["path"] == "/" else self._app
+    async def _page(self, scope: Scope) -> tuple[Headers, bytes]:
+        is_home = scope["path"] == "/"
         base_url = self._base_url or f"{scope['scheme']}://{scope['kurz.host']}"
-        body, policy = shell.render(token_urlsafe(16), base_url.rstrip("/"))
+        body, policy = (self._home if is_home else self._app).render(
+            token_urlsafe(16),
+            base_url.rstrip("/"),
+            needs_set_up=not is_home and await self._needs_set_up(),  # Home does not show it
+        )
         headers = [
             (b"content-type", b"text/html; charset=utf-8"),
             (b"cache-control", b"no-store"),  # a nonce is for one load

@@ -11,6 +11,7 @@ EARLY = "src/early.ts"
 
 _NONCE = "{nonce}"
 _BASE_URL = "{base_url}"
+_SET_UP = "{set_up}"
 # Styles: the files, and elements that Mantine makes, which carry the nonce. HTML from text is made
 # by one rule of ours (web/src/early.ts), which lets nothing through that could become an element.
 _POLICY = (
@@ -65,9 +66,12 @@ class Shell:
         ]
         self._html = "\n".join(lines)
 
-    def render(self, nonce: str, base_url: str) -> tuple[bytes, bytes]:
+    def render(
+        self, nonce: str, base_url: str, *, needs_set_up: bool = False
+    ) -> tuple[bytes, bytes]:
         """The page, and its policy."""
         html = self._html.replace(_NONCE, nonce).replace(_BASE_URL, escape(base_url))
+        html = html.replace(_SET_UP, "needed" if needs_set_up else "done")
         return html.encode(), _POLICY.replace(_NONCE, nonce).encode()
 
 
@@ -77,4 +81,5 @@ def _told(facts: Facts) -> list[tuple[str, str]]:
         ("sign-up", "open" if facts.allows_sign_up else "closed"),
         ("temporary-hours", str(facts.temporary_hours)),
         ("base-url", _BASE_URL),
+        ("set-up", _SET_UP),
     ]

@@ -44,18 +44,9 @@ class AccountStore(Protocol):
     """Keeps accounts. Whatever changes a password, a role or a state raises `epoch` in the same
     transaction. An outage raises `StoreUnavailable`."""
 
-    async def insert(
-        self,
-        account: Account,
-        *,
-        first_is_admin: bool = False,
-        only_first: bool = False,
-        pass_hash: bytes | None = None,
-    ) -> Account | None:
+    async def insert(self, account: Account, *, pass_hash: bytes | None = None) -> Account | None:
         """Stores a new account, and uses up the pass with that hash, whose invitation it follows.
-        `first_is_admin` makes an administrator of the first one ever, and of nobody else. None: the
-        e-mail is taken. `PassRefused`: the pass was used meanwhile. `RegistrationClosed`: with
-        `only_first`, another one was first."""
+        None: the e-mail is taken. `PassRefused`: the pass was used meanwhile."""
 
     async def find(self, account_id: int) -> Account | None: ...
 
@@ -99,32 +90,24 @@ class AccountService:
         clock: Clock,
         *,
         is_open: bool,
-        first_is_admin: bool,
     ) -> None:
         self._store = store
         self._passes = passes
         self._passwords = passwords
         self._clock = clock
         self._is_open = is_open
-        self._first_is_admin = first_is_admin
 
     async def register(self, email: str, password: str, invitation: str | None = None) -> Account:
-        """A new account. Where registration is closed, it takes an invitation; the very first
-        account of an installation on loopback takes none and becomes the administrator's."""
+        """A new account, never an administrator's: behind a proxy every request can look as if it
+        came from this machine. Where registration is closed, it takes an invitation."""
         email = normalise_email(email)
         passwords.check(password, email)
         token_hash = None
         if invitation is not None:
             token_hash = (await self._find_pass(invitation, Purpose.INVITATION)).token_hash
-        elif not self._is_open and not await self._is_first():
+        elif not self._is_open:
             raise RegistrationClosed(BY_INVITATION)
-        return await self._insert(
-            email,
-            password,
-            first_is_admin=self._first_is_admin,
-            only_first=not self._is_open and token_hash is None,
-            pass_hash=token_hash,
-        )
+        return await self._insert(email, password, pass_hash=token_hash)
 
     async def create_admin(self, email: str, password: str) -> Account:
         """An administrator, by somebody who may read and write the store itself."""
@@ -214,13 +197,8 @@ class AccountService:
         return await self._store.delete(account_id, self._clock.now())
 
     async def needs_set_up(self) -> bool:
-        """True while there is no administrator and the page for new accounts makes none: it is
-        closed, or strangers reach it, too."""
-        makes_one = self._first_is_admin and self._is_open
-        return not makes_one and not await self._store.has_admin()
-
-    async def _is_first(self) -> bool:
-        return self._first_is_admin and not await self._store.has_admin()
+        """True while there is no administrator. The last one cannot be removed."""
+        return not await self._store.has_admin()
 
     async def _find_pass(self, token: str, purpose: Purpose) -> Pass:
         found = await self._passes.find(hash_token(token))
@@ -234,8 +212,6 @@ class AccountService:
         password: str,
         *,
         is_admin: bool = False,
-        first_is_admin: bool = False,
-        only_first: bool = False,
         pass_hash: bytes | None = None,
     ) -> Account:
         account = Account(
@@ -245,12 +221,7 @@ class AccountService:
             is_admin=is_admin,
             created_at=self._clock.now(),
         )
-        made = await self._store.insert(
-            account,
-            first_is_admin=first_is_admin,
-            only_first=only_first,
-            pass_hash=pass_hash,
-        )
+        made = await self._store.insert(account, pass_hash=pass_hash)
         if made is None:
             raise EmailTaken("There is an account with this e-mail address. Sign in instead.")
         return made

@@ -123,6 +123,12 @@ class OwnerMissing(KurzError):
     title = "A workspace needs an owner"
 
 
+class AdministratorExists(KurzError):
+    kind = Kind.CONFLICT
+    code = "administrator-exists"
+    title = "This installation has an administrator"
+
+
 class AdministratorMissing(KurzError):
     kind = Kind.CONFLICT
     code = "administrator-missing"

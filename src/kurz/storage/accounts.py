@@ -8,8 +8,8 @@ from sqlalchemy.dialects.postgresql import insert
 from kurz.clock import Clock, from_micros, from_micros_or_none, to_micros, to_micros_or_none
 from kurz.links.model import Status
 from kurz.people.access import Role
-from kurz.people.accounts import BY_INVITATION, Account
-from kurz.people.errors import PassRefused, RegistrationClosed
+from kurz.people.accounts import Account
+from kurz.people.errors import PassRefused
 from kurz.storage.changes import record_changes, record_move
 from kurz.storage.database import Database
 from kurz.storage.passes import take_pass
@@ -17,7 +17,6 @@ from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
 from kurz.storage.schema import (
     accounts,
     ended_tokens,
-    installation,
     keys,
     links,
     members,
@@ -26,15 +25,9 @@ from kurz.storage.schema import (
 )
 from kurz.storage.tags import trash_tags
 
-_FIRST = "first-administrator"
-
 
 def insert_account(
-    connection: sa.Connection,
-    account: Account,
-    first_is_admin: bool,  # noqa: FBT001  queries take what they are handed
-    only_first: bool,  # noqa: FBT001  as above
-    pass_hash: bytes | None,
+    connection: sa.Connection, account: Account, pass_hash: bytes | None
 ) -> Account | None:
     statement = (
         insert(accounts)
@@ -54,10 +47,6 @@ def insert_account(
         return None
     if pass_hash is not None:
         _follow(connection, pass_hash, account)
-    if first_is_admin and _is_first(connection, account):
-        return _update(connection, account.id, is_admin=True)
-    if only_first:
-        raise RegistrationClosed(BY_INVITATION)
     return to_account(row)
 
 
@@ -80,18 +69,6 @@ def _follow(connection: sa.Connection, pass_hash: bytes, account: Account) -> No
         "created_at": to_micros(account.created_at),
     }
     connection.execute(sa.insert(members).values(row))
-
-
-def _is_first(connection: sa.Connection, account: Account) -> bool:
-    """True for one account of the installation only, however many register at once."""
-    mark = (
-        insert(installation)
-        .values(name=_FIRST, value=str(account.id).encode())
-        .on_conflict_do_nothing()
-        .returning(installation.c.name)
-    )
-    is_first = connection.execute(mark).first() is not None
-    return is_first and not has_admin(connection)
 
 
 def find_account(connection: sa.Connection, account_id: int) -> Account | None:
@@ -294,17 +271,8 @@ class SqlAccountStore:
         self._database = database
         self._clock = clock
 
-    async def insert(
-        self,
-        account: Account,
-        *,
-        first_is_admin: bool = False,
-        only_first: bool = False,
-        pass_hash: bytes | None = None,
-    ) -> Account | None:
-        return await self._database.write(
-            insert_account, account, first_is_admin, only_first, pass_hash
-        )
+    async def insert(self, account: Account, *, pass_hash: bytes | None = None) -> Account | None:
+        return await self._database.write(insert_account, account, pass_hash)
 
     async def find(self, account_id: int) -> Account | None:
         return await self._database.read(find_account, account_id)

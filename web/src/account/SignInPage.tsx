@@ -5,6 +5,7 @@ import { account } from "../strings/account";
 import { useTexts } from "../strings/language";
 import { Entrance } from "./Entrance";
 import { ownPath } from "./ownPath";
+import { SetUpNotice } from "./SetUpNotice";
 import { SignInForm } from "./SignInForm";
 
 export function SignInPage() {
@@ -18,6 +19,7 @@ export function SignInPage() {
   };
   return (
     <Entrance title={words.signIn} heading={words.welcome}>
+      <SetUpNotice />
       <SignInForm onDone={enter} />
       {isSignUpOpen ? (
         <p>

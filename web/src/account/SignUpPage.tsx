@@ -9,6 +9,7 @@ import { useTexts } from "../strings/language";
 import { FormProblem } from "../ui/states";
 import styles from "./account.module.css";
 import { Entrance } from "./Entrance";
+import { SetUpNotice } from "./SetUpNotice";
 
 const SHORTEST = 8;
 
@@ -16,6 +17,7 @@ export function SignUpPage() {
   const words = useTexts(account);
   return (
     <Entrance title={words.signUp} heading={words.join} text={words.joinText}>
+      <SetUpNotice />
       {isSignUpOpen ? <SignUpForm /> : <p>{words.closed}</p>}
       <p>
         {words.hasAccount} <Link href="/sign-in">{words.signIn}</Link>

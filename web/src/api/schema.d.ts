@@ -1197,8 +1197,8 @@ export interface paths {
         put?: never;
         /**
          * Make an account
-         * @description Makes an account and signs in. Where registration is closed it takes an invitation. The first
-         *     account of an installation on a loopback address is the administrator's.
+         * @description Creates an account and signs in. Where registration is closed it takes an invitation. Nobody
+         *     becomes an administrator by registering.
          */
         post: operations["register"];
         delete?: never;
@@ -1298,7 +1298,8 @@ export interface paths {
         put?: never;
         /**
          * Make the first administrator
-         * @description Takes the token of the set-up link that the server printed at its start.
+         * @description Takes the token of the set-up link that the server printed at its start, or that
+         *     `kurz admin setup-link` printed.
          */
         post: operations["set_up"];
         delete?: never;

@@ -8,6 +8,8 @@ function told(name: string): string {
 export const isOpen = told("links") === "open";
 /** Whether anybody may make an account. */
 export const isSignUpOpen = told("sign-up") === "open";
+/** Whether this installation has no administrator yet. */
+export const needsSetUp = told("set-up") === "needed";
 /** What short URLs begin with. */
 export const baseUrl = told("base-url") || location.origin;
 /** How long a link lives that was made without an account. */

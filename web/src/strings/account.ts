@@ -17,6 +17,9 @@ export const account = texts({
     noAccount: "No account yet?",
     hasAccount: "You have an account?",
     closed: "Accounts here are made by invitation. Ask an administrator of this server for one.",
+    setUp: "This server has no administrator yet",
+    setUpText:
+      "Do you run it? Open the set-up link that kurz printed when it started. It works once, for a day. To print a new one, run this on the server:",
     needEmail: "Your e-mail address is missing.",
     needPassword: "Your password is missing.",
     shortPassword: "That is too short: at least 8 characters.",
@@ -70,6 +73,9 @@ export const account = texts({
     noAccount: "Noch kein Konto?",
     hasAccount: "Du hast schon ein Konto?",
     closed: "Konten gibt es hier auf Einladung. Frag, wer diesen Server verwaltet.",
+    setUp: "Diesen Server verwaltet noch niemand",
+    setUpText:
+      "Ist es deiner? Öffne den Einrichtungslink, den kurz beim Start ausgegeben hat. Er gilt einen Tag, für ein Mal. Einen neuen gibt dieser Befehl auf dem Server aus:",
     needEmail: "Die E-Mail-Adresse fehlt.",
     needPassword: "Das Passwort fehlt.",
     shortPassword: "Das ist zu kurz: mindestens 8 Zeichen.",
