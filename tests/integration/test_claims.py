@@ -593,20 +593,48 @@ async def test_sync_leaves_out_what_cannot_be_shortened(browser, ada):
     assert [item["originalUrl"] for item in synced] == [URL]
 
 
-async def test_sync_has_1_to_100_items_of_known_shape(browser, ada):
+@pytest.mark.parametrize("wrap", [list, lambda urls: {"urls": urls}], ids=["bare", "object"])
+async def test_sync_takes_the_entries_that_public_returned(browser, ada, wrap):
+    """As a page stored them, whole and without unpacking anything."""
+    stored = [
+        (await browser.client.post("/api/urls/public", json={"originalUrl": url})).json()
+        for url in (URL, f"{URL}2")
+    ]
+    for _ in range(2):
+        answer = await browser.client.post("/api/urls/sync", json=wrap(stored), headers=ada.headers)
+        assert answer.status_code == 200, answer.text
+        assert [item["shortCode"] for item in answer.json()] == [
+            item["shortCode"] for item in stored
+        ]
+        assert {item["linkType"] for item in answer.json()} == {"PERMANENT"}
+    assert len(await browser.rows()) == 2
+
+
+@pytest.mark.parametrize("nothing", [[], {"urls": []}])
+async def test_sync_of_nothing_is_nothing(browser, ada, nothing):
+    answer = await browser.client.post("/api/urls/sync", json=nothing, headers=ada.headers)
+    assert (answer.status_code, answer.json()) == (200, [])
+
+
+async def test_the_dialect_ignores_fields_it_does_not_know(browser):
+    answer = await browser.client.post("/api/urls/public", json={"originalUrl": URL, "userId": 5})
+    assert answer.status_code == 201
+
+
+async def test_sync_has_at_most_100_items_of_known_shape(browser, ada):
     assert len(await _sync(browser, ada, *[URL] * 100)) == 100
-    for urls in (
-        [],
-        [URL] * 101,
-        [5],
-        [None],
-        [{"shortCode": "x"}],
-        [{"originalUrl": URL, "x": 1}],
+    for body, field in (
+        ({"urls": [URL] * 101}, "urls"),
+        ([URL] * 101, "urls"),
+        ([5], "urls.0"),
+        ({"urls": [None]}, "urls.0"),
+        ([{"shortCode": "x"}], "urls.0.originalUrl"),
+        ({"x": []}, "urls"),
+        (5, "body"),
     ):
-        answer = await browser.client.post(
-            "/api/urls/sync", json={"urls": urls}, headers=ada.headers
-        )
+        answer = await browser.client.post("/api/urls/sync", json=body, headers=ada.headers)
         assert answer.status_code == 422
+        assert [error["field"] for error in answer.json()["errors"]] == [field]
     assert (await browser.client.post("/api/urls/sync", json={"urls": [URL]})).status_code == 401
     assert len(await browser.rows()) == 1
 

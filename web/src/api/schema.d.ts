@@ -1122,8 +1122,8 @@ export interface paths {
         put?: never;
         /**
          * Claim links that you made without an account
-         * @description With its `claimToken` a link becomes yours; for the others new links are made, which knowing
-         *     a URL is enough for. URLs that cannot be shortened are left out.
+         * @description Send what `/api/urls/public` returned. With its `claimToken` a link becomes yours; without
+         *     one, a new link is created for the URL. URLs that cannot be shortened are left out.
          */
         post: operations["sync_urls"];
         delete?: never;
@@ -4229,7 +4229,11 @@ export interface components {
             /** Originalurl */
             originalUrl: string;
         };
-        /** UrlSyncItem */
+        /**
+         * UrlSyncItem
+         * @description An entry as `/api/urls/public` returned it, or the part of it that was stored, or the URL
+         *     alone.
+         */
         UrlSyncItem: {
             /** Originalurl */
             originalUrl: string;
@@ -4243,12 +4247,15 @@ export interface components {
              * @default null
              */
             claimToken?: string | null;
-        };
-        /** UrlSync */
+        } | string;
+        /**
+         * UrlSync
+         * @description What the browser remembers: a list, or an object with the list as `urls`.
+         */
         UrlSync: {
             /** Urls */
-            urls: (components["schemas"]["UrlSyncItem"] | string)[];
-        };
+            urls: components["schemas"]["UrlSyncItem"][];
+        } | components["schemas"]["UrlSyncItem"][];
         /** WorkspaceCreate */
         WorkspaceCreate: {
             /**

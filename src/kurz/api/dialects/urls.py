@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
@@ -28,7 +28,9 @@ PAGE = 1000
 
 
 class _Camel(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, extra="forbid")
+    """Unknown fields are ignored here: clients send back whole entries as they received them."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, extra="ignore")
 
 
 class UrlCreate(_Camel):
@@ -54,13 +56,42 @@ class UrlRead(_Camel):
 
 
 class UrlSyncItem(_Camel):
+    """An entry as `/api/urls/public` returned it, or the part of it that was stored, or the URL
+    alone."""
+
+    model_config = ConfigDict(
+        json_schema_extra=lambda schema: _also(schema, {"type": "string", "title": "URL"})
+    )
+
     original_url: str
     short_code: str | None = None
     claim_token: str | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_text(cls, given: object) -> object:
+        return {"originalUrl": given} if isinstance(given, str) else given
+
 
 class UrlSync(_Camel):
-    urls: list[UrlSyncItem | str] = Field(min_length=1, max_length=100)
+    """What the browser remembers: a list, or an object with the list as `urls`."""
+
+    model_config = ConfigDict(
+        json_schema_extra=lambda schema: _also(schema, schema["properties"]["urls"])
+    )
+
+    urls: list[UrlSyncItem] = Field(max_length=100)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_list(cls, given: object) -> object:
+        return {"urls": given} if isinstance(given, list) else given
+
+
+def _also(schema: dict[str, Any], alternative: dict[str, Any]) -> None:
+    """Describes a model that can be sent in another form, too."""
+    main = {name: schema.pop(name) for name in ("type", "properties", "required")}
+    schema["anyOf"] = [main, alternative]
 
 
 class Login(_Camel):
@@ -159,16 +190,11 @@ async def delete_url(request: Request, link_id: LinkId) -> Response:
     openapi_extra=described(UrlSync) | needs(Permission.LINKS_WRITE),
 )
 async def sync_urls(request: Request) -> Response:
-    """With its `claimToken` a link becomes yours; for the others new links are made, which knowing
-    a URL is enough for. URLs that cannot be shortened are left out."""
+    """Send what `/api/urls/public` returned. With its `claimToken` a link becomes yours; without
+    one, a new link is created for the URL. URLs that cannot be shortened are left out."""
     place = await claiming_place(request)
     body = await read_body(request, UrlSync)
-    items = [
-        ClaimItem(original_url=item)
-        if isinstance(item, str)
-        else ClaimItem(**item.model_dump(by_alias=False))
-        for item in body.urls
-    ]
+    items = [ClaimItem(**item.model_dump(by_alias=False)) for item in body.urls]
     outcomes = await claim_all(request, place, items)
     links = [outcome.created.link for outcome in outcomes if outcome.created is not None]
     shown = [_read(item) for item in await views(request, links, place)]
