@@ -107,10 +107,14 @@ class Kurz:
 
 @asynccontextmanager
 async def open_kurz(
-    settings: Settings, clock: Clock | None = None, passwords: Passwords | None = None
+    settings: Settings,
+    clock: Clock | None = None,
+    passwords: Passwords | None = None,
+    *,
+    server_clock: SteadyClock | None = None,
 ) -> AsyncIterator[Kurz]:
     """The parts over a database whose schema fits (`prepare` makes it so). Without a clock, they
-    have one that is kept right."""
+    have one that is kept right: the server's, which its other processes go by too, or a new one."""
     passwords = passwords or Passwords()
     database = open_database(settings)
     async with AsyncExitStack() as closing:
@@ -119,7 +123,7 @@ async def open_kurz(
         with patience(LIST_SECONDS):  # it has to connect first
             await database.read(Migrations().check)
         if clock is None:
-            clock = await closing.enter_async_context(_open_clock(settings, database))
+            clock = await closing.enter_async_context(_open_clock(settings, database, server_clock))
         code_key = await keep_key(database, "code-key")
         id_key = await keep_key(database, "id-key")
         shared = await closing.enter_async_context(open_shared(settings, database, id_key, clock))
@@ -232,10 +236,12 @@ async def prepare(settings: Settings, *, upgrades_postgres: bool) -> Path | None
 
 
 @asynccontextmanager
-async def _open_clock(settings: Settings, database: Database) -> AsyncIterator[Clock]:
-    clock = SteadyClock()
+async def _open_clock(
+    settings: Settings, database: Database, server_clock: SteadyClock | None
+) -> AsyncIterator[Clock]:
+    clock = server_clock or SteadyClock()
     keeper = TimeKeeper(clock, None if settings.is_embedded else database)
-    await keeper.start()
+    await keeper.start(is_new=server_clock is None)
     try:
         yield clock
     finally:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from kurz.bootstrap import Kurz
+from kurz.jobs.boot_clock import BootClock
 from kurz.jobs.checks import LEASE_RUNS, REST_SECONDS, RUN_SECONDS, CheckJob
 from kurz.jobs.runner import Runner
 from kurz.people.own_hosts import OwnHosts
@@ -77,14 +78,14 @@ def open_store(kurz: Kurz) -> SqlCheckStore:
 
 
 @asynccontextmanager
-async def open_checking(kurz: Kurz) -> AsyncIterator[Checking]:
+async def open_checking(kurz: Kurz, boot_clock: BootClock | None = None) -> AsyncIterator[Checking]:
     """It goes on from `start`. Links are followed to their destinations even where nobody is
     called: so the change log does not grow for ever, and checks can begin at any time."""
     follower = DestinationFollower(kurz.database, kurz.clock, site_of)
     job = runner = None
     if are_on(kurz.settings):
         checker, turns = open_checker(kurz)
-        job = make_job(kurz, checker, turns)
+        job = make_job(kurz, checker, turns, boot_clock=boot_clock)
         runner = make_runner(kurz, job)
     checking = Checking(follower, job, runner)
     try:
@@ -97,11 +98,24 @@ async def open_checking(kurz: Kurz) -> AsyncIterator[Checking]:
 
 
 def make_job(
-    kurz: Kurz, checker: Checker, turns: Turns, *, rest_seconds: float = REST_SECONDS
+    kurz: Kurz,
+    checker: Checker,
+    turns: Turns,
+    *,
+    rest_seconds: float = REST_SECONDS,
+    boot_clock: BootClock | None = None,
 ) -> CheckJob:
     leases = SqlLeaseStore(kurz.database, kurz.clock)
     store = open_store(kurz)
-    return CheckJob(store, checker, turns, leases, kurz.clock, rest_seconds=rest_seconds)
+    return CheckJob(
+        store,
+        checker,
+        turns,
+        leases,
+        kurz.clock,
+        rest_seconds=rest_seconds,
+        boot_clock=boot_clock,
+    )
 
 
 def make_runner(kurz: Kurz, job: CheckJob) -> Runner:

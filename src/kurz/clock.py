@@ -43,6 +43,7 @@ class SteadyClock:
     """The clock of a process that goes on for months. It is the machine's when the process starts,
     and moves with the time that passes: setting the machine's clock back brings no link back that
     has expired. `follow` moves it, forward or back, but never behind where it would be by itself.
+    Processes that are forked with the same clock agree, whenever they start.
 
     Reading it costs what reading the machine's does, which is why it does not ask the clock that
     goes on while the machine sleeps: `follow` makes up for such a sleep too."""

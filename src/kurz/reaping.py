@@ -10,6 +10,7 @@ from kurz.bootstrap import Kurz, open_custom_domains, retention_of
 from kurz.clock import EarliestClock
 from kurz.errors import SettingRefused
 from kurz.jobs.bans import BanWork
+from kurz.jobs.boot_clock import BootClock
 from kurz.jobs.chores import Chore, Errand
 from kurz.jobs.domain_checks import DomainChecks
 from kurz.jobs.housekeeping import Housekeeping
@@ -86,7 +87,7 @@ def open_upkeep(kurz: Kurz) -> Upkeep:
 
 
 @asynccontextmanager
-async def open_reaper(kurz: Kurz) -> AsyncIterator[Reaping]:
+async def open_reaper(kurz: Kurz, boot_clock: BootClock | None = None) -> AsyncIterator[Reaping]:
     """It reaps from the start of the runner on. At the end, a run under way comes to its own."""
     settings, upkeep = kurz.settings, open_upkeep(kurz)
     reaper = Reaper(
@@ -96,6 +97,7 @@ async def open_reaper(kurz: Kurz) -> AsyncIterator[Reaping]:
         batch=settings.reaper_batch,
         pause=settings.reaper_pause,
         longest=settings.reaper_longest_run,
+        boot_clock=boot_clock,
     )
     runner = Runner(
         upkeep.schedule,
@@ -110,9 +112,11 @@ async def open_reaper(kurz: Kurz) -> AsyncIterator[Reaping]:
 
 
 @asynccontextmanager
-async def open_chores(kurz: Kurz) -> AsyncIterator[Sequence[Runner]]:
+async def open_chores(
+    kurz: Kurz, boot_clock: BootClock | None = None
+) -> AsyncIterator[Sequence[Runner]]:
     """What else is to be done in one process of the installation, now and then."""
-    runners = make_chores(kurz)
+    runners = make_chores(kurz, boot_clock)
     for runner in runners:
         runner.start()
     try:
@@ -124,7 +128,7 @@ async def open_chores(kurz: Kurz) -> AsyncIterator[Sequence[Runner]]:
             await runner.stop()
 
 
-def make_chores(kurz: Kurz) -> list[Runner]:
+def make_chores(kurz: Kurz, boot_clock: BootClock | None = None) -> list[Runner]:
     database, kept = kurz.database, kurz.settings.code_quarantine
     # PostgreSQL's clock is followed; without it, the machine's may have been set back.
     clock = EarliestClock(kurz.clock) if kurz.settings.is_embedded else kurz.clock
@@ -135,7 +139,7 @@ def make_chores(kurz: Kurz) -> list[Runner]:
         DOMAINS: DomainChecks(open_custom_domains(kurz), clock),
     }
     leases = SqlLeaseStore(database, clock)
-    works: dict[str, Work] = {job: Chore(errand) for job, errand in errands.items()}
+    works: dict[str, Work] = {job: Chore(errand, boot_clock) for job, errand in errands.items()}
     works[BANS] = BanWork(kurz.bans, leases)
     return [
         Runner(

@@ -24,6 +24,7 @@ from kurz.dashboard.app import DashboardApp
 from kurz.dashboard.build import Files, NotBuilt
 from kurz.dashboard.shell import Facts
 from kurz.errors import SettingRefused, StoreUnavailable
+from kurz.jobs.boot_clock import BootClock
 from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.totals import RecentTotals
 from kurz.loading import open_loader
@@ -255,7 +256,10 @@ def _numbers_of_stores(kurz: Kurz, path: ReadPath) -> dict[str, int]:
 
 @asynccontextmanager
 async def open_jobs(
-    kurz: Kurz, board: Board | None = None, journals: Sequence[Path] = ()
+    kurz: Kurz,
+    boot_clock: BootClock | None = None,
+    board: Board | None = None,
+    journals: Sequence[Path] = (),
 ) -> AsyncIterator[Callable[[], None]]:
     """What goes on in the background, in one process of an installation's machine: clicks are
     counted and their months added up, the change log and single clicks end when their time is over,
@@ -276,10 +280,10 @@ async def open_jobs(
         job.start()
     try:
         async with (
-            open_reaper(kurz) as reaping,
-            open_chores(kurz) as chores,
+            open_reaper(kurz, boot_clock) as reaping,
+            open_chores(kurz, boot_clock) as chores,
             open_screening(kurz) as screening,
-            open_checking(kurz) as checking,
+            open_checking(kurz, boot_clock) as checking,
             open_loader(kurz, journals) as loader,
         ):
             loader.start()

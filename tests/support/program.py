@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 from contextlib import suppress
@@ -25,7 +26,7 @@ class Program:
 
     def __init__(self, environment: dict[str, str], log: Path) -> None:
         self._environment = {"KURZ_PORT": "0", "KURZ_RATE_LIMITS": "off", **environment}
-        self._process: nursery.Child | None = None
+        self._process: nursery.Child | subprocess.Popen[bytes] | None = None
         self._stdout: TextIO | None = None
         self.output = ""
         self._log = log
@@ -34,11 +35,7 @@ class Program:
         reading, writing = os.pipe()
         try:
             with self._log.open("a") as log, Path(os.devnull).open() as nothing:
-                files = [nothing.fileno(), writing, log.fileno()]
-                # A group of its own, to be killed as a whole.
-                self._process = nursery.start(
-                    ["serve"], self._full_environment, files, is_leader=True
-                )
+                self._process = self._launch([nothing.fileno(), writing, log.fileno()])
         finally:
             os.close(writing)
         self._stdout = os.fdopen(reading)
@@ -47,6 +44,10 @@ class Program:
         ports = re.findall(r"^kurz .*http://127\.0\.0\.1:(\d+)", self.output, re.MULTILINE)
         self._environment["KURZ_PORT"] = ports[-1]
         return self
+
+    def _launch(self, files: list[int]) -> "nursery.Child | subprocess.Popen[bytes]":
+        """In a group of its own, to be killed as a whole."""
+        return nursery.start(["serve"], self._full_environment, files, is_leader=True)
 
     def run(self, *arguments: str) -> str:
         """Another command of kurz with the same settings, beside it; gives what it printed."""
@@ -61,7 +62,7 @@ class Program:
         return {**inherited, **self._environment}
 
     @property
-    def process(self) -> nursery.Child:
+    def process(self) -> "nursery.Child | subprocess.Popen[bytes]":
         assert self._process is not None
         return self._process
 

@@ -1,5 +1,6 @@
 """HTTP over a plain socket, for tests that care which bytes go over which connection, and when."""
 
+import json
 import re
 import socket
 from collections.abc import Iterable
@@ -48,6 +49,14 @@ class Wire(closing[socket.socket]):
         """Requests without waiting for answers, in one piece."""
         fields = f"Host: {host}\r\nUser-Agent: {agent}\r\nAccept: */*\r\n\r\n"
         self._socket.sendall("".join(f"GET {path} HTTP/1.1\r\n{fields}" for path in paths).encode())
+
+    def post(self, path: str, document: object, token: str = "") -> Answer:
+        body = json.dumps(document)
+        token = f"Authorization: Bearer {token}\r\n" if token else ""
+        fields = f"Host: localhost\r\nContent-Type: application/json\r\n{token}"
+        head = f"POST {path} HTTP/1.1\r\n{fields}Content-Length: {len(body)}\r\n\r\n"
+        self._socket.sendall((head + body).encode())
+        return self.receive()
 
     def receive(self) -> Answer:
         """The next answer, when it is whole."""

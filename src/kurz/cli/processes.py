@@ -6,12 +6,15 @@ import signal
 import socket
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 
 from kurz import logs
 from kurz.bootstrap import make_first_admin, open_kurz, prepare
+from kurz.clock import SteadyClock
+from kurz.jobs.boot_clock import BootClock
 from kurz.loading import open_loader, own_journals
 from kurz.server.children import Tether
 from kurz.server.lifeline import ending
@@ -19,19 +22,33 @@ from kurz.server.scoreboard import Scoreboard
 from kurz.server.serve import TICK_SECONDS, serve
 from kurz.serving import Board, open_jobs, open_serving
 from kurz.settings import Settings
+from kurz.storage.timekeeper import TimeKeeper
 from kurz.transfer.tuning import favour_throughput
 
 NICENESS = 5  # of the jobs process beside workers
 
 
-def get_ready(settings: Settings) -> tuple[Path | None, str | None]:
-    """Makes or upgrades the schema, the folder of journals and the first administrator. Gives the
-    backup made before, if there is one, and the token of a set-up link, if there is no
-    administrator yet. No thread or connection is left of it."""
+@dataclass(frozen=True)
+class Clocks:
+    """What all processes of a server tell the time by: the supervisor makes it before it forks, so
+    that a process that starts later has nothing of its own to compare with."""
+
+    server: SteadyClock
+    boot: BootClock
+
+
+def get_ready(settings: Settings, clocks: Clocks) -> tuple[Path | None, str | None]:
+    """Makes or upgrades the schema, the folder of journals and the first administrator, and sets
+    the clocks. Gives the backup made before, if there is one, and the token of a set-up link, if
+    there is no administrator yet. No thread or connection is left of it."""
 
     async def run() -> tuple[Path | None, str | None]:
         backup = await prepare(settings, upgrades_postgres=False)
-        async with open_kurz(settings) as kurz:
+        async with open_kurz(settings, clocks.server) as kurz:
+            keeper = TimeKeeper(clocks.server, None if settings.is_embedded else kurz.database)
+            await keeper.start()
+            await keeper.stop()
+            clocks.boot.jump(clocks.server.now())
             (await own_journals(kurz)).make()
             return backup, await make_first_admin(kurz)
 
@@ -39,20 +56,24 @@ def get_ready(settings: Settings) -> tuple[Path | None, str | None]:
 
 
 def run_worker(
-    settings: Settings, listener: socket.socket, scoreboard: Scoreboard, tether: Tether
+    settings: Settings,
+    listener: socket.socket,
+    scoreboard: Scoreboard,
+    clocks: Clocks,
+    tether: Tether,
 ) -> None:
     """Serves until it is told to end. `tether.slot` is its row in a scoreboard."""
     _log_as(settings, **({"worker": tether.slot} if settings.workers > 1 else {}))
-    _run(_work(settings, listener, Board(scoreboard, tether.slot), tether))
+    _run(_work(settings, listener, Board(scoreboard, tether.slot), clocks, tether))
 
 
-def run_jobs(settings: Settings, scoreboard: Scoreboard, tether: Tether) -> None:
+def run_jobs(settings: Settings, scoreboard: Scoreboard, clocks: Clocks, tether: Tether) -> None:
     """Does what belongs into exactly one process, until it is told to end. Visitors come first."""
     os.nice(NICENESS)
     favour_throughput()
     _log_as(settings, process="jobs")
     board = Board(scoreboard, tether.slot)
-    _run(_do_jobs(settings, [], board, tether.on_ready, tether.lifeline))
+    _run(_do_jobs(settings, [], board, clocks, tether.on_ready, tether.lifeline))
 
 
 def run_jobs_alone(
@@ -61,7 +82,7 @@ def run_jobs_alone(
     """The same without a supervisor, for the journals in these folders too."""
     favour_throughput()
     _log_as(settings, process="jobs")
-    _run(_do_jobs(settings, journals, None, on_ready, None))
+    _run(_do_jobs(settings, journals, None, None, on_ready, None))
 
 
 def load_journals(settings: Settings, journals: Sequence[Path]) -> int:
@@ -78,8 +99,13 @@ def load_journals(settings: Settings, journals: Sequence[Path]) -> int:
     return asyncio.run(run())
 
 
-async def _work(settings: Settings, listener: socket.socket, board: Board, tether: Tether) -> None:
-    async with open_kurz(settings) as kurz, open_serving(kurz, board) as serving:
+async def _work(
+    settings: Settings, listener: socket.socket, board: Board, clocks: Clocks, tether: Tether
+) -> None:
+    async with (
+        open_kurz(settings, server_clock=clocks.server) as kurz,
+        open_serving(kurz, board) as serving,
+    ):
         await serve(
             serving.app,
             listener,
@@ -97,11 +123,16 @@ async def _do_jobs(
     settings: Settings,
     journals: Sequence[Path],
     board: Board | None,
+    clocks: Clocks | None,
     on_ready: Callable[[], None],
     lifeline: int | None,
 ) -> None:
     end = asyncio.Event()
-    async with open_kurz(settings) as kurz, open_jobs(kurz, board, journals) as tick:
+    server_clock, boot_clock = (clocks.server, clocks.boot) if clocks else (None, BootClock())
+    async with (
+        open_kurz(settings, server_clock=server_clock) as kurz,
+        open_jobs(kurz, boot_clock, board, journals) as tick,
+    ):
         with ending(lifeline, end.set, end.set):
             if lifeline is None:  # nobody else says what Ctrl+C means
                 asyncio.get_running_loop().add_signal_handler(signal.SIGINT, end.set)

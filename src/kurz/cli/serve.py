@@ -2,7 +2,8 @@
 
 import gc
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from kurz.settings import load, warnings_about
 if TYPE_CHECKING:
     import socket
 
+    from kurz.cli.processes import Clocks
     from kurz.server.scoreboard import Scoreboard
     from kurz.server.supervisor import Plan
     from kurz.settings import Settings
@@ -51,7 +53,7 @@ def serve(
     loaded = load(flags)
     for warning in warnings_about(loaded):
         typer.secho(f"Warning: {warning}", fg="yellow", err=True)
-    _supervise(loaded.settings, flags)
+    supervise(loaded.settings, flags)
 
 
 def jobs(
@@ -95,11 +97,18 @@ def migrate(data_dir: DataDir = None) -> None:
     typer.echo(f"The schema is up to date ({Migrations().head}).")
 
 
-def _supervise(settings: "Settings", flags: Mapping[str, object]) -> None:
-    """Prepares everything while it is the only process, then starts the others."""
+def supervise(
+    settings: "Settings",
+    flags: Mapping[str, object],
+    wall_ns: Callable[[], int] = time.time_ns,
+) -> None:
+    """Prepares everything while it is the only process, then starts the others. `wall_ns` is the
+    machine's clock."""
     gc.disable()  # modules stay for ever: looking for garbage among them is a tenth of the start
     from kurz import logs, metrics
-    from kurz.cli.processes import get_ready
+    from kurz.cli.processes import Clocks, get_ready
+    from kurz.clock import SteadyClock
+    from kurz.jobs.boot_clock import BootClock
     from kurz.server.scoreboard import Scoreboard
     from kurz.server.serve import bind
     from kurz.server.supervisor import SLOTS, Supervisor
@@ -107,7 +116,8 @@ def _supervise(settings: "Settings", flags: Mapping[str, object]) -> None:
 
     logs.configure(settings.log_level, settings.log_format)
     listener = bind(settings.host, settings.port)
-    backup, set_up_token = get_ready(settings)
+    clocks = Clocks(SteadyClock(wall_ns), BootClock())
+    backup, set_up_token = get_ready(settings, clocks)
     if backup is not None:
         typer.echo(f"The database was upgraded. A copy from before: {backup}")
     gc.enable()
@@ -118,10 +128,10 @@ def _supervise(settings: "Settings", flags: Mapping[str, object]) -> None:
         # The socket stays as it is, and with it what else follows from where kurz listens.
         fresh = replace(load(flags).settings, host=settings.host, port=settings.port)
         logs.configure(fresh.log_level, fresh.log_format)
-        return _plan(fresh, listener, scoreboard)
+        return _plan(fresh, listener, scoreboard, clocks)
 
     Supervisor(
-        _plan(settings, listener, scoreboard),
+        _plan(settings, listener, scoreboard, clocks),
         listener,
         reload=reload,
         on_ready=lambda: _announce(settings, listener, set_up_token),
@@ -129,7 +139,9 @@ def _supervise(settings: "Settings", flags: Mapping[str, object]) -> None:
     ).run()
 
 
-def _plan(settings: "Settings", listener: "socket.socket", scoreboard: "Scoreboard") -> "Plan":
+def _plan(
+    settings: "Settings", listener: "socket.socket", scoreboard: "Scoreboard", clocks: "Clocks"
+) -> "Plan":
     from kurz.archiving import open_files
     from kurz.cli.processes import run_jobs, run_worker
     from kurz.guarding import open_shelf
@@ -146,8 +158,8 @@ def _plan(settings: "Settings", listener: "socket.socket", scoreboard: "Scoreboa
     open_shelf(settings).prepare()  # compiles them, if they are others than before
     return Plan(
         settings.workers,
-        work=partial(run_worker, settings, listener, scoreboard),
-        jobs=partial(run_jobs, settings, scoreboard),
+        work=partial(run_worker, settings, listener, scoreboard, clocks),
+        jobs=partial(run_jobs, settings, scoreboard, clocks),
         stop_seconds=settings.keep_alive_seconds + ANSWER_SECONDS + CLOSE_SECONDS,
         jobs_stop_seconds=STOP_SECONDS + CLOSE_SECONDS,
     )

@@ -1,10 +1,12 @@
 """Tells when the clock that everybody goes by has jumped."""
 
+import mmap
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from struct import Struct
 from typing import NamedTuple
 
-from kurz.clock import boot_ns
+from kurz.clock import boot_ns, from_micros, to_micros
 
 MOST_APART = timedelta(minutes=5)
 # How long a clock that has jumped goes on evenly until it is believed. One that is ahead makes
@@ -28,32 +30,80 @@ class Look(NamedTuple):
     boot_seconds: float
 
 
+class Looks(NamedTuple):
+    """What a `BootClock` compares with. `jumped` is the first look after the last jump."""
+
+    believed: Look | None = None
+    jumped: Look | None = None
+
+
+_LOOKS = Struct("=qdqd")  # 0 for a wall clock: no such look
+
+
+class LookMemory:
+    """Keeps `Looks` in memory that all processes share which are forked from this one. There is one
+    writer at a time, and one that is killed while it writes leaves what was there before."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, 1 + 2 * _LOOKS.size)  # which half counts, and two halves
+
+    def read(self) -> Looks:
+        numbers = _LOOKS.unpack_from(self._memory, self._place(self._memory[0]))
+        return Looks(_look(*numbers[:2]), _look(*numbers[2:]))
+
+    def write(self, looks: Looks) -> None:
+        other = 1 - self._memory[0]
+        numbers = (*_numbers(looks.believed), *_numbers(looks.jumped))
+        _LOOKS.pack_into(self._memory, self._place(other), *numbers)
+        self._memory[0] = other
+
+    @staticmethod
+    def _place(half: int) -> int:
+        return 1 + half * _LOOKS.size
+
+
+def _look(micros: int, seconds: float) -> Look | None:
+    return Look(from_micros(micros), seconds) if micros else None
+
+
+def _numbers(look: Look | None) -> tuple[int, float]:
+    return (0, 0.0) if look is None else (to_micros(look.wall), look.boot_seconds)
+
+
 class BootClock:
     """Compares a wall clock with the machine's boot clock, from the first look on. After a jump the
     wall clock is believed again when it has gone on evenly for a while: then it was set right, or
-    nobody is going to."""
+    nobody is going to.
+
+    One that took its first look before a fork compares with that look in every child, also in one
+    that replaces another after a jump."""
 
     def __init__(self, seconds: Callable[[], float] = boot_seconds) -> None:
         self._seconds = seconds
-        self._believed: Look | None = None
-        self._jumped: Look | None = None  # the first behind the last jump
+        self._memory = LookMemory()
 
     def jump(self, now: datetime) -> timedelta | None:
         """By how much the wall clock is ahead (or behind, if negative) of where it should be; None
         if that is little enough."""
         look = Look(now, self._seconds())
-        believed = self._believed or look
+        looks = self._memory.read()
+        believed, jumped = looks.believed or look, looks.jumped
         ahead = _apart(believed, look)
         if ahead is None:
-            self._believed, self._jumped = believed, None
+            self._remember(looks, Looks(believed))
             return None
-        if self._jumped is None or _apart(self._jumped, look) is not None:
-            self._jumped = look
+        if jumped is None or _apart(jumped, look) is not None:
+            jumped = look
         even_for = AHEAD_FOR if ahead > timedelta() else BEHIND_FOR
-        if look.boot_seconds - self._jumped.boot_seconds < even_for.total_seconds():
+        if look.boot_seconds - jumped.boot_seconds < even_for.total_seconds():
+            self._remember(looks, Looks(believed, jumped))
             return ahead
-        self._believed, self._jumped = look, None
+        self._remember(looks, Looks(look))
         return None
+
+    def _remember(self, before: Looks, now: Looks) -> None:
+        if now != before:
+            self._memory.write(now)
 
     def check(self, now: datetime) -> None:
         """Raises `Jumped`."""

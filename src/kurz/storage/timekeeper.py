@@ -46,12 +46,15 @@ class TimeKeeper:
         self._is_ahead = False
         self._rounds = Rounds("keeping the time", self.look, wake_seconds)
 
-    async def start(self) -> None:
-        """Returns when the clock is right."""
-        if self._database is not None:
+    async def start(self, *, is_new: bool = True) -> None:
+        """Returns when the clock is right. One that `is_new` takes the database's time whatever it
+        is; one that other processes of the server go by too only follows it."""
+        if self._database is None:
+            await self.look()
+        else:
             instant_ns = await ask_clock(self._database)
             if instant_ns is not None:
-                self._begin(instant_ns)
+                (self._begin if is_new else self._follow)(instant_ns)
         self._next_at = time.monotonic() + self._ask_seconds
         self._rounds.start()
 
@@ -87,8 +90,8 @@ class TimeKeeper:
             _log.warning("the clock was set, which is followed", by_seconds=_seconds(moved_ns))
         if ahead_ns and not self._is_ahead:
             _log.warning(
-                "the clock was set back: this process goes on by its own, so that no link comes"
-                " back that has expired; a restart takes the new time",
+                "the clock was set back: the server keeps its own time, so that no link comes back"
+                " that has expired; restart the server to use the new time",
                 ahead_seconds=_seconds(ahead_ns),
             )
         self._is_ahead = ahead_ns > 0
