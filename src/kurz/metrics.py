@@ -74,6 +74,7 @@ COUNTERS = {
     "database_commits": "Transactions that carried them.",
     "database_look_ups": "Statements by which PostgreSQL was asked for codes; one may be for many.",
     "database_timeouts": "Calls of PostgreSQL that were given up.",
+    "feed_pauses": "Times that a worker stood still, and read the change log before it went on.",
     "feed_wake_ups": "Times that others said that there are changes.",
     "feed_lost_connections": "Times that the connection for that was lost, or could not be made.",
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from kurz.bootstrap import Kurz
 from kurz.clicks.journal import Journal
 from kurz.clicks.visitors import Visitors
+from kurz.feed.heartbeat import Heartbeat
 from kurz.links.model import Change
 from kurz.redirect.clicks import ClickWriter
 from kurz.redirect.hot import HotSet
@@ -43,6 +44,7 @@ class ReadPath:
     misses: Misses
     tally: Tally
     lane: Lane
+    heartbeat: Heartbeat
     tick: Callable[[], Awaitable[None]]
 
 
@@ -108,6 +110,14 @@ async def open_read_path(
     journal, visitors = Journal(settings.journal_dir), Visitors(SqlSaltStore(kurz.database))
     clicks = ClickWriter(journal, visitors, clock)
     tally = Tally()
+
+    def listen() -> None:
+        heard_at = shared.feed.heard_at
+        is_silent = time.monotonic() - heard_at > DEAF_SECONDS
+        resolver.listen(is_deaf=is_silent or heartbeat.is_in_doubt(heard_at))
+        lane.renew(settings.keep_alive_seconds)
+
+    heartbeat = Heartbeat(shared.feed.read_now, on_failure=listen)
     lane = Lane(
         resolver,
         hosts,
@@ -119,6 +129,7 @@ async def open_read_path(
         misses,
         clock,
         tally,
+        heartbeat,
         settings.abuse_contact,
         dashboard,
     )
@@ -131,8 +142,7 @@ async def open_read_path(
 
     async def tick() -> None:
         nonlocal refreshing
-        resolver.listen(is_deaf=time.monotonic() - shared.feed.heard_at > DEAF_SECONDS)
-        lane.renew(settings.keep_alive_seconds)
+        listen()
         if refreshing is None or refreshing.done():  # an outage must not hold the rest up
             refreshing = asyncio.create_task(refresh())
 
@@ -141,8 +151,12 @@ async def open_read_path(
             await visitors.refresh(clock.now())
             await tick()
             journal.start()
-            yield ReadPath(store, resolver, slugs, clicks, journal, misses, tally, lane, tick)
+            heartbeat.start()
+            yield ReadPath(
+                store, resolver, slugs, clicks, journal, misses, tally, lane, heartbeat, tick
+            )
     finally:
+        await heartbeat.stop()
         if refreshing is not None:
             await refreshing
         journal.close()

@@ -155,6 +155,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
             dashboard=dashboard,
             hosts=hosts,
             proxies=proxies,
+            freshness=path.heartbeat,
         )
         shortcut = path.lane.answer if settings.fast_lane == "on" else None
         yield Serving(app, partial(Connection, shortcut=shortcut), tick, context.live.close)
@@ -248,6 +249,7 @@ def _numbers_of_stores(kurz: Kurz, path: ReadPath) -> dict[str, int]:
         **counts,
         **shared.cache.counts(),
         **({} if kurz.replicas is None else kurz.replicas.counts()),
+        "feed_pauses": path.heartbeat.pauses,
         "feed_wake_ups": shared.feed.wake_ups,
         "feed_lost_connections": shared.feed.lost_connections,
         "feed_deaf": int(path.resolver.is_deaf),

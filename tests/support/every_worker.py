@@ -110,7 +110,7 @@ class _Crowd(threading.Thread):
 
 def connect_to_each(program: Program, workers: int) -> list[Wire]:
     """One connection to each worker, once there are so many."""
-    _wait_until(lambda: len(program.jobs) == 1 and len(program.workers) == workers)
+    wait_until(lambda: len(program.jobs) == 1 and len(program.workers) == workers)
     return [_connect_to(pid, program) for pid in program.workers]
 
 
@@ -124,7 +124,7 @@ def _connect_to(pid: int, program: Program) -> Wire:
     try:
         for other in others:
             os.kill(other, signal.SIGSTOP)
-        _wait_until(lambda: all(map(_is_stopped, others)))
+        wait_until(lambda: all(map(is_stopped, others)))
         wire = Wire(program.port)
         assert wire.get("/healthz").status == 200
         return wire
@@ -133,13 +133,13 @@ def _connect_to(pid: int, program: Program) -> Wire:
             os.kill(other, signal.SIGCONT)
 
 
-def _is_stopped(pid: int) -> bool:
+def is_stopped(pid: int) -> bool:
     with suppress(OSError):
         return ") T " in Path(f"/proc/{pid}/stat").read_text()
     return False
 
 
-def _wait_until(holds: Callable[[], object]) -> None:
+def wait_until(holds: Callable[[], object]) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"

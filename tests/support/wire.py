@@ -51,10 +51,13 @@ class Wire(closing[socket.socket]):
         self._socket.sendall("".join(f"GET {path} HTTP/1.1\r\n{fields}" for path in paths).encode())
 
     def post(self, path: str, document: object, token: str = "") -> Answer:
+        return self.call("POST", path, document, token)
+
+    def call(self, method: str, path: str, document: object, token: str = "") -> Answer:
         body = json.dumps(document)
         token = f"Authorization: Bearer {token}\r\n" if token else ""
         fields = f"Host: localhost\r\nContent-Type: application/json\r\n{token}"
-        head = f"POST {path} HTTP/1.1\r\n{fields}Content-Length: {len(body)}\r\n\r\n"
+        head = f"{method} {path} HTTP/1.1\r\n{fields}Content-Length: {len(body)}\r\n\r\n"
         self._socket.sendall((head + body).encode())
         return self.receive()
 

@@ -72,6 +72,7 @@ class ChangeFeed:
         self._strangers: frozenset[str] = frozenset()
         self._told = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._waiting: list[asyncio.Future[bool]] = []  # for a reading that begins from now on
         self._is_down = False
         self.heard_at = time.monotonic()  # when the last complete reading of the log began
         self.wake_ups = 0
@@ -107,7 +108,18 @@ class ChangeFeed:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
+        _answer(self._waiting, is_read=False)
         await self._waker.stop()
+
+    async def read_now(self) -> bool:
+        """Whether the log was read to its end, and all have heard of what it says. A reading that
+        is under way does not count: it may have begun before a pause of this process."""
+        if self._task is None:
+            return False
+        waiting: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        self._told.set()
+        return await waiting
 
     def _woken(self) -> None:
         self.wake_ups += 1
@@ -120,8 +132,11 @@ class ChangeFeed:
                 async with asyncio.timeout(self._tick_seconds):
                     await self._told.wait()
             self._told.clear()
+            waiting, self._waiting = self._waiting, []
+            is_read = False
             try:
                 await self._catch_up()
+                is_read = True
             except StoreUnavailable as outage:
                 if not self._is_down:
                     log.warning("feed waits", detail=outage.detail)
@@ -130,6 +145,8 @@ class ChangeFeed:
                 log.exception("feed failed")
             else:
                 self._is_down = False
+            finally:
+                _answer(waiting, is_read=is_read)
 
     async def _catch_up(self) -> None:
         began_at = time.monotonic()
@@ -208,3 +225,9 @@ class ChangeFeed:
                     listener.hear(changes)
                 except Exception:  # the write stands, and whoever waits for it must hear so
                     log.exception("a listener of the feed failed")
+
+
+def _answer(waiting: Sequence[asyncio.Future[bool]], *, is_read: bool) -> None:
+    for future in waiting:
+        if not future.done():  # nobody waits for it any more
+            future.set_result(is_read)

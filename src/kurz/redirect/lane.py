@@ -70,6 +70,11 @@ class Sites(Protocol):
         """By Host headers, to the letter."""
 
 
+class Freshness(Protocol):
+    fresh_until_ns: int
+    """Until when memory may be believed, by `time.perf_counter_ns`."""
+
+
 class Proxies(Protocol):
     def client_of(self, peer: str, forwarded_for: list[bytes]) -> str: ...
 
@@ -87,6 +92,7 @@ class Lane:
         misses: Misses,
         clock: Clock,
         tally: Tally,
+        freshness: Freshness,
         contact: str | None = None,
         dashboard: str | None = None,
     ) -> None:
@@ -104,6 +110,7 @@ class Lane:
         self._proxies = proxies
         self._micros = clock.micros
         self._tally = tally
+        self._freshness = freshness
         self._contact = contact
         self._dashboard = dashboard
         self._scout = _Scout()
@@ -154,8 +161,8 @@ class Lane:
         has_waited = began > 0
         began = began or time.perf_counter_ns()
         end = data.find(_VERSION)
-        if end < 0 or data[:5] != _START:
-            return False
+        if end < 0 or data[:5] != _START or began > self._freshness.fresh_until_ns:
+            return False  # among others what came while this process stood still
         head = data[end:]
         note = client.lane_note
         if head != client.lane_head or note.epoch is not self._epoch:

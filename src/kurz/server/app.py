@@ -46,6 +46,16 @@ class Pages(Protocol):
     async def __call__(self, scope: Scope, receive: Receive, send: Send, /) -> None: ...
 
 
+class Freshness(Protocol):
+    """Whether what this process remembers may be believed."""
+
+    fresh_until_ns: int
+    """By `time.perf_counter_ns`."""
+
+    async def catch_up(self) -> None:
+        """Behind that, it may be when this returns."""
+
+
 class App:
     """`api` answers under /api, on the probes and to POST on `/`; `dashboard`, if there is one, the
     pages and files that it knows; `redirect` everything else, and the requests that belong to no
@@ -60,7 +70,9 @@ class App:
         dashboard: Pages | None,
         hosts: Hosts,
         proxies: TrustedProxies,
+        freshness: Freshness,
     ) -> None:
+        self._freshness = freshness
         self._proxies = proxies
         self._has_warned = False
         self.api_statuses = [0] * 6  # by their first digit
@@ -98,6 +110,8 @@ class App:
         path: str = scope["path"]
         if path in PROBES:
             return True
+        if time.perf_counter_ns() > self._freshness.fresh_until_ns:
+            await self._freshness.catch_up()
         try:
             site: Site = await self._hosts.get(scope["kurz.raw_host"])
         except KurzError as problem:

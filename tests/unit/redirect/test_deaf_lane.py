@@ -61,6 +61,7 @@ async def test_a_link_in_memory_is_looked_up_again_before_it_is_answered(is_deaf
         misses,
         CLOCK,
         nothing,
+        SimpleNamespace(fresh_until_ns=2**63),
     )
     resolver.listen(is_deaf=is_deaf)
     lane.renew(5)

@@ -1,6 +1,7 @@
 """Who is believed about the scheme and the client's address."""
 
 from collections.abc import MutableMapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,6 +117,7 @@ def app(seen: Seen) -> App:
         dashboard=None,
         hosts=hosts,
         proxies=TrustedProxies(PROXIES),
+        freshness=SimpleNamespace(fresh_until_ns=2**63),
     )
 
 
