@@ -589,7 +589,7 @@ async def test_both_instances_have_the_same_keys(kurz, settings, clock):
 
 async def test_of_parallel_creates_with_one_custom_code_one_wins(kurz):
     answers = await asyncio.gather(
-        *(make(kurz, custom_code="wanted", title=str(n)) for n in range(20)),
+        *(make(kurz, f"{URL}/{n}", custom_code="wanted") for n in range(20)),
         return_exceptions=True,
     )
     winners = [answer for answer in answers if isinstance(answer, Link)]
@@ -602,7 +602,21 @@ async def test_a_code_in_the_trash_is_still_taken(kurz):
     link = await make(kurz, custom_code="wanted")
     await kurz.links.delete(public(kurz, link), ANY)
     with pytest.raises(CustomCodeTaken):
-        await create(kurz, custom_code="wanted")
+        await create(kurz, f"{URL}/other", custom_code="wanted")
+
+
+async def test_what_the_operator_made_is_the_operators_to_make_again(kurz):
+    link = await make(kurz, custom_code="wanted")
+    again = await create(kurz, custom_code="wanted")
+    assert (again.is_new, again.link) == (False, link)
+    with pytest.raises(CustomCodeTaken):
+        await create(kurz, custom_code="wanted", owner_id=1)
+
+
+async def test_an_anonymous_link_is_nobodys_to_make_again(kurz):
+    link = await make(kurz, is_anonymous=True)
+    with pytest.raises(CustomCodeTaken):
+        await create(kurz, custom_code=link.short_code)
 
 
 async def test_the_same_custom_code_in_another_case_is_free(kurz):

@@ -427,6 +427,9 @@ async def test_forgotten_answers_leave_the_store_a_few_at_a_time(world):
 
 async def test_a_taken_code_can_be_asked_for_again(world):
     await world.send(WAYS["a custom code"], {})
+    await world.kurz.database.write(
+        lambda it: it.execute(sa.update(links).values(canonical_url="https://other.example/"))
+    )
     taken = await world.send(WAYS["a custom code"])
     assert code_of(taken) == (409, "custom-code-taken")
     assert await count(world.kurz, receipts) == 0

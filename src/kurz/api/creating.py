@@ -33,6 +33,7 @@ WORKSPACE_PARAMETER = {
     "required": True,
     "schema": {"type": "integer", "minimum": 1, "maximum": 2**53 - 1},
 }
+_EXISTING = "The URL has this link already."
 
 router = APIRouter(tags=["links"], responses=PROBLEMS)
 
@@ -44,10 +45,12 @@ router = APIRouter(tags=["links"], responses=PROBLEMS)
     summary="Make a link",
     operation_id="create_link",
     openapi_extra=described(LinkCreate) | optional(Permission.LINKS_CREATE),
+    responses={200: {"model": NewLinkRead, "description": _EXISTING}},
 )
 async def create_link(request: Request) -> Response:
     """With an account it is permanent and yours. Without one it is temporary, and comes with a
-    `claim_token`, which is shown once."""
+    `claim_token`, which is shown once. The same `custom_code` for the same URL again answers 200
+    with the existing link."""
     caller = await find_caller(request)
     if caller is None:
         return await _create_for_stranger(request)
@@ -63,11 +66,12 @@ async def create_link(request: Request) -> Response:
     openapi_extra=described(LinkCreate)
     | needs(Permission.LINKS_CREATE)
     | {"parameters": [WORKSPACE_PARAMETER]},
-    responses={200: {"model": NewLinkRead, "description": "The URL has this link already."}},
+    responses={200: {"model": NewLinkRead, "description": _EXISTING}},
 )
 async def create_link_in_workspace(request: Request) -> Response:
     """By default its code is computed from the URL, and the same URL gets the same link: 200 if it
-    exists, 201 if it is new or came back to life."""
+    exists, 201 if it is new or came back to life. So does the same URL with the same
+    `custom_code`."""
     return await _create_at(request, await get_caller(request), workspace_id_of(request))
 
 

@@ -19,8 +19,9 @@ from kurz.links.errors import (
     VersionOutdated,
     code_taken,
 )
+from kurz.links.inserting import EDIT_ATTEMPTS, Inserter, NewLink
 from kurz.links.listing import Listing
-from kurz.links.minting import ATTEMPTS, Mint
+from kurz.links.minting import Mint
 from kurz.links.model import (
     Act,
     Created,
@@ -32,15 +33,12 @@ from kurz.links.model import (
     LinkPage,
     Scope,
     Status,
-    Strategy,
 )
 from kurz.links.ports import LinkStore, NullScreen, Screen
 from kurz.links.retention import DEFAULT, Retention, purged_at
 from kurz.people.own_hosts import OwnHosts
 from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
-
-EDIT_ATTEMPTS = 25  # times a write starts over because somebody else wrote in between
 
 
 class LinkService:
@@ -64,6 +62,7 @@ class LinkService:
         self._retention = retention
         self._screen = screen or NullScreen()
         self._listing = Listing(store, ids, clock)
+        self._inserter = Inserter(store, mint)
 
     async def create(
         self,
@@ -73,7 +72,8 @@ class LinkService:
         allowances: tuple[Allowance, ...] = (),
         receipt: Receipt | None = None,
     ) -> Created:
-        """A new link, or the existing one for a deterministic code. `own_hosts` adds the name that
+        """A new link, or the existing one for a deterministic code, or for a custom code that
+        leads to the same URL already. `own_hosts` adds the name that
         this request came in by, where no base URL is configured. The store spends the allowances
         and keeps the receipt with the new link; the receipt is handed what this returns."""
         now = self._clock.now()
@@ -84,11 +84,10 @@ class LinkService:
         link = self._drafting.link(draft, strategy, url, now)
         link.held_at = self._screened(url.location, now)
         token = secrets.token_urlsafe(32) if draft.is_anonymous else None
-        new = _New(link, token, None if token is None else hash_claim_token(token), allowances)
-        new.receipt = receipt
-        if strategy is Strategy.DETERMINISTIC:
-            return await self._insert_deterministic(new, now)
-        return await self._insert(new)
+        claim_hash = None if token is None else hash_claim_token(token)
+        return await self._inserter.insert(
+            NewLink(link, token, claim_hash, allowances, receipt), now
+        )
 
     async def claim(
         self,
@@ -119,7 +118,7 @@ class LinkService:
         link = self._drafting.link(draft, strategy, url, now)
         link.held_at = self._screened(url.location, now)
         try:
-            return await self._insert(_New(link, None, mark, allowances))
+            return await self._inserter.insert(NewLink(link, None, mark, allowances), now)
         except CodesExhausted:
             earlier = await self._store.find_claimed(account_id, mark)
             if earlier is None:
@@ -277,66 +276,6 @@ class LinkService:
         """From when on the reaper purges a link in the trash; None: never."""
         return purged_at(link, self._retention)
 
-    async def _insert(self, new: "_New") -> Created:
-        link = new.link
-        if link.strategy is Strategy.CUSTOM:
-            if not await self._try(new, link.short_code):
-                raise code_taken(link.short_code)
-            return new.created(link.id)
-        for attempt in range(ATTEMPTS[link.strategy]):
-            if await self._try(new, await self._code(link, attempt)):
-                return new.created(link.id)
-        raise CodesExhausted("Every code that was tried is taken. Try again.")
-
-    async def _insert_deterministic(self, new: "_New", now: datetime) -> Created:
-        link = new.link
-        for attempt in range(ATTEMPTS[link.strategy]):
-            if await self._try(new, await self._code(link, attempt)):
-                return new.created(link.id)
-            existing = await self._store.find_deterministic(link.workspace_id, link.canonical_url)
-            if existing is not None:
-                return await self._reuse(existing, new, now)
-        raise CodesExhausted("Every code this URL could have is taken by another link.")
-
-    async def _try(self, new: "_New", code: str) -> bool:
-        """Stores the new link under this code, if it is free."""
-        new.link.short_code = code
-        receipt = new.receipt and new.receipt.after(new.created)
-        link_id = await self._store.insert(
-            new.link, new.claim_hash, allowances=new.allowances, receipt=receipt
-        )
-        if link_id is not None:
-            new.link.id = link_id
-        return link_id is not None
-
-    async def _code(self, link: Link, attempt: int) -> str:
-        return await self._mint.code(link.strategy, link.canonical_url, link.workspace_id, attempt)
-
-    async def _reuse(self, existing: Link, new: "_New", now: datetime) -> Created:
-        """The existing link, unchanged while it lives; an expired or deleted one comes back under
-        its code with the fields of this request, its counts kept."""
-        wanted = new.link
-        receipt = new.receipt and new.receipt.after(lambda link: Created(link, is_new=True))
-        for _ in range(EDIT_ATTEMPTS):
-            status = lifecycle.status(existing, now)
-            if status is Status.BANNED:
-                raise LinkBanned("This URL's link was taken down.")
-            if status not in (Status.EXPIRED, Status.DELETED):
-                return Created(existing, is_new=False)
-            changes = {name: getattr(wanted, name) for name in _FIELDS_OF_A_REQUEST}
-            changes |= {"status": Status.ACTIVE, "deleted_at": None, "swept_at": None}
-            changes["clicks_used"] = 0
-            revived = await self._store.update(
-                existing, changes, now, Act("revive", wanted.owner_id), receipt=receipt
-            )
-            if revived is not None:
-                return Created(revived, is_new=True)
-            found = await self._store.find_deterministic(wanted.workspace_id, wanted.canonical_url)
-            if found is None:
-                break
-            existing = found
-        raise LinkChanged("Somebody else is changing this link. Try again.")
-
     async def _check_code_is_free(self, link: Link, code: str | None) -> None:
         if code is None or code == link.short_code:
             return
@@ -354,44 +293,6 @@ def check_version(link: Link, expected: int | None) -> None:
     """Refuses a write of what somebody else has changed since the caller saw it."""
     if expected is not None and link.version != expected:
         raise VersionOutdated("Somebody else changed this link. Load it again, then repeat.")
-
-
-class _New:
-    """A link on its way into the store, and what goes in with it."""
-
-    __slots__ = ("allowances", "claim_hash", "claim_token", "link", "receipt")
-
-    def __init__(
-        self,
-        link: Link,
-        claim_token: str | None,
-        claim_hash: bytes | None,
-        allowances: tuple[Allowance, ...],
-    ) -> None:
-        self.link = link
-        self.claim_token = claim_token
-        self.claim_hash = claim_hash
-        self.allowances = allowances
-        self.receipt: Receipt | None = None
-
-    def created(self, link_id: int) -> Created:
-        self.link.id = link_id
-        return Created(self.link, is_new=True, claim_token=self.claim_token)
-
-
-_FIELDS_OF_A_REQUEST = (
-    "original_url",
-    "location",
-    "starts_at",
-    "expires_at",
-    "redirect_status",
-    "title",
-    "tags",
-    "notes",
-    "forward_query",
-    "max_clicks",
-    "held_at",
-)
 
 
 def hash_claim_token(token: str) -> bytes:

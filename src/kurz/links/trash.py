@@ -8,9 +8,10 @@ import structlog
 
 from kurz.clock import Clock
 from kurz.links.errors import LinkBanned, LinkChanged, LinkNotFound
+from kurz.links.inserting import EDIT_ATTEMPTS
 from kurz.links.model import Scope, Status
 from kurz.links.reaping import TrashStore
-from kurz.links.service import EDIT_ATTEMPTS, LinkService, check_version
+from kurz.links.service import LinkService, check_version
 
 _log = structlog.get_logger(__name__)
 

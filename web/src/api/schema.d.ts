@@ -20,7 +20,8 @@ export interface paths {
         /**
          * Make a link
          * @description With an account it is permanent and yours. Without one it is temporary, and comes with a
-         *     `claim_token`, which is shown once.
+         *     `claim_token`, which is shown once. The same `custom_code` for the same URL again answers 200
+         *     with the existing link.
          */
         post: operations["create_link"];
         delete?: never;
@@ -45,7 +46,8 @@ export interface paths {
         /**
          * Make a link in a workspace
          * @description By default its code is computed from the URL, and the same URL gets the same link: 200 if it
-         *     exists, 201 if it is new or came back to life.
+         *     exists, 201 if it is new or came back to life. So does the same URL with the same
+         *     `custom_code`.
          */
         post: operations["create_link_in_workspace"];
         delete?: never;
@@ -4403,6 +4405,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The URL has this link already. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewLinkRead"];
+                };
+            };
             /** @description Successful Response */
             201: {
                 headers: {
