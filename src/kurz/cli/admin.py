@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kurz.cli import bans, output, reports, values
+from kurz.cli.counter import counter
 from kurz.cli.lists import lists
 from kurz.cli.places import get_workspace
 from kurz.cli.reaper import reaper
@@ -50,6 +51,7 @@ def register(app: typer.Typer) -> None:
         invite,
         reaper,
         lists,
+        counter,
     ):
         name = {"list_accounts": "list"}.get(command.__name__)
         admin.command(name)(command)

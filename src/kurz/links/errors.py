@@ -70,6 +70,18 @@ class CodesExhausted(Unavailable):
     title = "No free code was found"
 
 
+class CounterStarted(KurzError):
+    kind = Kind.CONFLICT
+    code = "counter-started"
+    title = "The counter is in use"
+
+
+class SeriesRefused(KurzError):
+    kind = Kind.INVALID
+    code = "series-refused"
+    title = "This series of codes cannot be continued"
+
+
 class CustomCodeRefused(KurzError):
     kind = Kind.INVALID
     code = "custom-code-refused"

@@ -10,6 +10,7 @@ from kurz.links.codes.permutation import KEY_BYTES
 from kurz.storage.database import Database
 from kurz.storage.schema import counters, installation
 
+LINK_COUNTER = "links"
 COUNTER_BLOCK = 1000  # numbers leased at a time; what a stopped worker leaves over is skipped
 
 
@@ -46,10 +47,37 @@ def lease_numbers(connection: sa.Connection, name: str, size: int) -> range:
     return range(end - size, end)
 
 
+def start_counter(connection: sa.Connection, start: int, name: str = LINK_COUNTER) -> bool:
+    """Lets a counter begin there. False: numbers of it were leased already. Until then it can be
+    set again: what was set last is kept beside it, and is what the counter still says."""
+    marker = f"{name}-counter-start"
+    earlier = find_key(connection, marker)
+    unused = sa.false() if earlier is None else counters.c.next_value == int(earlier)
+    statement = (
+        insert(counters)
+        .values(name=name, next_value=start)
+        .on_conflict_do_update(
+            index_elements=[counters.c.name], set_={"next_value": start}, where=unused
+        )
+        .returning(counters.c.next_value)
+    )
+    if connection.execute(statement).scalar() is None:
+        return False
+    value = str(start).encode()
+    connection.execute(
+        insert(installation)
+        .values(name=marker, value=value)
+        .on_conflict_do_update(index_elements=[installation.c.name], set_={"value": value})
+    )
+    return True
+
+
 class LeasedCounter:
     """The `Counter` of both engines: a block of numbers at a time, so that workers never meet."""
 
-    def __init__(self, database: Database, name: str = "links", block: int = COUNTER_BLOCK) -> None:
+    def __init__(
+        self, database: Database, name: str = LINK_COUNTER, block: int = COUNTER_BLOCK
+    ) -> None:
         self._database = database
         self._name = name
         self._block = block

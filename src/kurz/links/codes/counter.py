@@ -9,6 +9,14 @@ from kurz.links.codes.permutation import Permutation
 Scramble = Literal["permutation", "offset"]
 
 
+# Every space of codes of up to 10 characters divides it, and it fits a column of 64 bits.
+_SERIES = 62**10
+
+
+def offset_of(salt: bytes) -> int:
+    return int.from_bytes(hashlib.sha256(salt).digest()[:8], "big")
+
+
 class CounterCodes:
     """Turns counter values into codes of `length` characters.
 
@@ -19,7 +27,7 @@ class CounterCodes:
     def __init__(self, key: bytes, length: int, scramble: Scramble = "permutation") -> None:
         self._length = length
         self._space = 62**length
-        self._offset = int.from_bytes(hashlib.sha256(key).digest()[:8], "big")
+        self._offset = offset_of(key)
         self._permutation = Permutation(key, self._space, purpose=b"code-v1")
         self._scramble = scramble
 
@@ -28,3 +36,8 @@ class CounterCodes:
         if self._scramble == "offset":
             return base62((value + self._offset) % self._space, self._length)
         return base62(self._permutation.apply(value), self._length)
+
+    def number_in_series(self, number: int, salt: bytes) -> int:
+        """The number of ours whose code with `offset` is the one that a series with another salt
+        has for `number`; and so on for those after it."""
+        return (number + offset_of(salt) - self._offset) % _SERIES

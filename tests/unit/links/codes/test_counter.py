@@ -5,6 +5,8 @@ import string
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kurz.links.codes.counter import CounterCodes
 
@@ -131,3 +133,14 @@ def test_the_offset_scramble_counts_up_by_one():
 @pytest.mark.parametrize("length", [4, 7, 21])
 def test_codes_have_the_length_that_is_set(length):
     assert {len(CounterCodes(KEY, length).code(number)) for number in range(20)} == {length}
+
+
+@given(st.integers(0, SPACE - 1), st.binary(min_size=1, max_size=40), st.integers(4, 10))
+def test_a_series_with_another_salt_is_continued(number, salt, length):
+    """By the formula of the seed: (counter + hash(salt)) mod 62^length."""
+    counted = CounterCodes(KEY, length, "offset")
+    ours = counted.number_in_series(number, salt)
+    theirs = number + int.from_bytes(hashlib.sha256(salt).digest()[:8], "big")
+    assert 0 <= ours < 2**63 - 2**40
+    for step in (0, 1, 5000):
+        assert value(counted.code(ours + step)) == (theirs + step) % 62**length
