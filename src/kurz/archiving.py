@@ -6,12 +6,16 @@ from pathlib import Path
 from kurz.bootstrap import Kurz
 from kurz.errors import SettingRefused
 from kurz.links.archives import ArchiveFiles, LinkArchiver
+from kurz.people.own_hosts import OwnHosts
 from kurz.settings import Settings
 from kurz.sharing import namespace_of
 from kurz.storage.archive import SqlArchiveStore
 from kurz.storage.installation import keep_key
 from kurz.transfer.archiving import Archiver
 from kurz.transfer.restoring import Archive
+from kurz.transfer.signing import Signer
+
+_KEY = "id-key"  # of the installation: made once, and in every backup of the database
 
 
 async def open_archiver(kurz: Kurz) -> LinkArchiver | None:
@@ -23,15 +27,26 @@ async def open_archiver(kurz: Kurz) -> LinkArchiver | None:
     async def slugs() -> dict[int, str]:
         return {item.id: item.slug for item in await kurz.workspaces.list_all()}
 
-    return Archiver(_store(kurz), files, slugs, await _installation(kurz))
+    key = await keep_key(kurz.database, _KEY)
+    return Archiver(_store(kurz), files, slugs, namespace_of(key), Signer(key))
 
 
 async def open_archive(kurz: Kurz) -> Archive:
     files = open_files(kurz.settings)
     if files is None:
         raise SettingRefused("There is no archive: KURZ_ARCHIVE names none.")
-    life = timedelta(hours=kurz.settings.temporary_link_hours)
-    return Archive(_store(kurz), files, await _installation(kurz), kurz.clock, life, kurz.screen)
+    settings = kurz.settings
+    key = await keep_key(kurz.database, _KEY)
+    return Archive(
+        _store(kurz),
+        files,
+        namespace_of(key),
+        Signer(key),
+        OwnHosts(settings.base_url, kurz.domains, settings.dashboard_url),
+        kurz.clock,
+        timedelta(hours=settings.temporary_link_hours),
+        kurz.screen,
+    )
 
 
 def open_files(settings: Settings) -> ArchiveFiles | None:
@@ -67,7 +82,3 @@ def open_files(settings: Settings) -> ArchiveFiles | None:
 
 def _store(kurz: Kurz) -> SqlArchiveStore:
     return SqlArchiveStore(kurz.database, kurz.settings.code_quarantine)
-
-
-async def _installation(kurz: Kurz) -> str:
-    return namespace_of(await keep_key(kurz.database, "id-key"))

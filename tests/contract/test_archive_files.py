@@ -11,8 +11,8 @@ import pytest
 
 from kurz.archiving import open_files
 from kurz.errors import SettingRefused
-from kurz.links.archives import ArchiveFiles, StoredFile
-from kurz.links.errors import ArchiveUnavailable
+from kurz.links.archives import MAX_FILE_BYTES, ArchiveFiles, StoredFile
+from kurz.links.errors import ArchiveFileBroken, ArchiveUnavailable
 from kurz.outbound.folder import ArchiveFolder
 from kurz.settings import Settings
 from support.failpoints import Failpoints, Stopped, watch_files
@@ -91,6 +91,33 @@ async def test_files_are_their_owners_alone(folder, tmp_path):
     path = tmp_path / "archive"
     assert stat.S_IMODE(path.stat().st_mode) == 0o700
     assert stat.S_IMODE((path / "a.gz").stat().st_mode) == 0o600
+
+
+async def test_only_files_are_read_and_listed(folder, tmp_path):
+    """A link could lead anywhere, a pipe would be waited for."""
+    await folder.write("a.gz", b"1")
+    path = tmp_path / "archive"
+    (path / "link.gz").symlink_to(path / "a.gz")
+    os.mkfifo(path / "pipe.gz")
+    with (path / "large.gz").open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)  # takes no room on the disk
+    assert [it.name for it in await folder.list()] == ["a.gz", "large.gz"]
+    for name in "link.gz", "pipe.gz", "large.gz":
+        with pytest.raises(ArchiveFileBroken, match=name):
+            await folder.read(name)
+
+
+async def test_a_file_is_not_written_through_a_link(folder, tmp_path):
+    path = tmp_path / "archive"
+    path.mkdir()
+    (tmp_path / "other").write_bytes(b"mine")
+    (path / "a.gz").symlink_to(tmp_path / "other")
+    await folder.write("a.gz", b"1")
+    assert await folder.read("a.gz") == b"1"
+    (path / "b.gz.part").symlink_to(tmp_path / "other")
+    with pytest.raises(ArchiveUnavailable):
+        await folder.write("b.gz", b"1")
+    assert (tmp_path / "other").read_bytes() == b"mine"
 
 
 async def test_nothing_is_written_where_a_disk_is_missing(tmp_path):

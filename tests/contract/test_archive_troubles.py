@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from kurz.archiving import open_archive
 from kurz.bootstrap import Kurz
-from kurz.links.archives import BatchDone
+from kurz.links.archives import ArchivedLink, BatchDone
 from kurz.links.errors import ArchiveUnavailable
 from kurz.links.model import Scope, Status
 from kurz.links.retention import Ended
@@ -22,6 +22,7 @@ from kurz.storage.click_schema import click_days
 from kurz.storage.job_schema import archive_files
 from kurz.transfer.archive_format import encode
 from kurz.transfer.archiving import REMEMBERED, Archiver
+from kurz.transfer.signing import Signer
 from support.archive import (
     OWNER,
     Pause,
@@ -34,6 +35,7 @@ from support.archive import (
     make_swept,
     names_in_place,
     only_file,
+    put_file,
     remove_owner,
     restore,
     revive,
@@ -223,7 +225,7 @@ async def test_a_torn_file_is_written_again(kurz, archiver, damage):
     name = "2026-03-01-0123456789abcdef.jsonl.gz"
     await archiver._store.begin_file(name, len(links), kurz.clock.now())
     whole = encode(links, {}, archiver._installation, kurz.clock.now())
-    await archiver._files.write(name, damage(whole))
+    await archiver._files.write(name, damage(archiver._signer.pack(name, whole)))
     assert await run_until_done(kurz, archiver) == 3
     assert name not in await names_in_place(archiver)
     assert await archived_ids(kurz) == {link.id: 1 for link in made}
@@ -234,11 +236,24 @@ async def test_a_file_of_fewer_links_than_were_meant_is_not_whole(kurz, archiver
     links = await archiver._store.collect(Ended.SWEPT, kurz.clock.now() + timedelta(days=2), 9)
     name = "2026-03-01-0123456789abcdef.jsonl.gz"
     await archiver._store.begin_file(name, len(links), kurz.clock.now())
-    part = encode(links[:2], {}, archiver._installation, kurz.clock.now())
-    await archiver._files.write(name, part)
+    await put_file(archiver, name, links[:2], now=kurz.clock.now())
     assert await run_until_done(kurz, archiver) == 3
     assert await archived_ids(kurz) == {link.id: 1 for link in made}
     assert name not in await names_in_place(archiver)
+
+
+async def test_nothing_is_purged_by_a_file_that_somebody_else_put_there(kurz, archiver):
+    """It names the links that are to go, and has lost what was counted for them."""
+    made = await make_swept(kurz)
+    links = [ArchivedLink(replace(link, original_url="https://forged.example/")) for link in made]
+    name = "2026-03-01-0123456789abcdef.jsonl.gz"
+    await archiver._store.begin_file(name, len(links), kurz.clock.now())
+    await put_file(archiver, name, links, signer=Signer(bytes(32)), now=kurz.clock.now())
+    assert await run_until_done(kurz, archiver) == 3
+    assert name not in await names_in_place(archiver)
+    [file] = await names_in_place(archiver)
+    entries = await (await open_archive(kurz)).read(file)
+    assert {entry.archived.link.original_url for entry in entries} == {made[0].original_url}
 
 
 @pytest.mark.parametrize("counts", [b"{", b"{} ", b'{"a":\n1}'])

@@ -1,6 +1,7 @@
 """`kurz archive`, by subprocess."""
 
 import asyncio
+import gzip
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,6 +48,10 @@ def file(addresses, tmp_path, archive) -> str:
     asyncio.run(fill())
     [path] = archive.iterdir()
     return str(path.name)
+
+
+def json_line(found: object) -> bytes:
+    return json.dumps(found).encode()
 
 
 def test_links_are_found_and_put_back(terminal, file):
@@ -112,6 +117,28 @@ def test_programs_read_json(terminal, file, archive):
     ]
 
 
+def test_a_file_of_somebody_else_needs_a_word_and_passes_the_same_judges(terminal, file, archive):
+    lines = gzip.decompress((archive / file).read_bytes()).splitlines()
+    one, two = (json.loads(line) for line in lines)
+    one["short_code"] = "api"
+    (archive / file).write_bytes(gzip.compress(b"\n".join(map(json_line, (one, two)))))
+    for command in "show", "restore":
+        done = terminal.run("archive", command, file)
+        assert done.returncode == 2
+        [line] = done.stderr.splitlines()
+        assert "not signed by this installation" in line
+        assert "--foreign" in line
+    searched = terminal.run("archive", "list", "--code", "two")
+    assert "0 files" in searched.stderr
+    assert "not looked into" in searched.stderr
+    assert terminal.json("archive", "list", "--code", "two", "--foreign")["files"]
+    done = terminal.run("archive", "restore", file, "--foreign")
+    assert done.returncode == 1
+    first, second = done.stdout.splitlines()
+    assert first.startswith("/api  not restored: no link can be like this: “api” is a word")
+    assert second == "/two  restored"
+
+
 def test_a_file_is_imported_as_an_export_is(terminal, file, archive):
     done = terminal.run("import", str(archive / file))
     assert done.returncode == 0, done.stderr
@@ -129,6 +156,7 @@ def test_what_goes_wrong_is_one_line(terminal, file, archive):
     fails(3, "has no link “three”", "restore", file, "--code", "three")
     fails(2, "is in the past", "restore", file, "--expires", "2020-01-01")
     (archive / file).write_bytes((archive / file).read_bytes()[:-8])
-    fails(2, "no whole file of an archive", "show", file)
+    fails(2, "add --foreign", "show", file)
+    fails(2, "ends too early", "show", file, "--foreign")
     del terminal.environment["KURZ_ARCHIVE"]
     fails(78, "KURZ_ARCHIVE names none", "list")

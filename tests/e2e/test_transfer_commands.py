@@ -173,6 +173,25 @@ def test_an_export_is_its_owners_alone_and_leaves_no_part(local):
     assert not (local.folder / "out.csv.part").exists()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("export", "--format", "csv", "link"),
+        ("import", "in.csv", "--report", "link"),
+        ("qr", "first", "--output", "link", "--format", "svg"),
+        ("stats", "--csv", "link"),
+    ],
+)
+def test_nothing_is_written_through_a_symbolic_link(local, arguments):
+    local.run("import", local.file("in.csv", ROWS))
+    (local.folder / "link").symlink_to(local.file("other.csv", "mine"))
+    done = local.run(*arguments)
+    assert done.returncode == 2, done.stderr
+    [line] = done.stderr.decode().splitlines()
+    assert "symbolic link" in line
+    assert (local.folder / "other.csv").read_text() == "mine"
+
+
 def test_an_export_that_fails_leaves_the_old_file(local):
     local.run("import", local.file("in.csv", ROWS))
     local.file("out.csv", "old")

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from kurz.archiving import open_archive, open_archiver
 from kurz.bootstrap import Kurz
 from kurz.clicks.batch import Batch, DayTally, Kind, Position, Subject
-from kurz.links.archives import LinkArchiver
+from kurz.links.archives import ArchivedLink, LinkArchiver
 from kurz.links.model import Draft, Link, Scope
 from kurz.links.retention import Ended, Fate
 from kurz.people.accounts import Account
@@ -21,6 +21,7 @@ from kurz.storage.clicks import SqlClickStore
 from kurz.storage.job_schema import archive_files
 from kurz.storage.reaping import SqlReaperStore
 from kurz.storage.schema import links
+from kurz.transfer.archive_format import encode
 from kurz.transfer.archiving import Archiver
 from kurz.transfer.restoring import Archive
 from support.batches import MICROS_OF_DAY
@@ -159,6 +160,15 @@ async def counted(kurz: Kurz, link_id: int) -> list[list[Any]]:
 async def restore(kurz: Kurz, name: str, *codes: str, **options: Any) -> list[Any]:
     archive = await open_archive(kurz)
     return [found.result async for found in archive.restore(name, codes, **options)]
+
+
+async def put_file(
+    archiver: Archiver, name: str, links: Sequence[ArchivedLink], **other: Any
+) -> None:
+    """A file of that name in the archive, with these links; signed, unless `signer` is another."""
+    installation = other.get("installation", archiver._installation)
+    data = encode(links, {}, installation, other["now"])
+    await archiver._files.write(name, other.get("signer", archiver._signer).pack(name, data))
 
 
 async def only_file(kurz: Kurz) -> str:

@@ -1,23 +1,30 @@
 """`kurz archive …`: what is in the archive, and the way back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kurz.cli import output, values
+from kurz.cli.places import own_hosts
 from kurz.cli.session import AsJson, DataDir, note, with_kurz
 from kurz.errors import KurzError
 from kurz.links.archives import Obstacle
 
 if TYPE_CHECKING:
     from kurz.bootstrap import Kurz
-    from kurz.links.model import Link
     from kurz.transfer.archive_format import Entry
     from kurz.transfer.restoring import ArchivedFile, Restored
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A file, as `list` names it.")]
+Foreign = Annotated[
+    bool,
+    typer.Option(
+        "--foreign", help="Also files that this installation did not sign: you trust their writer."
+    ),
+]
 
 _REASONS = {
     Obstacle.EXISTS: "it is there already",
@@ -26,6 +33,7 @@ _REASONS = {
     Obstacle.NO_OWNER: "its owner's account is deleted",
     Obstacle.OWNER_BANNED: "its owner is banned",
     Obstacle.REFUSED: "a list or a ban names where it leads",
+    Obstacle.INVALID: "no link can be like this",
 }
 
 archive = typer.Typer(name="archive", help="Look into the archive, and put links back.")
@@ -40,6 +48,7 @@ def register(app: typer.Typer) -> None:
 
 def list_files(
     code: Annotated[str | None, typer.Option(help="Only files with a link of this code.")] = None,
+    foreign: Foreign = False,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
@@ -48,7 +57,9 @@ def list_files(
     async def work(kurz: "Kurz") -> tuple[Sequence["ArchivedFile"], datetime]:
         from kurz.archiving import open_archive
 
-        return await (await open_archive(kurz)).list(code), kurz.clock.now()
+        archived = await open_archive(kurz)
+        files = await archived.list(code, is_foreign=foreign, pass_over=_pass_over)
+        return files, kurz.clock.now()
 
     files, now = with_kurz(data_dir, work)
     if as_json:
@@ -71,13 +82,19 @@ def list_files(
     output.print_hint(f"{len(rows)} file{'' if len(rows) == 1 else 's'}")
 
 
-def show_file(file: File, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+def _pass_over(error: KurzError) -> None:
+    typer.secho(f"not looked into: {error.detail}", err=True, fg="yellow")
+
+
+def show_file(
+    file: File, foreign: Foreign = False, as_json: AsJson = False, data_dir: DataDir = None
+) -> None:
     """List the links in a file."""
 
-    async def work(kurz: "Kurz") -> Sequence["Entry"]:
+    async def work(kurz: "Kurz") -> Iterator["Entry"]:
         from kurz.archiving import open_archive
 
-        return await (await open_archive(kurz)).read(file)
+        return await (await open_archive(kurz)).read(file, is_foreign=foreign)
 
     entries = with_kurz(data_dir, work)
     if as_json:
@@ -111,6 +128,7 @@ def restore_links(
             " temporary ones.",
         ),
     ] = None,
+    foreign: Foreign = False,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
@@ -121,9 +139,12 @@ def restore_links(
         from kurz.archiving import open_archive
 
         archived = await open_archive(kurz)
-        await note(kurz, "restore-archive", f"file {file}", codes=code or [])
-        async for result in archived.restore(file, code or (), expires):
-            results.append(result)  # noqa: PERF401  one by one, for it may be cut off
+        await note(kurz, "restore-archive", f"file {file}", codes=code or [], foreign=foreign)
+        async for result in archived.restore(
+            file, code or (), expires, is_foreign=foreign, own_hosts=own_hosts(kurz)
+        ):
+            kept = replace(result, entry=_without_days(result.entry))
+            results.append(kept)  # one by one, for it may be cut off
 
     try:
         with_kurz(data_dir, work)
@@ -138,7 +159,7 @@ def restore_links(
 
 def _tell(results: Sequence["Restored"], *, as_json: bool) -> None:
     if as_json:
-        output.print_json({"links": [_outcome(it.entry, it.result) for it in results]})
+        output.print_json({"links": [_outcome(it) for it in results]})
     else:
         _print_results(results)
 
@@ -146,7 +167,8 @@ def _tell(results: Sequence["Restored"], *, as_json: bool) -> None:
 def _print_results(results: Sequence["Restored"]) -> None:
     for it in results:
         if isinstance(it.result, Obstacle):
-            what, colour = f"not restored: {_REASONS[it.result]}", "yellow"
+            why = f": {output.printable(it.detail)}" if it.detail else ""
+            what, colour = f"not restored: {_REASONS[it.result]}{why}", "yellow"
         else:
             what, colour = "restored", "green"
         typer.echo(f"{_name(it.entry)}  {typer.style(what, fg=colour)}")
@@ -154,14 +176,20 @@ def _print_results(results: Sequence["Restored"]) -> None:
     output.print_hint(f"{done:,} of {len(results):,} restored")
 
 
-def _outcome(entry: "Entry", result: "Link | Obstacle") -> dict[str, Any]:
-    is_back = not isinstance(result, Obstacle)
+def _outcome(restored: "Restored") -> dict[str, Any]:
+    is_back = not isinstance(restored.result, Obstacle)
     return {
-        "short_code": entry.archived.link.short_code,
-        "workspace": entry.workspace,
+        "short_code": restored.entry.archived.link.short_code,
+        "workspace": restored.entry.workspace,
         "outcome": "restored" if is_back else "conflict",
-        "reason": None if is_back else str(result),
+        "reason": None if is_back else str(restored.result),
+        "detail": restored.detail,
     }
+
+
+def _without_days(entry: "Entry") -> "Entry":
+    """What is shown of it: a thousand links with all that was counted would not fit into memory."""
+    return replace(entry, archived=replace(entry.archived, days=()))
 
 
 def _view(entry: "Entry") -> dict[str, Any]:

@@ -8,6 +8,7 @@ import typer
 from kurz.cli import values
 from kurz.cli.places import address_of, find_workspace, id_of
 from kurz.cli.session import DataDir, with_kurz
+from kurz.files import written_whole
 
 if TYPE_CHECKING:
     from kurz.bootstrap import Kurz
@@ -58,7 +59,8 @@ def qr(
     if output in (None, "-"):
         typer.echo(picture, nl=False)
     else:
-        Path(output or "").write_bytes(picture)
+        with written_whole(Path(output or "")) as file:
+            file.write(picture)
 
 
 async def _short_url(kurz: "Kurz", reference: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import typer
 
 from kurz.cli import output
-from kurz.cli.transfer_output import written_whole
+from kurz.cli.transfer_output import opened_output
 from kurz.clicks.breakdowns import Breakdown, Value
 from kurz.clicks.exports import Format, write_series
 from kurz.clicks.periods import Interval
@@ -50,7 +50,7 @@ def print_report(title: str, report: Report, addresses: Mapping[int, str]) -> No
 
 
 def write_csv(report: Report, file: str) -> None:
-    with written_whole(file) as target:
+    with opened_output(file) as target:
         target.write(write_series(report, Format.CSV))
     if file != "-":
         output.print_hint(f"{len(report.points):,} lines in {file}")

@@ -8,7 +8,7 @@ import typer
 
 from kurz.cli.places import get_workspace, own_hosts
 from kurz.cli.session import AsJson, DataDir, note, read_settings, with_kurz
-from kurz.cli.transfer_output import Counting, ImportReport, written_whole
+from kurz.cli.transfer_output import Counting, ImportReport, opened_output
 from kurz.links.model import Scope, Strategy
 from kurz.links.transfers import Format, OneTarget, Summary, Target, Targets
 
@@ -51,7 +51,7 @@ def export_links(
     async def work(kurz: "Kurz") -> int:
         slugs = {item.id: item.slug for item in await kurz.workspaces.list_all()}
         only = None if workspace is None else (await get_workspace(kurz, workspace)).id
-        with Counting("links") as counting, written_whole(file) as target:
+        with Counting("links") as counting, opened_output(file) as target:
             async for chunk in kurz.exporter.run(
                 chosen, Scope(only), slugs, with_trash=with_trash, tell=counting.add
             ):

@@ -1,17 +1,18 @@
 """What export and import show: progress, a summary, and files that are whole or not there."""
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO, Self, TextIO
+from types import TracebackType
+from typing import BinaryIO, Self
 
 import typer
 
 from kurz.cli import output
+from kurz.files import written_whole
 from kurz.links.transfers import Outcome, RowResult, Summary
 
 MOST_LISTED = 20
@@ -57,21 +58,30 @@ class ImportReport:
     def __init__(self, path: Path | None, *, as_json: bool, is_dry: bool) -> None:
         self.summary = Summary()
         self._counting = Counting("rows")
-        self._file: TextIO | None = None if path is None else _create(path)
+        self._path = path
+        self._file: BinaryIO | None = None
+        self._closing = ExitStack()
         self._as_json = as_json
         self._is_dry = is_dry
         self._failed: list[RowResult] = []
 
     def __enter__(self) -> Self:
         self._counting.__enter__()
+        if self._path is not None:  # what was done before it was cut off is worth knowing
+            whole = written_whole(self._path, keeps_partial=True)
+            self._file = self._closing.enter_context(whole)
         if self._as_json:
             typer.echo('{"rows": [', nl=False)
         return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         self._counting.__exit__()
-        if self._file is not None:
-            self._file.close()
+        self._closing.__exit__(kind, error, traceback)
         if self._as_json:
             counts = {"dry_run": self._is_dry, "summary": self.summary.view()}
             typer.echo("\n], " + json.dumps(counts)[1:])
@@ -82,7 +92,7 @@ class ImportReport:
         if self._as_json:
             self._print_rows(results)
         if self._file is not None:
-            self._file.writelines(f"{_line(result)}\n" for result in results)
+            self._file.writelines(f"{_line(result)}\n".encode() for result in results)
         room = MOST_LISTED - len(self._failed)
         self._failed += [result for result in results if not result.is_in][:room]
         self.summary.add(results)
@@ -126,28 +136,13 @@ _WORDS = {
 
 
 @contextmanager
-def written_whole(file: str) -> Iterator[BinaryIO]:
+def opened_output(file: str) -> Iterator[BinaryIO]:
     """A file that has its name only when it is whole, and is its owner's alone; - is the output."""
     if file == "-":
         yield sys.stdout.buffer
         return
-    unfinished = Path(f"{file}.part")
-    unfinished.unlink(missing_ok=True)
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with open(descriptor, "wb") as target:  # noqa: PTH123  it is open already
-            yield target
-            target.flush()
-            os.fsync(target.fileno())
-        unfinished.rename(file)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-
-
-def _create(path: Path) -> TextIO:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    return open(descriptor, "w", encoding="utf-8")  # noqa: PTH123  as above; closed on exit
+    with written_whole(Path(file)) as target:
+        yield target
 
 
 def _line(result: RowResult) -> str:

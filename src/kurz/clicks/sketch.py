@@ -39,6 +39,18 @@ def estimate(sketch: bytes) -> int:
     return _estimate(sketch[1:], sketch[0])
 
 
+def is_sound(sketch: bytes) -> bool:
+    """Whether these bytes are a sketch, as `add` makes them."""
+    if not sketch:
+        return True
+    kind, rest = sketch[0], sketch[1:]
+    if kind == _EXACT:
+        return len(rest) % VISITOR_BYTES == 0 and len(rest) <= 1 << PRECISION_OF_MANY
+    if kind not in (PRECISION_OF_LINK, PRECISION_OF_MANY) or len(rest) != 1 << kind:
+        return False
+    return max(rest) <= _HASH_BITS - kind + 1
+
+
 def _holds(sketch: bytes, visitor: bytes) -> bool:
     """Whether the hash is among those of the sketch. What looks like it may be the end of one and
     the beginning of the next."""

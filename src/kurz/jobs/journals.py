@@ -19,6 +19,7 @@ from kurz.clicks.record import END_OF_TIME, FRAME_BYTES
 from kurz.clicks.segments import list_segments
 from kurz.clock import MICROSECOND
 from kurz.errors import SettingRefused
+from kurz.files import open_new
 
 OWNER = "installation"  # a file with the identity of the installation that the clicks are of
 MARK = ".counted"
@@ -104,7 +105,8 @@ class JournalFolder:
             )
         fresh = self.path / f".{OWNER}-{secrets.token_hex(8)}"
         try:
-            fresh.write_text(f"{self._installation}\n")
+            with open_new(fresh) as file:
+                file.write(f"{self._installation}\n".encode())
             # Whole or not at all, and whoever is first stays the owner.
             with contextlib.suppress(FileExistsError):
                 (self.path / OWNER).hardlink_to(fresh)

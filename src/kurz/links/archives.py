@@ -10,6 +10,9 @@ from typing import NamedTuple, Protocol
 from kurz.links.model import Link
 from kurz.links.retention import Ended
 
+# What a file may take, as it lies there: whoever archives writes smaller ones. Nobody reads more.
+MAX_FILE_BYTES = 64 * 1024 * 1024
+
 
 class CountedTotals(NamedTuple):
     """All clicks of a link, and the moments of the latencies that were measured."""
@@ -76,6 +79,7 @@ class Obstacle(StrEnum):
     TAKEN = "taken"  # another one has its code, or is the URL's deterministic one
     NO_WORKSPACE = "no-workspace"  # its workspace is deleted
     REFUSED = "refused"  # no link may lead there
+    INVALID = "invalid"  # a new link could not be like this: its URL, its code or another field
     NO_OWNER = "no-owner"  # it was a person's own, whose account is deleted
     OWNER_BANNED = "owner-banned"
 
@@ -140,7 +144,9 @@ class ArchiveFiles(Protocol):
     async def write(self, name: str, data: bytes) -> None:
         """The file has its name only when it is whole, and is there to stay."""
 
-    async def read(self, name: str) -> bytes | None: ...
+    async def read(self, name: str) -> bytes | None:
+        """None: there is no such file. `ArchiveFileBroken`: it has more than `MAX_FILE_BYTES`, or
+        is a link or a device and no file."""
 
     async def list(self) -> Sequence[StoredFile]:
         """By name."""

@@ -156,3 +156,11 @@ class ArchiveFileBroken(KurzError):
     kind = Kind.INVALID
     code = "archive-file-broken"
     title = "This file of the archive cannot be read"
+
+
+class ArchiveFileForeign(KurzError):
+    """It may say anything: nobody knows who wrote it."""
+
+    kind = Kind.INVALID
+    code = "archive-file-foreign"
+    title = "This file of the archive is not signed by this installation"

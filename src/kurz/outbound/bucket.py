@@ -9,8 +9,8 @@ from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 
 from kurz.errors import SettingRefused
-from kurz.links.archives import StoredFile
-from kurz.links.errors import ArchiveUnavailable
+from kurz.links.archives import MAX_FILE_BYTES, StoredFile
+from kurz.links.errors import ArchiveFileBroken, ArchiveUnavailable
 
 TRIES = 3
 GIVE_UP_AFTER = timedelta(seconds=60)  # of a call, with all its tries
@@ -67,6 +67,8 @@ class ArchiveBucket:
         async with self._asking():
             try:
                 answer = await self._store.get_async(name)
+                if answer.meta["size"] > MAX_FILE_BYTES:
+                    raise ArchiveFileBroken(f"{name} is too large for a file of an archive.")
                 return bytes(await answer.bytes_async())
             except (FileNotFoundError, NotFoundError):
                 return None

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from kurz.links.archives import StoredFile
-from kurz.links.errors import ArchiveUnavailable
+from kurz.files import open_new, read_regular
+from kurz.links.archives import MAX_FILE_BYTES, StoredFile
+from kurz.links.errors import ArchiveFileBroken, ArchiveUnavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,16 +57,15 @@ class ArchiveFolder:
     def _write(self, name: str, data: bytes) -> None:
         self._make()
         unfinished = self._path / (name + _UNFINISHED)
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
+        with open_new(unfinished) as file:
+            try:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            unfinished.rename(self._path / name)
-        except OSError:
-            unfinished.unlink(missing_ok=True)
-            raise
+                unfinished.rename(self._path / name)
+            except OSError:
+                unfinished.unlink(missing_ok=True)
+                raise
         _sync(self._path)
 
     def _make(self) -> None:
@@ -77,14 +77,21 @@ class ArchiveFolder:
 
     def _read(self, name: str) -> bytes | None:
         try:
-            return (self._path / name).read_bytes()
+            data = read_regular(self._path / name, MAX_FILE_BYTES)
         except FileNotFoundError:
             return None
+        if data is None:
+            raise ArchiveFileBroken(f"{name} is too large for a file of an archive, or no file.")
+        return data
 
     def _list(self) -> Sequence[StoredFile]:
         try:
             with os.scandir(self._path) as entries:
-                found = [StoredFile(it.name, it.stat().st_size) for it in entries if it.is_file()]
+                found = [
+                    StoredFile(it.name, it.stat(follow_symlinks=False).st_size)
+                    for it in entries
+                    if it.is_file(follow_symlinks=False)
+                ]
         except FileNotFoundError:
             return []
         return sorted(found)

@@ -14,6 +14,7 @@ import structlog
 
 from kurz.clicks.ports import CountryFinder
 from kurz.errors import SettingRefused
+from kurz.files import open_new
 
 BUILT_IN: Final = "built-in"
 OFF: Final = "off"
@@ -87,7 +88,8 @@ def _unpacked(data_dir: Path) -> Path:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = path.with_suffix(f".{os.getpid()}.part")
         try:
-            with unfinished.open("wb") as file:
+            unfinished.unlink(missing_ok=True)
+            with open_new(unfinished) as file:
                 file.write(lzma.decompress(packed))
                 file.flush()
                 os.fsync(file.fileno())  # whoever finds it takes it for whole

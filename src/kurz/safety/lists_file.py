@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kurz import __version__
+from kurz.files import open_new
 from kurz.links.urls import Address
 from kurz.safety.blocklists import MAX_LINE_BYTES, ListUnreadable, Reading
 from kurz.safety.list_table import Table, TableBroken, TableMaker
@@ -148,7 +149,8 @@ def keep_lists(folder: Path, data: bytes) -> None:
     _clear(folder)
     draft = folder / f"{FILE_NAME}.{os.getpid()}.new"
     try:
-        with open(draft, "wb", opener=_for_us_alone) as file:
+        draft.unlink(missing_ok=True)
+        with open_new(draft) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -164,10 +166,6 @@ def _clear(folder: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             if time.time() - draft.stat().st_mtime > FORGOTTEN_SECONDS:
                 draft.unlink()
-
-
-def _for_us_alone(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def open_lists(folder: Path) -> Lists:

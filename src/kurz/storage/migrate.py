@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from kurz.errors import SchemaOutdated
+from kurz.files import open_new
 from kurz.storage import sqlite
 from kurz.storage.database import Database
 from kurz.storage.patience import MIGRATION_SECONDS, patience
@@ -110,7 +111,7 @@ def _back_up(path: Path, target: Path) -> Path:
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = target.with_suffix(".part")
     unfinished.unlink(missing_ok=True)
-    unfinished.touch(mode=0o600)
+    open_new(unfinished).close()
     driver: Any = sqlite.default_driver
     with closing(driver.connect(path)) as source, closing(driver.connect(unfinished)) as copy:
         source.backup(copy)

@@ -5,19 +5,22 @@ more, `archive`, with what it takes to put the link back as it was
 import gzip
 import re
 import secrets
-import zlib
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from kurz.links.archives import ArchivedLink, CountedDay, CountedTotals
 from kurz.links.errors import ArchiveFileBroken
 from kurz.links.model import DestinationStatus, Link, LinkType, Status, Strategy
+from kurz.transfer.unpacking import FREE_BYTES, MAX_LINE_BYTES, Unpacker
 from kurz.transfer.writing import record
 
+MAX_LINKS = 10_000  # in a file; whoever archives writes 1000
+MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 ARCHIVE = "archive"  # the key
 SUFFIX = ".jsonl.gz"
 _NAME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})-[0-9a-f]{16}" + re.escape(SUFFIX))
@@ -58,35 +61,41 @@ _OWN = (
 )
 
 
+_Instant = Annotated[datetime, Meta(tz=True)]
+_Count = Annotated[int, Meta(ge=0, le=2**53)]  # what a JavaScript number holds exactly
+# Half a billion new links a second for a week would come here: a forged one cannot use them up.
+_RowId = Annotated[int, Meta(ge=1, le=2**48)]
+
+
 class _Totals(msgspec.Struct):
-    clicks: int
-    timed: int
-    mean_ms: float
-    m2: float
+    clicks: _Count
+    timed: _Count
+    mean_ms: Annotated[float, Meta(ge=0)]
+    m2: Annotated[float, Meta(ge=0)]
 
 
 class _Day(msgspec.Struct):
     day: date
-    clicks: int
-    people: int
-    visitors: int
+    clicks: _Count
+    people: _Count
+    visitors: _Count
     counts: msgspec.Raw
     sketch: bytes
 
 
 class _Archive(msgspec.Struct, kw_only=True):
     installation: str
-    id: int
-    version: int
-    workspace_id: int
+    id: _RowId
+    version: _RowId
+    workspace_id: Annotated[int, Meta(ge=0, le=2**53)]
     canonical_url: str
     location: str
-    owner_id: int | None
+    owner_id: Annotated[int, Meta(ge=1, le=2**63 - 1)] | None
     status: Status
-    destination_status: DestinationStatus | int | None  # once it was the number
-    destination_http_status: int | None = None
-    last_checked_at: datetime | None
-    held_at: datetime | None = None
+    destination_status: DestinationStatus | None
+    destination_http_status: Annotated[int, Meta(ge=100, le=599)] | None = None
+    last_checked_at: _Instant | None
+    held_at: _Instant | None = None
     claim_hash: bytes | None
     totals: _Totals | None
     days: list[_Day]
@@ -102,15 +111,15 @@ class _Line(msgspec.Struct, kw_only=True):
     strategy: Strategy
     redirect_status: int
     forward_query: bool
-    max_clicks: int | None
-    clicks_used: int
-    created_at: datetime
-    updated_at: datetime
-    starts_at: datetime | None
-    expires_at: datetime | None
-    deleted_at: datetime | None
-    swept_at: datetime | None
-    redirect_count: int
+    max_clicks: _Count | None
+    clicks_used: _Count
+    created_at: _Instant
+    updated_at: _Instant
+    starts_at: _Instant | None
+    expires_at: _Instant | None
+    deleted_at: _Instant | None
+    swept_at: _Instant | None
+    redirect_count: _Count
     avg_redirect_ms: float | None
     workspace: str
     archive: _Archive
@@ -139,66 +148,92 @@ def day_of(name: str) -> date | None:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The lines of a file, the links in it, and the ids of those that could not be put back from
+    their lines."""
+
+    data: bytes
+    links: Sequence[ArchivedLink]
+    unfit: frozenset[int]
+
+
 def encode(
     links: Iterable[ArchivedLink], slugs: Mapping[int, str], installation: str, now: datetime
 ) -> bytes:
-    lines = [
-        msgspec.json.encode(
-            record(item.link, slugs.get(item.link.workspace_id, ""), now)
-            | {ARCHIVE: _archive(item, installation)}
-        )
-        for item in links
-    ]
-    return gzip.compress(b"".join(line + b"\n" for line in lines), mtime=0)
+    """The lines of a file, which `Signer.pack` makes a file of."""
+    return b"".join(_line(item, slugs, installation, now) + b"\n" for item in links)
 
 
-def decode(data: bytes) -> list[Entry]:
-    """Raises `ArchiveFileBroken` for what is not whole."""
-    try:
-        lines = gzip.decompress(data).splitlines()
-        return [_entry(msgspec.json.decode(line, type=_Line)) for line in lines]
-    except (EOFError, OSError, zlib.error, msgspec.MsgspecError) as error:
-        raise ArchiveFileBroken(f"The file is no whole file of an archive: {error}") from error
+def _line(item: ArchivedLink, slugs: Mapping[int, str], installation: str, now: datetime) -> bytes:
+    return msgspec.json.encode(
+        record(item.link, slugs.get(item.link.workspace_id, ""), now)
+        | {ARCHIVE: _archive(item, installation)}
+    )
 
 
 def encode_sound(
     links: Sequence[ArchivedLink], slugs: Mapping[int, str], installation: str, now: datetime
-) -> tuple[bytes, Sequence[ArchivedLink]]:
-    """The file, and the links in it: those that are read from it as they are."""
-
-    def comes_back(some: Sequence[ArchivedLink]) -> bytes | None:
+) -> Encoded:
+    """Those that are read from it as they are, from the first on, and as many as a file holds: one,
+    or as many as may be packed at any ratio."""
+    lines: list[bytes] = []
+    sound: list[ArchivedLink] = []
+    unfit: set[int] = set()
+    size = 0
+    for item in links:
         try:
-            data = encode(some, slugs, installation, now)
-            found = [entry.archived for entry in decode(data)]
+            line = _line(item, slugs, installation, now)
+            is_sound = _comes_back(item, line)
         except (ArchiveFileBroken, msgspec.MsgspecError, ValueError):
-            return None
-        return data if found == [*some] else None
+            is_sound = False
+        if not is_sound:
+            unfit.add(item.link.id)
+            continue
+        size += len(line) + 1
+        if sound and size > FREE_BYTES:
+            break
+        lines.append(line + b"\n")
+        sound.append(item)
+    return Encoded(b"".join(lines), sound, frozenset(unfit))
 
-    if (data := comes_back(links)) is not None:
-        return data, links
-    sound = [item for item in links if comes_back([item]) is not None]
-    return encode(sound, slugs, installation, now), sound
+
+def _comes_back(item: ArchivedLink, line: bytes) -> bool:
+    if b"\n" in line or len(line) > MAX_LINE_BYTES:
+        return False
+    if len(line) >= FREE_BYTES:
+        [entry] = decode(gzip.compress(line))
+    else:
+        entry = _entry(msgspec.json.decode(line, type=_Line))
+    return entry.archived == item
+
+
+def decode(data: bytes) -> Iterator[Entry]:
+    """The lines of a file, one at a time. Raises `ArchiveFileBroken` for what is not whole."""
+    unpacker = Unpacker(MAX_UNPACKED_BYTES)
+    for number, line in enumerate(_lines(unpacker, data), 1):
+        if number > MAX_LINKS:
+            raise ArchiveFileBroken(f"A file of an archive has at most {MAX_LINKS:,} links.")
+        try:
+            yield _entry(msgspec.json.decode(line, type=_Line))
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise ArchiveFileBroken(f"Line {number} is no line of an archive: {error}") from error
+
+
+def _lines(unpacker: Unpacker, data: bytes) -> Iterator[bytes]:
+    yield from unpacker.feed(data)
+    yield from unpacker.end()
 
 
 async def plain_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The lines of a gzipped file of JSON objects as an import takes them: without `archive`, which
-    may be of any length. What is no object stays as it is, for the import to refuse."""
-    inflating = zlib.decompressobj(wbits=31)
-    rest = b""
+    may be long. What is no object stays as it is, for the import to refuse."""
+    unpacker = Unpacker()
     async for chunk in chunks:
-        *lines, rest = (rest + _inflate(inflating, chunk)).split(b"\n")
-        yield b"".join(_plain(line) + b"\n" for line in lines)
-    if not inflating.eof:
-        raise ArchiveFileBroken("The file ends too early.")
-    yield _plain(rest)
-
-
-def _inflate(inflating: Any, chunk: bytes) -> bytes:
-    try:
-        found: bytes = inflating.decompress(chunk)
-    except zlib.error as error:
-        raise ArchiveFileBroken(f"The file is not gzipped, or broken: {error}.") from None
-    return found
+        for line in unpacker.feed(chunk):
+            yield _plain(line) + b"\n"
+    for line in unpacker.end():
+        yield _plain(line)
 
 
 def _plain(line: bytes) -> bytes:
@@ -231,8 +266,6 @@ def _entry(line: _Line) -> Entry:
     own = line.archive
     fields: dict[str, Any] = {name: getattr(line, name) for name in _SHARED}
     fields |= {name: getattr(own, name) for name in _OWN}
-    if isinstance(own.destination_status, int):
-        fields |= {"destination_status": None, "destination_http_status": own.destination_status}
     totals = own.totals
     return Entry(
         ArchivedLink(

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 import structlog
 
 from kurz.links.archives import (
-    ArchivedLink,
     ArchiveFiles,
     ArchiveStore,
     BatchDone,
@@ -17,7 +16,8 @@ from kurz.links.archives import (
 )
 from kurz.links.errors import ArchiveFileBroken, ArchiveUnavailable
 from kurz.links.retention import Ended
-from kurz.transfer.archive_format import decode, encode_sound, new_name
+from kurz.transfer.archive_format import Encoded, decode, encode_sound, new_name
+from kurz.transfer.signing import Signer
 
 # For as long somebody who was asleep may still wake up and write a file that was given up.
 REMEMBERED = timedelta(days=30)
@@ -29,26 +29,33 @@ Slugs = Callable[[], Awaitable[Mapping[int, str]]]
 
 class Archiver:
     """The `LinkArchiver` over any store and any place for files. `slugs` names the workspaces by
-    their ids; `installation` tells this one's files from others'."""
+    their ids; `installation` tells this one's links from others'."""
 
     def __init__(
-        self, store: ArchiveStore, files: ArchiveFiles, slugs: Slugs, installation: str
+        self,
+        store: ArchiveStore,
+        files: ArchiveFiles,
+        slugs: Slugs,
+        installation: str,
+        signer: Signer,
     ) -> None:
         self._store = store
         self._files = files
         self._slugs = slugs
         self._installation = installation
+        self._signer = signer
         self._unfit: set[int] = set()  # told once; looked at again after the next start
 
     async def run(self, ended: Ended, before: datetime, now: datetime, limit: int) -> BatchDone:
         """What somebody else began is finished first. What nobody may keep is only purged."""
         purged = await self._settle(now)
         purged += await self._store.purge_ownerless(ended, before, now, limit)
-        data, links = await self._next_file(ended, before, now, limit)
-        if not links:
+        found = await self._next_file(ended, before, now, limit)
+        if found is None:
             await self._tidy(now)
             return BatchDone(purged, is_more=purged > 0)
-        name = new_name(now)
+        links, name = found.links, new_name(now)
+        data = await asyncio.to_thread(self._signer.pack, name, found.data)
         await self._store.begin_file(name, len(links), now)
         await self._files.write(name, data)
         if await self._files.read(name) != data:
@@ -58,22 +65,20 @@ class Archiver:
 
     async def _next_file(
         self, ended: Ended, before: datetime, now: datetime, limit: int
-    ) -> tuple[bytes, Sequence[ArchivedLink]]:
-        """Without links that could not be read from it again: they stay where they are."""
+    ) -> Encoded | None:
+        """Without links that could not be read from it again: they stay where they are. None: there
+        is none left."""
         while True:
             found = await self._store.collect(ended, before, limit, self._unfit)
             if not found:
-                return b"", []
+                return None
             slugs = await self._slugs()
-            data, links = await asyncio.to_thread(
-                encode_sound, found, slugs, self._installation, now
-            )
-            unfit = {item.link.id for item in found} - {item.link.id for item in links}
-            for link_id in sorted(unfit):
+            encoded = await asyncio.to_thread(encode_sound, found, slugs, self._installation, now)
+            for link_id in sorted(encoded.unfit):
                 _log.error("link cannot be archived, and stays in the trash", link_id=link_id)
-            self._unfit |= unfit
-            if links:
-                return data, links
+            self._unfit |= encoded.unfit
+            if encoded.links:
+                return encoded
 
     async def _settle(self, now: datetime) -> int:
         """Files that were begun: a whole one is finished, any other one is given up."""
@@ -95,18 +100,22 @@ class Archiver:
         return purged
 
     async def _read_states(self, name: str) -> Sequence[State] | None:
-        """None: it is not there, or not whole."""
-        data = await self._files.read(name)
-        if data is None:
-            return None
+        """None: it is not there, not whole, or not of this installation: nothing may be purged by
+        what somebody else has put there."""
         try:
-            entries = await asyncio.to_thread(decode, data)
+            data = await self._files.read(name)
+            if data is None or not self._signer.is_signed(name, data):
+                return None
+            return await asyncio.to_thread(_states, data)
         except ArchiveFileBroken:
             return None
-        return [entry.archived.state for entry in entries]
 
     async def _tidy(self, now: datetime) -> None:
         """Removes what somebody wrote who did not know that it was given up, and died then."""
         for entry in await self._store.files(FileState.GIVEN_UP):
             await self._files.remove(entry.name)
         await self._store.forget_files(now - REMEMBERED)
+
+
+def _states(data: bytes) -> list[State]:
+    return [entry.archived.state for entry in decode(data)]

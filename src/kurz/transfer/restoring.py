@@ -1,23 +1,27 @@
 """Looks into the archive, and puts links back."""
 
-import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from kurz.clock import Clock
+from kurz.errors import KurzError
 from kurz.links import lifecycle
 from kurz.links.archives import ArchiveFiles, ArchiveStore, FileState, Obstacle
 from kurz.links.drafting import revival_of
 from kurz.links.errors import (
     ArchiveFileBroken,
+    ArchiveFileForeign,
     ArchiveFileNotFound,
     DestinationRefused,
     LinkNotFound,
 )
 from kurz.links.model import Link, LinkType
 from kurz.links.ports import NullScreen, Screen
+from kurz.people.own_hosts import OwnHosts
 from kurz.transfer.archive_format import Entry, day_of, decode
+from kurz.transfer.judging import judge
+from kurz.transfer.signing import Signer
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +37,12 @@ class ArchivedFile:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What became of a line: the link as it is now, or why it is not there."""
+    """What became of a line: the link as it is now, or why it is not there; `detail` says what is
+    wrong with one that is invalid."""
 
     entry: Entry
     result: Link | Obstacle
+    detail: str | None = None
 
 
 class Archive:
@@ -48,6 +54,8 @@ class Archive:
         store: ArchiveStore,
         files: ArchiveFiles,
         installation: str,
+        signer: Signer,
+        own_hosts: OwnHosts,
         clock: Clock,
         temporary_life: timedelta,
         screen: Screen | None = None,
@@ -55,12 +63,21 @@ class Archive:
         self._store = store
         self._files = files
         self._installation = installation
+        self._signer = signer
+        self._own_hosts = own_hosts
         self._clock = clock
         self._temporary_life = temporary_life
         self._screen = screen or NullScreen()
 
-    async def list(self, code: str | None = None) -> list[ArchivedFile]:
-        """The files that count, oldest first; only those with a link of that code."""
+    async def list(
+        self,
+        code: str | None = None,
+        *,
+        is_foreign: bool = False,
+        pass_over: Callable[[KurzError], None] = lambda _: None,
+    ) -> list[ArchivedFile]:
+        """The files that count, oldest first; only those with a link of that code. `pass_over` is
+        told of each file that cannot be looked into for it."""
         known = {entry.name: entry for entry in await self._store.files()}
         found = []
         for stored in await self._files.list():
@@ -68,8 +85,13 @@ class Archive:
             day = day_of(stored.name)
             if day is None or (entry and entry.state is not FileState.FINISHED):
                 continue
-            if code is not None and not await self._has(stored.name, code):
-                continue
+            if code is not None:
+                try:
+                    if not await self._has(stored.name, code, is_foreign=is_foreign):
+                        continue
+                except (ArchiveFileBroken, ArchiveFileForeign) as error:
+                    pass_over(error)
+                    continue
             if entry is None:
                 links, created_at = None, datetime(day.year, day.month, day.day, tzinfo=UTC)
             else:
@@ -77,44 +99,67 @@ class Archive:
             found.append(ArchivedFile(stored.name, stored.size, links, created_at))
         return sorted(found, key=lambda file: (file.created_at, file.name))
 
-    async def read(self, name: str) -> Sequence[Entry]:
-        data = await self._files.read(name) if day_of(name) else None
-        if data is None:
-            raise ArchiveFileNotFound(f"There is no file “{name}” in the archive.")
-        try:
-            return await asyncio.to_thread(decode, data)
-        except ArchiveFileBroken as error:
-            raise ArchiveFileBroken(f"{name}: {error.detail}") from None
+    async def read(self, name: str, *, is_foreign: bool = False) -> Iterator[Entry]:
+        """The lines of a file, unpacked one at a time: `ArchiveFileBroken` may come at any of them.
+        `ArchiveFileForeign`: this installation did not sign it. `is_foreign`: the operator knows
+        that, and trusts it."""
+        return _decode(name, await self._read(name, is_foreign=is_foreign))
 
     async def restore(
-        self, name: str, codes: Collection[str] = (), expires_at: datetime | None = None
+        self,
+        name: str,
+        codes: Collection[str] = (),
+        expires_at: datetime | None = None,
+        *,
+        is_foreign: bool = False,
+        own_hosts: Collection[str] = (),
     ) -> AsyncIterator[Restored]:
         """Puts the links of a file back, or those with one of the codes; what has expired lives
         until `expires_at`, else for ever, or as long as any temporary link. What is there already
-        stays as it is."""
-        entries = [
-            entry
-            for entry in await self.read(name)
-            if not codes or entry.archived.link.short_code in codes
-        ]
-        missing = sorted(set(codes) - {entry.archived.link.short_code for entry in entries})
-        if missing:
-            raise LinkNotFound(f"{name} has no link “{missing[0]}”.")
-        if any(entry.installation != self._installation for entry in entries):
-            raise ArchiveFileBroken(
-                f"{name} is of another installation: `kurz import` makes new links of it."
-            )
-        versions = await self._store.last_versions([it.archived.link.id for it in entries])
-        for entry in entries:
-            now = self._clock.now()
+        stays as it is. The file is read to its end before the first link is put back. `own_hosts`
+        as in `LinkService.create`."""
+        data = await self._read(name, is_foreign=is_foreign)
+        versions = await self._store.last_versions(self._check(name, data, codes))
+        hosts = (await self._own_hosts.get(), own_hosts)
+        for entry in _decode(name, data):
+            if not codes or entry.archived.link.short_code in codes:
+                yield await self._put_back(entry, expires_at, versions, hosts)
+
+    def _check(self, name: str, data: bytes, codes: Collection[str]) -> Collection[int]:
+        """The ids of the links that are meant, once it is sure that all of the file is fine."""
+        missing, found = set(codes), []
+        for entry in _decode(name, data):
             link = entry.archived.link
-            try:
-                revived = replace(entry.archived, link=self._revive(link, expires_at, now))
-            except DestinationRefused:
-                yield Restored(entry, Obstacle.REFUSED)
+            if codes and link.short_code not in codes:
                 continue
-            result = await self._store.put_back(revived, versions.get(link.id, 0), now)
-            yield Restored(entry, result)
+            if entry.installation != self._installation:
+                raise ArchiveFileBroken(
+                    f"{name} is of another installation: `kurz import` makes new links of it."
+                )
+            missing.discard(link.short_code)
+            found.append(link.id)
+        if missing:
+            raise LinkNotFound(f"{name} has no link “{min(missing)}”.")
+        return found
+
+    async def _put_back(
+        self,
+        entry: Entry,
+        expires_at: datetime | None,
+        versions: Mapping[int, int],
+        own_hosts: tuple[Collection[str], ...],
+    ) -> Restored:
+        now = self._clock.now()
+        try:
+            judged = judge(entry.archived, own_hosts, now)
+        except KurzError as error:
+            return Restored(entry, Obstacle.INVALID, error.detail)
+        try:
+            revived = replace(judged, link=self._revive(judged.link, expires_at, now))
+        except DestinationRefused:
+            return Restored(entry, Obstacle.REFUSED)
+        version = versions.get(judged.link.id, 0)
+        return Restored(entry, await self._store.put_back(revived, version, now))
 
     def _revive(self, link: Link, expires_at: datetime | None, now: datetime) -> Link:
         is_temporary = link.link_type is LinkType.TEMPORARY
@@ -123,5 +168,24 @@ class Archive:
         held_at = None if self._screen.admit(link.location) else now
         return replace(link, **revival_of(link, expires_at, now), held_at=held_at)
 
-    async def _has(self, name: str, code: str) -> bool:
-        return any(entry.archived.link.short_code == code for entry in await self.read(name))
+    async def _read(self, name: str, *, is_foreign: bool) -> bytes:
+        data = await self._files.read(name) if day_of(name) else None
+        if data is None:
+            raise ArchiveFileNotFound(f"There is no file “{name}” in the archive.")
+        if not is_foreign and not self._signer.is_signed(name, data):
+            raise ArchiveFileForeign(
+                f"{name} is not signed by this installation, or was changed since. If you trust"
+                " whoever wrote it, add --foreign."
+            )
+        return data
+
+    async def _has(self, name: str, code: str, *, is_foreign: bool) -> bool:
+        entries = await self.read(name, is_foreign=is_foreign)
+        return any(entry.archived.link.short_code == code for entry in entries)
+
+
+def _decode(name: str, data: bytes) -> Iterator[Entry]:
+    try:
+        yield from decode(data)
+    except ArchiveFileBroken as error:
+        raise ArchiveFileBroken(f"{name}: {error.detail}") from None

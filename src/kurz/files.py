@@ -1,0 +1,78 @@
+"""Output files: written under another name first, and never through a symbolic link."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from kurz.errors import Kind, KurzError
+
+_UNFINISHED = ".part"
+
+
+class OutputRefused(KurzError):
+    kind = Kind.INVALID
+    code = "output-refused"
+    title = "This file cannot be written"
+
+
+def open_new(path: Path) -> BinaryIO:
+    """A file that was not there before, readable by its owner alone. Raises `FileExistsError` for
+    anything of that name, a symbolic link too."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, 0o600), "wb")
+
+
+@contextmanager
+def written_whole(path: Path, *, keeps_partial: bool = False) -> Iterator[BinaryIO]:
+    """A file that has its name only when it is whole and on the disk. `keeps_partial`: also when
+    its writer fails, for results that are of use up to there."""
+    _check_target(path)
+    unfinished = path.with_name(path.name + _UNFINISHED)
+    unfinished.unlink(missing_ok=True)
+    try:
+        with open_new(unfinished) as file:
+            try:
+                yield file
+            except BaseException:
+                if not keeps_partial:
+                    raise
+                _publish(file, path)
+                raise
+            _publish(file, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _publish(file: BinaryIO, path: Path) -> None:
+    """A rename replaces what has the name, and does not follow it."""
+    file.flush()
+    os.fsync(file.fileno())
+    path.with_name(path.name + _UNFINISHED).rename(path)
+
+
+def _check_target(path: Path) -> None:
+    """Devices and pipes would be replaced by a file, and a link would no longer be one."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(mode):
+        raise OutputRefused(f"{path} is a symbolic link, and kurz does not write through those.")
+    if not stat.S_ISREG(mode):
+        raise OutputRefused(f"{path} is not a regular file.")
+
+
+def read_regular(path: Path, most_bytes: int) -> bytes | None:
+    """The bytes of a file, or None for what is no regular file or has more of them. Symbolic links
+    are not followed, and pipes are not waited for."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return None
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return None
+        data = file.read(most_bytes + 1)
+    return data if len(data) <= most_bytes else None

@@ -1,0 +1,90 @@
+"""A link out of a file of the archive → the link that may be put back. The rules of an import: what
+no new link could be does not come back either, whoever wrote the file."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import msgspec
+
+from kurz.clicks import counts, sketch
+from kurz.clock import EPOCH
+from kurz.links import urls
+from kurz.links.archives import ArchivedLink, CountedDay
+from kurz.links.errors import FieldRefused
+from kurz.links.model import Link, Status, Strategy
+from kurz.links.transfers import Target
+from kurz.transfer import rows
+from kurz.transfer.writing import record
+
+CLAIM_HASH_BYTES = 32
+_LETTERS = frozenset(of.value for of in counts.Of)
+_MAX_VALUES = len(_LETTERS) * counts.SLACK * counts.MAX_OF_LINK
+_MAX_VALUE_LENGTH = 1024  # of a referrer, the longest there are
+_decode_counts = msgspec.json.Decoder(dict[str, int]).decode
+
+
+def judge(
+    archived: ArchivedLink, own_hosts: tuple[Collection[str], ...], now: datetime
+) -> ArchivedLink:
+    """Raises the `KurzError` that a new link would get."""
+    found = archived.link
+    url = urls.judge(found.original_url, *own_hosts)
+    target = Target(workspace_id=found.workspace_id, owner_id=found.owner_id)
+    # How it ended does not matter: that is about to be undone.
+    alive = replace(found, status=Status.ACTIVE, deleted_at=None, swept_at=None)
+    line = record(alive, "", now) | {"tags": [*alive.tags]}
+    like_new = rows.to_link(line, target, url, now)
+    if not like_new.short_code:
+        raise FieldRefused("The link has no code.")
+    if archived.claim_hash is not None and len(archived.claim_hash) != CLAIM_HASH_BYTES:
+        raise FieldRefused("`claim_hash` is not the hash of a claim token.")
+    _check_days(archived.days, now)
+    link = replace(
+        like_new,
+        id=found.id,
+        version=found.version,
+        strategy=_strategy(found, like_new),
+        status=found.status,
+        destination_status=found.destination_status,
+        destination_http_status=found.destination_http_status,
+        last_checked_at=_utc(found.last_checked_at),
+    )
+    return replace(archived, link=link)
+
+
+def _strategy(found: Link, like_new: Link) -> Strategy:
+    """A code that is not its URL's is no deterministic one."""
+    is_claimed = found.strategy is Strategy.DETERMINISTIC
+    return like_new.strategy if is_claimed else found.strategy
+
+
+def _check_days(days: Collection[CountedDay], now: datetime) -> None:
+    seen: set[date] = set()
+    last = (now + rows.CLOCK_SKEW).date()
+    for day in days:
+        if not EPOCH.date() <= day.day <= last or day.day in seen:
+            raise FieldRefused(f"`days` has {day.day}, which is in the future or there twice.")
+        seen.add(day.day)
+        if not _are_counts(day.counts):
+            raise FieldRefused(f"`counts` of {day.day} are no counts of a day.")
+        if not sketch.is_sound(day.sketch):
+            raise FieldRefused(f"`sketch` of {day.day} is none.")
+
+
+def _are_counts(data: bytes) -> bool:
+    try:
+        found = _decode_counts(data)
+    except msgspec.MsgspecError:
+        return False
+    return len(found) <= _MAX_VALUES and all(
+        key[:1] in _LETTERS
+        and len(key) <= _MAX_VALUE_LENGTH
+        and key.isprintable()
+        and 0 <= number <= rows.MAX_COUNT
+        for key, number in found.items()
+    )
+
+
+def _utc(instant: datetime | None) -> datetime | None:
+    return None if instant is None else instant.astimezone(UTC)
