@@ -338,9 +338,15 @@ def warnings_about(loaded: Loaded) -> list[str]:
         f"{name} is set, but kurz knows no such setting." for name in loaded.unknown_variables
     ]
     if settings.base_url and not settings.is_local and loaded.sources["access"] == "default":
+        may = "make links" if settings.root_workspace is None else "create an account"
         warnings.append(
-            "anybody who reaches the base URL may make links. Set KURZ_ACCESS=public if that is"
+            f"anybody who reaches the base URL may {may}. Set KURZ_ACCESS=public if that is"
             " meant, or KURZ_ACCESS=private."
+        )
+    if settings.retention == "archival" and settings.archive is None:
+        warnings.append(
+            "KURZ_RETENTION=archival, but there is no archive: links stay in the trash and are"
+            " never purged. Set KURZ_ARCHIVE to a folder or bucket."
         )
     if settings.counter_scramble == "offset":
         warnings.append(

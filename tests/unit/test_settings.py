@@ -203,6 +203,11 @@ def test_a_password_in_an_address_is_not_shown():
         ({"KURZ_PROT": "1"}, "KURZ_PROT"),
         ({"KURZ_BASE_URL": "https://go.example.com"}, "KURZ_ACCESS"),
         ({"KURZ_COUNTER_SCRAMBLE": "offset"}, "walk"),
+        ({"KURZ_RETENTION": "archival"}, "Set KURZ_ARCHIVE"),
+        (
+            {"KURZ_BASE_URL": "https://go.example.com", "KURZ_ROOT_WORKSPACE": "team"},
+            "may create an account",
+        ),
         ({"KURZ_CHECK_NETWORKS": "10.0.0.0/8, 127.0.0.0/8"}, "has 127.0.0.0/8:"),
         ({"KURZ_CHECK_NETWORKS": "169.254.169.254"}, "metadata"),
         ({"KURZ_CHECK_NETWORKS": "0.0.0.0/32"}, "this machine"),
@@ -222,6 +227,7 @@ def test_the_start_warns_of_what_is_easily_overlooked(environ, words):
         {},
         {"KURZ_BASE_URL": "http://127.0.0.1:8080"},
         {"KURZ_BASE_URL": "https://go.example.com", "KURZ_ACCESS": "public"},
+        {"KURZ_RETENTION": "archival", "KURZ_ARCHIVE": "/srv/archive"},
         {"KURZ_CHECK_NETWORKS": "10.0.0.0/8,172.16.0.0/12,192.168.1.7,fc00::/7,fd12:3456::/32"},
     ],
 )

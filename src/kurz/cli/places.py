@@ -50,5 +50,5 @@ async def address_of(kurz: "Kurz", link: Link) -> str:
 
 
 def own_hosts(kurz: "Kurz") -> tuple[str, ...]:
-    """Where this kurz listens, as far as the settings tell: a link to it would be a loop."""
+    """Where this kurz listens, as far as that is known: a link to it would be a loop."""
     return (urlsplit(shown_base_url(kurz.settings)).netloc,)

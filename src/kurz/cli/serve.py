@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kurz.cli import server_address
 from kurz.cli.session import DataDir, read_settings
 from kurz.settings import load, warnings_about
 
@@ -168,19 +169,15 @@ def _plan(
 def _announce(settings: "Settings", listener: "socket.socket", set_up_token: str | None) -> None:
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    hours = settings.temporary_link_hours
     store = "PostgreSQL" if settings.database_url else _embedded_store(settings)
-    access = {
-        "public": f"public: anybody may make links, which live {hours} h",
-        "private": "private: nobody may make links without an account",
-    }[settings.access]
     base = settings.base_url or address
+    server_address.write(settings.data_dir, base)
     pages = settings.dashboard_url or base
     lines = [
         ("kurz", f"{base}" + (f"  (listening on {address})" if settings.base_url else "")),
         ("dashboard", f"{pages}/app  (API: {pages}/api/docs)"),
         ("database" if settings.database_url else "data", store),
-        ("access", access),
+        ("access", _access(settings)),
     ]
     if settings.workers > 1:
         lines.append(("workers", str(settings.workers)))
@@ -189,6 +186,17 @@ def _announce(settings: "Settings", listener: "socket.socket", set_up_token: str
         lines.append(("set-up", f"{url}  (works once; creates the administrator)"))
     for label, text in (*lines, ("stop", "Ctrl+C")):
         typer.echo(f"{typer.style(f'{label:<10}', bold=True)}{text}")
+
+
+def _access(settings: "Settings") -> str:
+    is_public = settings.access == "public"
+    if settings.root_workspace is not None:
+        accounts = "anybody may create an account" if is_public else "accounts by invitation"
+        members = f"only members of {settings.root_workspace} create links at the root"
+        return f"{settings.access}: {accounts}; {members}"
+    if is_public:
+        return f"public: anybody may make links, which live {settings.temporary_link_hours} h"
+    return "private: nobody may make links without an account"
 
 
 def _embedded_store(settings: "Settings") -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from kurz.cli import server_address
 from kurz.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -46,11 +47,17 @@ async def note(kurz: "Kurz", act: str, subject: str | None = None, **details: ob
 
 
 def shown_base_url(settings: Settings) -> str:
-    """What short URLs start with, as far as settings tell."""
+    """What short URLs start with: the base URL, or where the server of the data folder listens, or
+    would by these settings."""
+    if settings.base_url is not None:
+        return settings.base_url
+    known = server_address.read(settings.data_dir)
+    if known is not None:
+        return known
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return settings.base_url or f"http://{host}:{settings.port}"
+    return f"http://{host}:{settings.port}"
 
 
 def shown_dashboard_url(settings: Settings) -> str:
-    """What addresses of pages start with, as far as settings tell."""
+    """What addresses of pages start with."""
     return settings.dashboard_url or shown_base_url(settings)
