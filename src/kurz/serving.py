@@ -25,20 +25,13 @@ from kurz.dashboard.build import Files, NotBuilt
 from kurz.dashboard.shell import Facts
 from kurz.errors import SettingRefused, StoreUnavailable
 from kurz.jobs.boot_clock import BootClock
+from kurz.limiting import caps_of, open_limits
 from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.totals import RecentTotals
 from kurz.loading import open_loader
 from kurz.people.identity import Identity
 from kurz.people.keyring import Keyring
-from kurz.people.limits import (
-    WORTH_A_WRITE,
-    ChosenLimits,
-    FallbackLimits,
-    Limits,
-    MemoryLimits,
-    NullLimits,
-    hashing,
-)
+from kurz.people.limits import Limits
 from kurz.people.set_up import SetUpState
 from kurz.people.tokens import Tokens
 from kurz.reading import ReadPath, open_read_path
@@ -63,9 +56,6 @@ from kurz.storage.totals import SqlTotalsStore
 from kurz.storage.trimmer import ChangeTrimmer
 from kurz.storage.usage import SqlUsageStore
 from kurz.watching import Watch
-
-DATABASE_PATIENCE_SECONDS = 0.5  # for a limit that is kept in the database
-
 
 log = structlog.get_logger()
 
@@ -115,7 +105,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
     row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
     keyring = Keyring(keep_secret(settings))
-    limits = _limits(kurz, keyring)
+    limits = open_limits(kurz, keyring)
     dashboard = _dashboard(kurz)
     own_links = None if dashboard is None else _own_links(settings)
     async with (
@@ -343,7 +333,7 @@ def _context(
         custom_domains=open_custom_domains(kurz),
         domains=kurz.domains,
         limits=limits,
-        receipts=Receipts(SqlReceiptStore(database), keyring.key("receipts"), clock),
+        receipts=Receipts(SqlReceiptStore(database), keyring.key("receipts"), clock, limits),
         clock=clock,
         check_store=told.check_store,
         ask_redis=partial(_ask_redis, kurz),
@@ -355,6 +345,7 @@ def _context(
         dashboard_url=settings.dashboard_url,
         is_private=settings.access == "private",
         links_per_month=settings.links_per_month,
+        caps=caps_of(settings),
         usage=SqlUsageStore(kurz.database),
         root_strategy=Strategy(settings.code_strategy),
         redirect_status=settings.redirect_status,
@@ -381,31 +372,3 @@ async def _root_workspace_id(kurz: Kurz) -> int | None:
             f" kurz admin workspace create {slug} --owner …"
         )
     return workspace.id
-
-
-def _limits(kurz: Kurz, keyring: Keyring) -> Limits:
-    """In Redis, if there is one. Else several workers, and on PostgreSQL perhaps several instances,
-    share the limits of sign-ins and creates in the database; others are not worth a write. Else in
-    memory."""
-    settings = kurz.settings
-    if settings.rate_limits == "off":
-        return NullLimits()
-    local, redis = MemoryLimits(), kurz.shared.redis
-    hashed = hashing(keyring.key("limits"))
-    if redis is not None:
-        from kurz.cache.limits import RedisLimits
-
-        in_redis = RedisLimits(redis, hashed)
-        return Limits(FallbackLimits(in_redis, local, processes=settings.workers))
-    if settings.workers > 1 or not settings.is_embedded:
-        from kurz.storage.limits import SqlLimits
-
-        shared_store = SqlLimits(kurz.database, kurz.clock, hashed)
-        shared = FallbackLimits(
-            shared_store,
-            local,
-            patience_seconds=DATABASE_PATIENCE_SECONDS,
-            processes=settings.workers,
-        )
-        return Limits(ChosenLimits(shared, local, WORTH_A_WRITE))
-    return Limits(local)

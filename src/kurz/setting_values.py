@@ -4,12 +4,14 @@ with what it must be instead."""
 import ipaddress
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import field
 from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from kurz import redis_address
+from kurz.rates import DAY_SECONDS, Rate
 from kurz.scheduling import Window
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -54,8 +56,16 @@ UNITS = {
     "d": timedelta(days=1),
 }
 LONGEST = timedelta(days=36500)
+MAX_RATE_SECONDS = 30 * DAY_SECONDS
 
 Parse = Callable[[str], Any]
+
+
+def setting(default: Any, parse: Parse, meaning: str, *, is_secret: bool = False) -> Any:
+    """A field of `Settings`."""
+    return field(
+        default=default, metadata={"parse": parse, "meaning": meaning, "is_secret": is_secret}
+    )
 
 
 def text(value: str) -> str:
@@ -96,6 +106,18 @@ def show_duration(span: timedelta) -> str:
         if span and not span % UNITS[name]:
             return f"{span // UNITS[name]}{name}"
     return "0s"
+
+
+def rate(value: str) -> Rate | None:
+    """None: no limit."""
+    if value == "off":
+        return None
+    found = re.fullmatch(r"([0-9]{1,9})/([0-9]{0,5})(s|m|h|d)", value)
+    count, number, unit = found.groups() if found else ("0", "0", "s")
+    seconds = int(number or 1) * (UNITS[unit] // UNITS["s"])
+    if not int(count) or not 0 < seconds <= MAX_RATE_SECONDS:
+        raise ValueError("must be a number and a time, such as 10/m, 5/15m or 100/d, or off")
+    return Rate(int(count), seconds)
 
 
 def window(value: str) -> Window:

@@ -6,7 +6,7 @@ import difflib
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,19 +15,15 @@ from kurz import setting_values as values
 from kurz.addresses import LOOPBACK, check_addresses, host_of
 from kurz.errors import SettingRefused
 from kurz.scheduling import Window
+from kurz.setting_limits import LimitSettings
+from kurz.setting_values import setting as _setting
 
 PREFIX = "KURZ_"
 CONFIG_FILE = "kurz.toml"
 
 
-def _setting(default: Any, parse: values.Parse, meaning: str, *, is_secret: bool = False) -> Any:
-    return field(
-        default=default, metadata={"parse": parse, "meaning": meaning, "is_secret": is_secret}
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(LimitSettings):
     base_url: str | None = _setting(
         None, values.base_url, "Address people reach kurz under; short URLs start with it."
     )
@@ -311,7 +307,9 @@ class Loaded:
 
 
 def fields() -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(Settings)
+    """The limits come last, as there are many."""
+    limits = dataclasses.fields(LimitSettings)
+    return (*dataclasses.fields(Settings)[len(limits) :], *limits)
 
 
 def load(flags: Mapping[str, object], environ: Mapping[str, str] | None = None) -> Loaded:

@@ -22,14 +22,8 @@ from kurz.bootstrap import open_database, prepare
 from kurz.cache.connect import TIMEOUT_SECONDS, open_redis
 from kurz.cache.limits import PREFIX, RedisLimits
 from kurz.clock import SystemClock, to_micros
-from kurz.people.limits import (
-    FallbackLimits,
-    LimitStore,
-    LimitsUnavailable,
-    MemoryLimits,
-    Rate,
-    hashing,
-)
+from kurz.people.limits import FallbackLimits, LimitStore, LimitsUnavailable, MemoryLimits, hashing
+from kurz.rates import Rate
 from kurz.settings import Settings
 from kurz.storage import schema
 from kurz.storage.database import Database
@@ -196,7 +190,8 @@ from kurz.bootstrap import open_database
 from kurz.cache.connect import open_redis
 from kurz.cache.limits import RedisLimits
 from kurz.clock import SystemClock
-from kurz.people.limits import LimitsUnavailable, Rate, hashing
+from kurz.people.limits import LimitsUnavailable, hashing
+from kurz.rates import Rate
 from kurz.settings import Settings
 from kurz.storage.limits import SqlLimits
 

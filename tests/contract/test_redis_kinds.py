@@ -15,7 +15,8 @@ from kurz.cache.client import RedisClient, RedisUnavailable, Script
 from kurz.cache.connect import TIMEOUT_SECONDS, open_redis
 from kurz.cache.limits import RedisLimits
 from kurz.cache.subscription import QUIET_SECONDS, subscribe
-from kurz.people.limits import Rate, hashing
+from kurz.people.limits import hashing
+from kurz.rates import Rate
 from servers.process import free_port
 from servers.valkey import ValkeyCluster, ValkeySentinels, ValkeyServer
 from support.answers import answering

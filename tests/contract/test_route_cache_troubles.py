@@ -14,7 +14,8 @@ from kurz.cache.connect import TIMEOUT_SECONDS
 from kurz.cache.limits import RedisLimits
 from kurz.cache.routes import RedisRouteCache
 from kurz.links.model import Cached
-from kurz.people.limits import LimitsUnavailable, Rate, hashing
+from kurz.people.limits import LimitsUnavailable, hashing
+from kurz.rates import Rate
 from servers.fault_proxy import FaultProxy
 from servers.process import free_port
 from servers.valkey import ValkeyServer

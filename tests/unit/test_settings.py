@@ -5,7 +5,9 @@ from secrets import token_hex
 
 import pytest
 
+from kurz import setting_values as values
 from kurz.errors import SettingRefused
+from kurz.rates import DEFAULT_RATES, Rate
 from kurz.settings import Settings, load, warnings_about
 
 
@@ -338,3 +340,33 @@ def test_an_installation_is_local_where_every_address_of_it_is():
         {"KURZ_HOST": "192.0.2.1"},
     ):
         assert not load({}, addresses).settings.is_local, addresses
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("10/m", Rate(10, 60)),
+        ("5/15m", Rate(5, 900)),
+        ("1/s", Rate(1, 1)),
+        ("100/d", Rate(100, 86_400)),
+        ("7/90s", Rate(7, 90)),
+        ("1/30d", Rate(1, 30 * 86_400)),
+        ("off", None),
+    ],
+)
+def test_a_rate_is_a_number_and_a_time(text, rate):
+    assert load({}, {"KURZ_LIMIT_CREATE": text}).settings.rates()["create"] == rate
+    if rate is not None:
+        assert values.rate(str(rate)) == rate
+
+
+@pytest.mark.parametrize(
+    "text", ["10", "10/", "/m", "0/m", "10/0m", "10/31d", "10/m/s", "10/w", "-1/m", "1.5/m", "on"]
+)
+def test_what_is_no_rate_is_refused(text):
+    with pytest.raises(SettingRefused, match="KURZ_LIMIT_CREATE must be a number and a time"):
+        load({}, {"KURZ_LIMIT_CREATE": text})
+
+
+def test_every_policy_has_a_setting_with_its_default():
+    assert load({}, {}).settings.rates() == DEFAULT_RATES

@@ -37,6 +37,7 @@ from kurz.api.dialects import urls
 from kurz.api.middleware import BodyGuard
 from kurz.api.schemas.links import BulkItem
 from kurz.api.schemas.problems import Problem
+from kurz.api.schemas.problems import problems as described_problems
 from kurz.api.security import SCHEMES
 
 DESCRIPTION = """Shorten links and look after them.
@@ -94,7 +95,9 @@ def create_api(context: Context) -> FastAPI:
 def _describe(app: FastAPI) -> dict[str, Any]:
     """FastAPI's document with the schemas that routes only refer to."""
     if app.openapi_schema is None:
-        components = FastAPI.openapi(app)["components"]
+        document = FastAPI.openapi(app)
+        _describe_limit(document["paths"])
+        components = document["components"]
         components["securitySchemes"] = SCHEMES
         schemas = components["schemas"]
         models: set[type[BaseModel]] = {Problem, BulkItem, *DESCRIBED}
@@ -103,3 +106,11 @@ def _describe(app: FastAPI) -> dict[str, Any]:
             schemas |= schema.pop("$defs", {})
             schemas[model.__name__] = schema
     return app.openapi_schema or {}
+
+
+def _describe_limit(paths: dict[str, dict[str, Any]]) -> None:
+    """Every operation that changes something for an account may be refused as too frequent."""
+    for operations in paths.values():
+        for method, operation in operations.items():
+            if method != "get" and operation.get("x-needs") != "nobody":
+                operation["responses"]["429"] = described_problems(429)[429]

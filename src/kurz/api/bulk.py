@@ -47,9 +47,11 @@ def _add(path: str, suffix: str, enter: Callable[[Permission], Enter]) -> None:
         """Up to 1000 items. One that fails does not stop the others."""
         kurz = context(request)
         body = await read_body(request, Bulk)
-        verdict = await kurz.limits.check(LimitClass.BULK, str(place.caller.account_id))
+        account, count = str(place.caller.account_id), len(body.items)
+        verdict = await kurz.limits.check(LimitClass.BULK, account)
+        await kurz.limits.check(LimitClass.BULK_ITEMS, account, max(count, 1))
         worker = _Worker(request, place, await maker_at(request, place))
-        async with kurz.receipts.of_many(request, place.caller.name):
+        async with kurz.receipts.of_many(request, place.caller.name, count):
             results = await worker.run(body.items)
         answer = Answer(200, to_json({"results": results}))
         return answer.respond(**header_fields(verdict))

@@ -10,6 +10,7 @@ from kurz.errors import SignInRequired
 from kurz.people.access import Caller, Permission
 from kurz.people.errors import CredentialRefused, RequestForged
 from kurz.people.identity import Identity
+from kurz.people.limits import LimitClass
 from kurz.people.workspaces import Site
 
 # A browser keeps the first one only for this host, over TLS.
@@ -18,6 +19,7 @@ PLAIN_COOKIE = "kurz"
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _CREDENTIALS = frozenset({b"authorization", b"x-api-key"})
 _READ = _CREDENTIALS | {b"cookie"}
+_CHARGED = "kurz.charged"
 
 
 async def find_caller(request: Request) -> Caller | None:
@@ -54,6 +56,16 @@ async def identify(request: Request, identity: Identity) -> Caller | None:
 
 
 async def get_caller(request: Request) -> Caller:
+    """Every request that changes something is charged here, once, whatever else limits it."""
+    caller = await get_creator(request)
+    if request.method not in _SAFE_METHODS and _CHARGED not in request.scope:
+        request.scope[_CHARGED] = True
+        await context(request).limits.check(LimitClass.WRITE, str(caller.account_id))
+    return caller
+
+
+async def get_creator(request: Request) -> Caller:
+    """For creating a link, which has a limit of its own: counting it twice costs time."""
     caller = await find_caller(request)
     if caller is None:
         raise SignInRequired("Send a token or a key: `Authorization: Bearer …`.")

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from starlette.responses import PlainTextResponse, Response
 
 from kurz.api.bodies import CURL_TYPES, JSON_TYPES, described, read_body, read_text
-from kurz.api.callers import find_caller, get_caller
+from kurz.api.callers import find_caller, get_creator
 from kurz.api.dependencies import Context, client_of, context
 from kurz.api.places import Place, place_of, workspace_id_of
 from kurz.api.responses import Answer
@@ -72,7 +72,7 @@ async def create_link_in_workspace(request: Request) -> Response:
     """By default its code is computed from the URL, and the same URL gets the same link: 200 if it
     exists, 201 if it is new or came back to life. So does the same URL with the same
     `custom_code`."""
-    return await _create_at(request, await get_caller(request), workspace_id_of(request))
+    return await _create_at(request, await get_creator(request), workspace_id_of(request))
 
 
 @router.post(

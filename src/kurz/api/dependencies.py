@@ -21,6 +21,7 @@ from kurz.links.transfers import LinkExporter, LinkImporter
 from kurz.links.trash import Trash
 from kurz.links.upkeep import Upkeep
 from kurz.people.accounts import AccountService
+from kurz.people.caps import Caps
 from kurz.people.custom_domains import CustomDomains
 from kurz.people.domains import Domains
 from kurz.people.identity import Identity
@@ -82,6 +83,7 @@ class Context:
     dashboard_url: str | None
     is_private: bool
     links_per_month: int
+    caps: Caps
     usage: UsageStore
     root_strategy: Strategy
     redirect_status: int

@@ -16,6 +16,7 @@ from kurz.api.workspaces import WorkspaceId
 from kurz.people.access import Permission
 from kurz.people.custom_domains import Domain
 from kurz.people.errors import DomainNotFound
+from kurz.people.limits import LimitClass
 from kurz.people.receipts import Receipt
 
 router = APIRouter(prefix="/api/v1", tags=["domains"], responses=problems(503))
@@ -70,7 +71,9 @@ async def add_domain(request: Request, workspace_id: WorkspaceId) -> Response:
     body = await read_body(request, DomainCreate)
 
     async def act(receipt: Receipt | None) -> Domain:
-        return await kurz.custom_domains.add(workspace_id, body.host, receipt)
+        return await kurz.custom_domains.add(
+            workspace_id, body.host, receipt, at_most=kurz.caps.domains
+        )
 
     def render(made: Domain) -> Answer:
         return Answer(201, _read(kurz, made).model_dump_json().encode())
@@ -88,7 +91,9 @@ async def add_domain(request: Request, workspace_id: WorkspaceId) -> Response:
 async def verify_domain(request: Request, workspace_id: WorkspaceId, host: Host) -> DomainRead:
     """Makes the domain active if the record is there, and inactive if it is gone."""
     kurz = context(request)
-    await kurz.teams.own(await get_caller(request), workspace_id)
+    caller = await get_caller(request)
+    await kurz.teams.own(caller, workspace_id)
+    await kurz.limits.check(LimitClass.VERIFY, str(caller.account_id))
     return _read(kurz, await kurz.custom_domains.verify(workspace_id, host))
 
 

@@ -16,6 +16,7 @@ from kurz.api.responses import Answer
 from kurz.clock import Clock
 from kurz.errors import KurzError, Unavailable
 from kurz.people.errors import IdempotencyKeyRefused, IdempotencyKeyReused, RequestInFlight
+from kurz.people.limits import LimitClass, Limits
 from kurz.people.receipts import KEPT, AlreadyAnswered, Receipt, ReceiptStore, hash_key
 
 HEADER = "idempotency-key"
@@ -32,11 +33,12 @@ class Receipts:
     """Answers are kept sealed, because they may hold what is told only once: a claim token, a key.
     Who reads the database alone, without the installation's secret, learns nothing from them."""
 
-    def __init__(self, store: ReceiptStore, key: bytes, clock: Clock) -> None:
+    def __init__(self, store: ReceiptStore, key: bytes, clock: Clock, limits: Limits) -> None:
         self._store = store
         self._key = key
         self._cipher = AESGCM(key)
         self._clock = clock
+        self._limits = limits
         self._in_flight: set[Mark] = set()
 
     def name_stranger(self, address: str) -> str:
@@ -59,12 +61,14 @@ class Receipts:
         if mark is None:
             return render(await act(None))
         with self._alone(mark):
-            return await self._answer(mark, await _fingerprint(request), act, render)
+            stored = 0 if part else 1
+            return await self._answer(mark, await _fingerprint(request), act, render, stored)
 
     @asynccontextmanager
-    async def of_many(self, request: Request, caller: str) -> AsyncIterator[None]:
+    async def of_many(self, request: Request, caller: str, parts: int) -> AsyncIterator[None]:
         """Around a request of many parts: before the first of them, its key becomes this request's,
-        so that another one with the same key does none."""
+        so that another one with the same key does none. The answers of all parts are charged
+        here."""
         mark = _mark(request, caller, "")
         if mark is None:
             yield
@@ -73,7 +77,8 @@ class Receipts:
         async def act(_: Receipt | None) -> None: ...
 
         with self._alone(mark):
-            await self._answer(mark, await _fingerprint(request), act, lambda _: Answer(200, b""))
+            fingerprint, empty = await _fingerprint(request), Answer(200, b"")
+            await self._answer(mark, fingerprint, act, lambda _: empty, 1 + parts)
             yield
 
     @contextmanager
@@ -92,11 +97,15 @@ class Receipts:
         fingerprint: bytes,
         act: Callable[[Receipt | None], Awaitable[T]],
         render: Callable[[T], Answer],
+        stored: int,
     ) -> Answer:
+        """`stored`: how many answers are charged, if there is none yet."""
         now = self._clock.now()
         earlier = await self._find(mark, fingerprint, now)
         if earlier is not None:
             return earlier
+        if stored:
+            await self._limits.check(LimitClass.STORED_ANSWERS, mark[0], stored)
         is_kept = False
 
         def write(made: T) -> bytes:

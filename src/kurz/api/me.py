@@ -143,6 +143,7 @@ async def create_key(request: Request) -> Response:
             workspace_id=body.workspace_id,
             expires_at=body.expires_at,
             receipt=receipt,
+            at_most=kurz.caps.keys,
         )
 
     answer = await kurz.receipts.once(request, caller.name, act, _new_key)

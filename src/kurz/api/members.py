@@ -66,7 +66,9 @@ async def edit_member(
     kurz = context(request)
     await kurz.teams.own(await get_caller(request), workspace_id)
     body = await read_body(request, MemberEdit)
-    member = await kurz.teams.set_role(workspace_id, account_id, body.role)
+    member = await kurz.teams.set_role(
+        workspace_id, account_id, body.role, at_most=kurz.caps.workspaces
+    )
     return MemberRead.model_validate(member, from_attributes=True)
 
 
@@ -98,7 +100,7 @@ async def remove_member(
     response_model=OneTimeLink,
     summary="Make an invitation link",
     operation_id="create_invitation",
-    responses=problems(400, 404, 413, 415, 422),
+    responses=problems(400, 404, 409, 413, 415, 422),
     openapi_extra=described(InvitationCreate) | owner(),
 )
 async def create_invitation(request: Request, workspace_id: WorkspaceId) -> Response:
@@ -111,7 +113,9 @@ async def create_invitation(request: Request, workspace_id: WorkspaceId) -> Resp
         request,
         caller,
         "join",
-        lambda receipt: kurz.passes.invite(caller.account_id, workspace_id, body.role, receipt),
+        lambda receipt: kurz.passes.invite(
+            caller.account_id, workspace_id, body.role, receipt, kurz.caps.invitations
+        ),
     )
 
 
@@ -151,7 +155,7 @@ async def revoke_invitation(
     response_model=WorkspaceRead,
     summary="Follow an invitation",
     operation_id="accept_invitation",
-    responses=problems(400, 404, 413, 415, 422, 429),
+    responses=problems(400, 404, 409, 413, 415, 422, 429),
     openapi_extra=described(InvitationAccept) | session(),
 )
 async def accept_invitation(request: Request) -> WorkspaceRead:
@@ -160,7 +164,7 @@ async def accept_invitation(request: Request) -> WorkspaceRead:
     caller = await get_session(request)
     body = await read_body(request, InvitationAccept)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
-    joined = await kurz.teams.join(caller, body.token)
+    joined = await kurz.teams.join(caller, body.token, at_most=kurz.caps.workspaces)
     return workspace_read(*await kurz.teams.enter(caller, joined.id, Permission.LINKS_READ))
 
 
@@ -169,7 +173,7 @@ async def accept_invitation(request: Request) -> WorkspaceRead:
     response_model=WorkspaceRead,
     summary="Hand a workspace over",
     operation_id="transfer_workspace",
-    responses=problems(400, 404, 413, 415, 422),
+    responses=problems(400, 404, 409, 413, 415, 422),
     openapi_extra=described(Transfer) | owner(),
 )
 async def transfer_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
@@ -178,7 +182,9 @@ async def transfer_workspace(request: Request, workspace_id: WorkspaceId) -> Wor
     caller = await get_caller(request)
     await kurz.teams.own(caller, workspace_id)
     body = await read_body(request, Transfer)
-    handed_over = await kurz.teams.transfer(caller, workspace_id, body.account_id)
+    handed_over = await kurz.teams.transfer(
+        caller, workspace_id, body.account_id, at_most=kurz.caps.workspaces
+    )
     return workspace_read(handed_over, Role.EDITOR)
 
 

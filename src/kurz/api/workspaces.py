@@ -43,7 +43,9 @@ async def create_workspace(request: Request) -> Response:
     body = await read_body(request, WorkspaceCreate)
 
     async def act(receipt: Receipt | None) -> Workspace:
-        return await kurz.teams.create(caller.account_id, body.name, body.slug, receipt)
+        return await kurz.teams.create(
+            caller.account_id, body.name, body.slug, receipt, at_most=kurz.caps.workspaces
+        )
 
     def render(made: Workspace) -> Answer:
         return Answer(201, workspace_read(made, Role.OWNER).model_dump_json().encode())
@@ -97,7 +99,8 @@ async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> Workspa
         if not kurz.screen.admit(judged.location):
             raise DestinationRefused("Not all lists can be read at the moment. Try again later.")
         changes["root_url"] = judged.location
-    return workspace_read(await kurz.teams.edit(workspace_id, changes), Role.OWNER)
+    edited = await kurz.teams.edit(workspace_id, changes, max_slugs=kurz.caps.slugs)
+    return workspace_read(edited, Role.OWNER)
 
 
 @router.delete(

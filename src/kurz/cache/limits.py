@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from kurz.cache.client import RedisClient, RedisUnavailable, Script
-from kurz.people.limits import SKEW_MICROS, LimitsUnavailable, Rate, Verdict, verdict
+from kurz.people.limits import SKEW_MICROS, LimitsUnavailable, Verdict, verdict
+from kurz.rates import Rate
 
 PREFIX = "kurz:limit:"
 

@@ -232,7 +232,8 @@ def _redis(settings: Settings) -> list[Finding]:
 
     from kurz.cache.connect import open_redis
     from kurz.cache.limits import RedisLimits
-    from kurz.people.limits import LimitsUnavailable, Rate, hashing
+    from kurz.people.limits import LimitsUnavailable, hashing
+    from kurz.rates import Rate
 
     async def check() -> Kind:
         client = open_redis(settings.redis_url or "", timeout_seconds=REDIS_SECONDS)

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from ada_url import URL
 
 from kurz.clock import Clock
+from kurz.people.caps import UNCAPPED
 from kurz.people.domains import Domains
 from kurz.people.errors import DomainNotFound, DomainRefused, DomainTaken, DomainUnproven
 from kurz.people.receipts import Receipt
@@ -65,9 +66,12 @@ class DomainStore(Protocol):
     """Keeps domains. A host is active for one workspace at most, and for none while another that
     gave it up is within its quarantine. An outage raises `StoreUnavailable`."""
 
-    async def insert(self, domain: Domain, receipt: Receipt | None = None) -> Domain | None:
+    async def insert(
+        self, domain: Domain, receipt: Receipt | None = None, *, at_most: int = UNCAPPED
+    ) -> Domain | None:
         """Stores it, or gives the workspace's own that is there; one that was given up waits for
-        its proof again. None: another workspace has it, or gave it up lately."""
+        its proof again. None: another workspace has it, or gave it up lately. `CapReached`: the
+        workspace has `at_most` others already."""
 
     async def find(self, workspace_id: int, host: str) -> Domain | None:
         """Also one that was given up."""
@@ -124,12 +128,19 @@ class CustomDomains:
         own = (urlsplit(it).hostname or "" for it in (base_url, dashboard_url) if it)
         self._own_names = frozenset(name.removesuffix(".") for name in own)
 
-    async def add(self, workspace_id: int, host: str, receipt: Receipt | None = None) -> Domain:
+    async def add(
+        self,
+        workspace_id: int,
+        host: str,
+        receipt: Receipt | None = None,
+        *,
+        at_most: int = UNCAPPED,
+    ) -> Domain:
         host = normalise_host(host)
         if host in self._own_names:
             raise DomainRefused("This is kurz's own address. It serves everybody's links.")
         wanted = Domain(host=host, workspace_id=workspace_id, created_at=self._clock.now())
-        return _not_taken(await self._store.insert(wanted, receipt), host)
+        return _not_taken(await self._store.insert(wanted, receipt, at_most=at_most), host)
 
     async def get(self, workspace_id: int, host: str) -> Domain:
         """Also one that was given up."""

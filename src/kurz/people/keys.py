@@ -11,6 +11,7 @@ from typing import Protocol
 from kurz.clock import Clock
 from kurz.people.access import Permission
 from kurz.people.accounts import Account
+from kurz.people.caps import UNCAPPED
 from kurz.people.errors import KeyNotFound, NameRefused
 from kurz.people.ids import new_id
 from kurz.people.names import check_name
@@ -39,7 +40,10 @@ class Key:
 class KeyStore(Protocol):
     """Keeps keys. An outage raises `StoreUnavailable`."""
 
-    async def insert(self, key: Key, receipt: Receipt | None = None) -> None: ...
+    async def insert(
+        self, key: Key, receipt: Receipt | None = None, *, at_most: int = UNCAPPED
+    ) -> None:
+        """`CapReached`: the account has `at_most` already."""
 
     async def find_with_account(self, prefix: str) -> tuple[Key, Account] | None: ...
 
@@ -64,6 +68,7 @@ class KeyService:
         workspace_id: int | None = None,
         expires_at: datetime | None = None,
         receipt: Receipt | None = None,
+        at_most: int = UNCAPPED,
     ) -> tuple[str, Key]:
         """The key as its user sends it, once, and what is kept of it. `receipt` is handed both."""
         check_name(name)
@@ -88,7 +93,8 @@ class KeyService:
             expires_at=expires_at,
         )
         text = f"kurz_{prefix}_{secret}"
-        await self._store.insert(key, receipt and receipt.after(lambda _: (text, key)))
+        answered = receipt and receipt.after(lambda _: (text, key))
+        await self._store.insert(key, answered, at_most=at_most)
         return text, key
 
     async def list(self, account_id: int) -> "list[Key]":

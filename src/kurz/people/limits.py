@@ -18,11 +18,7 @@ from typing import NamedTuple, Protocol
 
 from kurz.breaker import Breaker
 from kurz.errors import Kind, KurzError
-
-SECOND = 1_000_000  # microseconds
-MINUTE_SECONDS = 60
-HOUR_SECONDS = 60 * 60
-DAY_SECONDS = 24 * 60 * 60
+from kurz.rates import DEFAULT_RATES, SECOND, Rate
 
 MAX_SUBJECTS = 100_000  # in memory, some 20 MB; beyond it the oldest are forgotten
 PATIENCE_SECONDS = 0.02  # for a shared store; an answer of kurz takes less
@@ -32,24 +28,6 @@ PATIENCE_SECONDS = 0.02  # for a shared store; an answer of kurz takes less
 SKEW_MICROS = 60 * SECOND
 
 UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """`count` at once, and then as many again evenly over each period."""
-
-    count: int
-    period_seconds: int
-
-    @property
-    def interval_micros(self) -> int:
-        """Between two requests that come evenly; rounded up, so never more than was promised."""
-        return -(-self.period_seconds * SECOND // self.count)
-
-    @property
-    def capacity_micros(self) -> int:
-        """How far ahead of now the next due instant may lie."""
-        return self.interval_micros * self.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,41 +43,59 @@ class LimitClass(StrEnum):
 
     ANONYMOUS_CREATE = "anonymous-create"  # address
     ACCOUNT_CREATE = "account-create"  # account
+    WRITE = "write"  # account; other requests that change something
+    STORED_ANSWERS = "stored-answers"  # account or address; answers to an Idempotency-Key
     SIGN_IN_ACCOUNT = "sign-in-account"  # e-mail address, whether or not it has an account
     SIGN_IN_ADDRESS = "sign-in-address"  # address
     REGISTER = "register"  # address
     REDEEM = "redeem"  # address; links that work once: set-up, a new password, an invitation
     BULK = "bulk"  # account; many links in one request, and imports
+    BULK_ITEMS = "bulk-items"  # account; the links in such a request
     CLAIM = "claim"  # account
     REPORT = "report"  # address; reports of abuse
     CHECK = "check"  # account; checks of destinations that do not wait until they are due
+    VERIFY = "verify"  # account; looks for the TXT record of a domain
     AVAILABILITY = "availability"  # account; whether a code is free: no quicker than by visiting it
     MISS = "miss"  # address; short links that do not exist
 
 
 # The shorter period stands first: see `Limits.check`.
-LIMITS: Mapping[LimitClass, tuple[Policy, ...]] = {
-    LimitClass.ANONYMOUS_CREATE: (
-        Policy("create", Rate(10, MINUTE_SECONDS)),
-        Policy("create-daily", Rate(100, DAY_SECONDS)),
-    ),
-    LimitClass.ACCOUNT_CREATE: (Policy("account-create", Rate(60, MINUTE_SECONDS)),),
-    LimitClass.SIGN_IN_ACCOUNT: (Policy("sign-in-account", Rate(5, MINUTE_SECONDS)),),
-    LimitClass.SIGN_IN_ADDRESS: (Policy("sign-in", Rate(20, MINUTE_SECONDS)),),
-    LimitClass.REGISTER: (Policy("register", Rate(5, MINUTE_SECONDS)),),
-    LimitClass.REDEEM: (Policy("redeem", Rate(2, MINUTE_SECONDS)),),
-    LimitClass.BULK: (Policy("bulk", Rate(20, MINUTE_SECONDS)),),
-    LimitClass.CLAIM: (Policy("claim", Rate(10, MINUTE_SECONDS)),),
-    LimitClass.REPORT: (Policy("report", Rate(5, HOUR_SECONDS)),),
-    LimitClass.CHECK: (Policy("check", Rate(10, MINUTE_SECONDS)),),
-    LimitClass.AVAILABILITY: (Policy("availability", Rate(30, MINUTE_SECONDS)),),
-    LimitClass.MISS: (Policy("miss", Rate(30, MINUTE_SECONDS)),),
+POLICIES: Mapping[LimitClass, tuple[str, ...]] = {
+    LimitClass.ANONYMOUS_CREATE: ("create", "create-daily"),
+    LimitClass.ACCOUNT_CREATE: ("account-create",),
+    LimitClass.WRITE: ("write",),
+    LimitClass.STORED_ANSWERS: ("stored-answers",),
+    LimitClass.SIGN_IN_ACCOUNT: ("sign-in-account",),
+    LimitClass.SIGN_IN_ADDRESS: ("sign-in",),
+    LimitClass.REGISTER: ("register",),
+    LimitClass.REDEEM: ("redeem",),
+    LimitClass.BULK: ("bulk",),
+    LimitClass.BULK_ITEMS: ("bulk-items",),
+    LimitClass.CLAIM: ("claim",),
+    LimitClass.REPORT: ("report",),
+    LimitClass.CHECK: ("check",),
+    LimitClass.VERIFY: ("verify",),
+    LimitClass.AVAILABILITY: ("availability",),
+    LimitClass.MISS: ("miss",),
 }
+
+LimitTable = Mapping[LimitClass, tuple[Policy, ...]]
+
+
+def limit_table(rates: Mapping[str, Rate | None]) -> LimitTable:
+    """A policy whose rate is None is left out."""
+    return {
+        class_: tuple(Policy(name, rate) for name in names if (rate := rates[name]) is not None)
+        for class_, names in POLICIES.items()
+    }
+
+
+LIMITS = limit_table(DEFAULT_RATES)
 
 
 # Policies that several instances share even where it takes a write to their database.
 WORTH_A_WRITE = frozenset(
-    policy.name
+    name
     for class_ in (
         LimitClass.ANONYMOUS_CREATE,
         LimitClass.ACCOUNT_CREATE,
@@ -107,7 +103,7 @@ WORTH_A_WRITE = frozenset(
         LimitClass.SIGN_IN_ADDRESS,
         LimitClass.REPORT,
     )
-    for policy in LIMITS[class_]
+    for name in POLICIES[class_]
 )
 
 
@@ -198,9 +194,7 @@ class LimitStore(Protocol):
 class Limits:
     """What the rest of kurz asks before it does something that is limited."""
 
-    def __init__(
-        self, store: LimitStore, table: Mapping[LimitClass, tuple[Policy, ...]] = LIMITS
-    ) -> None:
+    def __init__(self, store: LimitStore, table: LimitTable = LIMITS) -> None:
         self._store = store
         self._table = table
 
@@ -215,7 +209,11 @@ class Limits:
             if not found.is_allowed:
                 raise TooManyRequests(found)
             verdicts.append(found)
-        return min(verdicts, key=lambda found: (found.remaining, -found.reset_after_seconds))
+        return min(
+            verdicts,
+            key=lambda found: (found.remaining, -found.reset_after_seconds),
+            default=UNLIMITED,
+        )
 
 
 class NullLimits(Limits):

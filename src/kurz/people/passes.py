@@ -9,6 +9,7 @@ from typing import Protocol
 
 from kurz.clock import Clock
 from kurz.people.access import Role
+from kurz.people.caps import UNCAPPED
 from kurz.people.errors import InvitationNotFound
 from kurz.people.ids import new_id
 from kurz.people.receipts import Receipt
@@ -45,9 +46,11 @@ class Pass:
 class PassStore(Protocol):
     """Keeps passes until they are used. An outage raises `StoreUnavailable`."""
 
-    async def insert(self, item: Pass, receipt: Receipt | None = None) -> None:
+    async def insert(
+        self, item: Pass, receipt: Receipt | None = None, *, at_most: int = UNCAPPED
+    ) -> None:
         """Forgets passes that have expired; a second one to reset the same password, or to set up,
-        replaces the first."""
+        replaces the first. `CapReached`: the workspace has `at_most` open invitations already."""
 
     async def find(self, token_hash: bytes) -> Pass | None: ...
 
@@ -80,6 +83,7 @@ class Passes:
         workspace_id: int | None = None,
         role: Role | None = None,
         receipt: Receipt | None = None,
+        at_most: int = UNCAPPED,
     ) -> tuple[str, Pass]:
         return await self._make(
             Purpose.INVITATION,
@@ -87,6 +91,7 @@ class Passes:
             role=role,
             created_by=created_by,
             receipt=receipt,
+            at_most=at_most,
         )
 
     async def invitations(self, workspace_id: int | None) -> list[Pass]:
@@ -107,6 +112,7 @@ class Passes:
         role: Role | None = None,
         created_by: int | None = None,
         receipt: Receipt | None = None,
+        at_most: int = UNCAPPED,
     ) -> tuple[str, Pass]:
         token = secrets.token_urlsafe(32)
         now = self._clock.now()
@@ -121,7 +127,8 @@ class Passes:
             created_at=now,
             expires_at=now + LIVES[purpose],
         )
-        await self._store.insert(item, receipt and receipt.after(lambda _: (token, item)))
+        answered = receipt and receipt.after(lambda _: (token, item))
+        await self._store.insert(item, answered, at_most=at_most)
         return token, item
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from kurz.clock import Clock
 from kurz.people.access import Caller, Permission, Role, require_owner, require_role
 from kurz.people.accounts import AccountStore
+from kurz.people.caps import UNCAPPED
 from kurz.people.errors import (
     MemberNotFound,
     NameRefused,
@@ -62,12 +63,18 @@ class Teams:
         return workspace
 
     async def create(
-        self, owner_id: int, name: str, slug: str, receipt: Receipt | None = None
+        self,
+        owner_id: int,
+        name: str,
+        slug: str,
+        receipt: Receipt | None = None,
+        *,
+        at_most: int = UNCAPPED,
     ) -> Workspace:
         check_name(name)
         check_slug(slug)
         wanted = Workspace(0, name, slug, created_at=self._clock.now())
-        made = await self._store.insert(wanted, owner_id, receipt)
+        made = await self._store.insert(wanted, owner_id, receipt, at_most=at_most)
         if made is None:
             raise SlugTaken(f"The slug “{slug}” is or was another workspace's. Choose another one.")
         return made
@@ -82,7 +89,9 @@ class Teams:
             if only in (None, item[0].id) and not item[0].is_gone(self._clock.now())
         ]
 
-    async def edit(self, workspace_id: int, changes: Mapping[str, Any]) -> Workspace:
+    async def edit(
+        self, workspace_id: int, changes: Mapping[str, Any], *, max_slugs: int = UNCAPPED
+    ) -> Workspace:
         if "name" in changes:
             check_name(changes["name"])
         if "slug" in changes:
@@ -92,7 +101,7 @@ class Teams:
         days = changes.get("default_expiry_days")
         if days is not None and not 0 <= days <= MAX_EXPIRY_DAYS:
             raise NameRefused(f"`default_expiry_days` is a number from 0 to {MAX_EXPIRY_DAYS}.")
-        edited = await self._store.update(workspace_id, changes)
+        edited = await self._store.update(workspace_id, changes, max_slugs=max_slugs)
         if edited is None:
             raise SlugTaken("This slug is or was another workspace's. Choose another one.")
         self._known.clear()
@@ -113,16 +122,20 @@ class Teams:
     async def members(self, workspace_id: int) -> list[Member]:
         return await self._store.members(workspace_id)
 
-    async def join(self, caller: Caller, token: str) -> Workspace:
+    async def join(self, caller: Caller, token: str, *, at_most: int = UNCAPPED) -> Workspace:
         """Follows an invitation link."""
-        joined = await self._store.join(hash_token(token), caller.account_id, self._clock.now())
+        joined = await self._store.join(
+            hash_token(token), caller.account_id, self._clock.now(), at_most=at_most
+        )
         if joined is None:
             raise PassRefused("This invitation was used, has expired, or is not complete.")
         self._known.clear()
         return joined
 
-    async def set_role(self, workspace_id: int, account_id: int, role: Role) -> Member:
-        await self._change_role(workspace_id, account_id, role)
+    async def set_role(
+        self, workspace_id: int, account_id: int, role: Role, *, at_most: int = UNCAPPED
+    ) -> Member:
+        await self._change_role(workspace_id, account_id, role, at_most)
         for member in await self._store.members(workspace_id):
             if member.account_id == account_id:
                 return member
@@ -131,11 +144,14 @@ class Teams:
     async def remove(self, workspace_id: int, account_id: int) -> None:
         await self._change_role(workspace_id, account_id, None)
 
-    async def transfer(self, caller: Caller, workspace_id: int, account_id: int) -> Workspace:
+    async def transfer(
+        self, caller: Caller, workspace_id: int, account_id: int, *, at_most: int = UNCAPPED
+    ) -> Workspace:
         """Hands the workspace over: the other member owns it, the caller stays as editor."""
         if account_id == caller.account_id:
             raise NameRefused("You own this workspace already.")
-        if not await self._store.transfer(workspace_id, caller.account_id, account_id):
+        from_id = caller.account_id
+        if not await self._store.transfer(workspace_id, from_id, account_id, at_most=at_most):
             raise MemberNotFound("Only to a member can a workspace be handed over.")
         self._known.clear()
         found = await self._store.find(workspace_id)
@@ -143,8 +159,10 @@ class Teams:
             raise WorkspaceNotFound("This workspace was deleted in the meantime.")
         return found
 
-    async def _change_role(self, workspace_id: int, account_id: int, role: Role | None) -> None:
-        if not await self._store.set_role(workspace_id, account_id, role):
+    async def _change_role(
+        self, workspace_id: int, account_id: int, role: Role | None, at_most: int = UNCAPPED
+    ) -> None:
+        if not await self._store.set_role(workspace_id, account_id, role, at_most=at_most):
             raise OwnerMissing("This is the only owner. Make somebody else owner first.")
         self._known.clear()
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from kurz.people.access import Role
+from kurz.people.caps import UNCAPPED
 from kurz.people.errors import NameRefused
 from kurz.people.receipts import Receipt
 
@@ -68,12 +69,21 @@ class WorkspaceStore(SiteStore, Protocol):
     """Keeps workspaces and who is in them. An outage raises `StoreUnavailable`."""
 
     async def insert(
-        self, workspace: Workspace, owner_id: int | None, receipt: Receipt | None = None
+        self,
+        workspace: Workspace,
+        owner_id: int | None,
+        receipt: Receipt | None = None,
+        *,
+        at_most: int = UNCAPPED,
     ) -> Workspace | None:
-        """Stores a new workspace with its owner; None: the slug is or was somebody's."""
+        """Stores a new workspace with its owner; None: the slug is or was somebody's. `CapReached`,
+        here and below: that account owns `at_most` already."""
 
-    async def update(self, workspace_id: int, changes: Mapping[str, Any]) -> Workspace | None:
-        """None: another workspace has or had the new slug. The old slug stays this workspace's."""
+    async def update(
+        self, workspace_id: int, changes: Mapping[str, Any], *, max_slugs: int = UNCAPPED
+    ) -> Workspace | None:
+        """None: another workspace has or had the new slug. The old slug stays this workspace's.
+        `CapReached`: it has had `max_slugs` already."""
 
     async def find(self, workspace_id: int) -> Workspace | None: ...
 
@@ -95,14 +105,20 @@ class WorkspaceStore(SiteStore, Protocol):
 
     async def members(self, workspace_id: int) -> list[Member]: ...
 
-    async def join(self, pass_hash: bytes, account_id: int, now: datetime) -> Workspace | None:
+    async def join(
+        self, pass_hash: bytes, account_id: int, now: datetime, *, at_most: int = UNCAPPED
+    ) -> Workspace | None:
         """Makes a member by an invitation, which is used up; a member keeps the higher role. None:
         the invitation does not work (any more)."""
 
-    async def set_role(self, workspace_id: int, account_id: int, role: Role | None) -> bool:
+    async def set_role(
+        self, workspace_id: int, account_id: int, role: Role | None, *, at_most: int = UNCAPPED
+    ) -> bool:
         """None removes the member. False: no owner would be left. `MemberNotFound`: nobody's."""
 
-    async def transfer(self, workspace_id: int, from_id: int, to_id: int) -> bool:
+    async def transfer(
+        self, workspace_id: int, from_id: int, to_id: int, *, at_most: int = UNCAPPED
+    ) -> bool:
         """Makes one member owner and another editor. False: the first is no owner or the second no
         member."""
 

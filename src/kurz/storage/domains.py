@@ -7,10 +7,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
+from kurz.people.caps import UNCAPPED
 from kurz.people.custom_domains import QUARANTINE, Domain
 from kurz.people.errors import DomainNotFound
 from kurz.people.receipts import Receipt
 from kurz.people.workspaces import GRACE
+from kurz.storage.caps import require_domain
 from kurz.storage.changes import record_move
 from kurz.storage.database import Database
 from kurz.storage.patience import LIST_SECONDS, patience
@@ -19,10 +21,13 @@ from kurz.storage.schema import domains, workspaces
 
 
 def insert_domain(
-    connection: sa.Connection, domain: Domain, receipt: Receipt | None
+    connection: sa.Connection, domain: Domain, receipt: Receipt | None, at_most: int
 ) -> Domain | None:
     if _is_taken(connection, domain, domain.created_at):
         return None
+    _forget_given_up(connection, domain.workspace_id, domain.created_at)
+    if find_domain(connection, domain.workspace_id, domain.host) is None:
+        require_domain(connection, domain.workspace_id, at_most)
     waits_again = sa.case((domains.c.removed_at.is_(None), domains.c.verified_at), else_=sa.null())
     statement = (
         insert(domains)
@@ -151,8 +156,10 @@ class SqlDomainStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert(self, domain: Domain, receipt: Receipt | None = None) -> Domain | None:
-        return await self._database.write(insert_domain, domain, receipt)
+    async def insert(
+        self, domain: Domain, receipt: Receipt | None = None, *, at_most: int = UNCAPPED
+    ) -> Domain | None:
+        return await self._database.write(insert_domain, domain, receipt, at_most)
 
     async def find(self, workspace_id: int, host: str) -> Domain | None:
         return await self._database.read(find_domain, workspace_id, host)
@@ -197,6 +204,14 @@ def _is_taken(connection: sa.Connection, domain: Domain, now: datetime) -> bool:
     is_in_quarantine = domains.c.removed_at > to_micros(now - QUARANTINE)
     query = sa.select(domains.c.host).where(of_others, is_active | is_in_quarantine).limit(1)
     return connection.execute(query).first() is not None
+
+
+def _forget_given_up(connection: sa.Connection, workspace_id: int, now: datetime) -> None:
+    """Of this workspace: those that others may have again."""
+    is_given_up = domains.c.verified_at.is_not(None) & domains.c.removed_at.is_not(None)
+    is_over = domains.c.removed_at <= to_micros(now - QUARANTINE)
+    mine = domains.c.workspace_id == workspace_id
+    connection.execute(sa.delete(domains).where(mine, is_given_up, is_over))
 
 
 def _release(connection: sa.Connection, chosen: sa.ColumnElement[bool], now: datetime) -> None:

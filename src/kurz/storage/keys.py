@@ -7,15 +7,18 @@ import sqlalchemy as sa
 from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
 from kurz.people.access import Permission
 from kurz.people.accounts import Account
+from kurz.people.caps import UNCAPPED
 from kurz.people.keys import Key
 from kurz.people.receipts import Receipt
 from kurz.storage.accounts import find_account
+from kurz.storage.caps import require_key
 from kurz.storage.database import Database
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import keys
 
 
-def insert_key(connection: sa.Connection, key: Key, receipt: Receipt | None) -> None:
+def insert_key(connection: sa.Connection, key: Key, receipt: Receipt | None, at_most: int) -> None:
+    require_key(connection, key.account_id, at_most)
     connection.execute(
         sa.insert(keys).values(
             id=key.id,
@@ -76,8 +79,10 @@ class SqlKeyStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert(self, key: Key, receipt: Receipt | None = None) -> None:
-        await self._database.write(insert_key, key, receipt)
+    async def insert(
+        self, key: Key, receipt: Receipt | None = None, *, at_most: int = UNCAPPED
+    ) -> None:
+        await self._database.write(insert_key, key, receipt, at_most)
 
     async def find_with_account(self, prefix: str) -> tuple[Key, Account] | None:
         return await self._database.read(find_with_account, prefix)

@@ -10,7 +10,8 @@ from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import Clock, to_micros
 from kurz.errors import StoreUnavailable
-from kurz.people.limits import SKEW_MICROS, LimitsUnavailable, Rate, Verdict, verdict
+from kurz.people.limits import SKEW_MICROS, LimitsUnavailable, Verdict, verdict
+from kurz.rates import Rate
 from kurz.storage.database import Database
 from kurz.storage.schema import limits
 

@@ -1,5 +1,6 @@
 """Queries about who is in a workspace. Each that changes it locks the workspace first, so that two
-owners cannot remove each other at once."""
+owners cannot remove each other at once; before it the account that may become an owner, so that
+nobody owns more workspaces than they may."""
 
 from datetime import datetime
 
@@ -8,9 +9,11 @@ from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import from_micros, to_micros
 from kurz.people.access import Role
+from kurz.people.caps import UNCAPPED
 from kurz.people.errors import MemberNotFound
 from kurz.people.passes import Purpose
 from kurz.people.workspaces import Member
+from kurz.storage.caps import require_workspace
 from kurz.storage.passes import find_pass, take_pass
 from kurz.storage.schema import accounts, members, passes, workspaces
 
@@ -30,7 +33,13 @@ def list_members(connection: sa.Connection, workspace_id: int) -> list[Member]:
     ]
 
 
-def join(connection: sa.Connection, pass_hash: bytes, account_id: int, now: datetime) -> int | None:
+def join(
+    connection: sa.Connection,
+    pass_hash: bytes,
+    account_id: int,
+    now: datetime,
+    at_most: int = UNCAPPED,
+) -> int | None:
     """The workspace's id. The invitation is only taken once it is known to be one."""
     found = find_pass(connection, pass_hash)
     if found is None or found.purpose is not Purpose.INVITATION or found.workspace_id is None:
@@ -42,6 +51,8 @@ def join(connection: sa.Connection, pass_hash: bytes, account_id: int, now: date
     invited = found.role or Role.VIEWER
     present = _role(connection, found.workspace_id, account_id)
     if present is None or _RANKS.index(invited) > _RANKS.index(present):
+        if invited is Role.OWNER:
+            require_workspace(connection, account_id, at_most)
         statement = insert(members).values(
             workspace_id=found.workspace_id,
             account_id=account_id,
@@ -58,8 +69,14 @@ def join(connection: sa.Connection, pass_hash: bytes, account_id: int, now: date
 
 
 def set_role(
-    connection: sa.Connection, workspace_id: int, account_id: int, role: Role | None
+    connection: sa.Connection,
+    workspace_id: int,
+    account_id: int,
+    role: Role | None,
+    at_most: int = UNCAPPED,
 ) -> bool:
+    if role is Role.OWNER:
+        _has_account(connection, account_id)
     _lock(connection, workspace_id)
     present = _role(connection, workspace_id, account_id)
     if present is None:
@@ -67,6 +84,8 @@ def set_role(
     if present is Role.OWNER and role is not Role.OWNER and _owners(connection, workspace_id) == 1:
         return False
     if role is not None:
+        if role is Role.OWNER and present is not Role.OWNER:
+            require_workspace(connection, account_id, at_most)
         _write_role(connection, workspace_id, account_id, role)
         return True
     mine = (members.c.workspace_id == workspace_id, members.c.account_id == account_id)
@@ -75,10 +94,19 @@ def set_role(
     return True
 
 
-def transfer(connection: sa.Connection, workspace_id: int, from_id: int, to_id: int) -> bool:
+def transfer(
+    connection: sa.Connection,
+    workspace_id: int,
+    from_id: int,
+    to_id: int,
+    at_most: int = UNCAPPED,
+) -> bool:
+    _has_account(connection, to_id)
     _lock(connection, workspace_id)
     if _role(connection, workspace_id, from_id) is not Role.OWNER:
         return False
+    if _role(connection, workspace_id, to_id) in (Role.EDITOR, Role.VIEWER):
+        require_workspace(connection, to_id, at_most)
     # The other may be deleting their account: then nobody is there to be written.
     if not _write_role(connection, workspace_id, to_id, Role.OWNER):
         return False
@@ -103,7 +131,7 @@ def _end_invitations(connection: sa.Connection, workspace_id: int, account_id: i
 def _has_account(connection: sa.Connection, account_id: int) -> bool:
     """It stays until the transaction ends: nobody deletes it and leaves a member behind."""
     query = sa.select(accounts.c.id).where(accounts.c.id == account_id)
-    return connection.execute(query.with_for_update(read=True)).first() is not None
+    return connection.execute(query.with_for_update(key_share=True)).first() is not None
 
 
 def _lock(connection: sa.Connection, workspace_id: int) -> bool:

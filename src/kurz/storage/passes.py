@@ -6,14 +6,18 @@ import sqlalchemy as sa
 
 from kurz.clock import from_micros, to_micros
 from kurz.people.access import Role
+from kurz.people.caps import UNCAPPED
 from kurz.people.passes import Pass, Purpose
 from kurz.people.receipts import Receipt
+from kurz.storage.caps import require_invitation
 from kurz.storage.database import Database
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import passes
 
 
-def insert_pass(connection: sa.Connection, item: Pass, receipt: Receipt | None) -> None:
+def insert_pass(
+    connection: sa.Connection, item: Pass, receipt: Receipt | None, at_most: int
+) -> None:
     connection.execute(
         sa.delete(passes).where(
             sa.or_(
@@ -26,6 +30,8 @@ def insert_pass(connection: sa.Connection, item: Pass, receipt: Receipt | None) 
             )
         )
     )
+    if item.workspace_id is not None:
+        require_invitation(connection, item.workspace_id, at_most)
     connection.execute(
         sa.insert(passes).values(
             id=item.id,
@@ -100,8 +106,10 @@ class SqlPassStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert(self, item: Pass, receipt: Receipt | None = None) -> None:
-        await self._database.write(insert_pass, item, receipt)
+    async def insert(
+        self, item: Pass, receipt: Receipt | None = None, *, at_most: int = UNCAPPED
+    ) -> None:
+        await self._database.write(insert_pass, item, receipt, at_most)
 
     async def find(self, token_hash: bytes) -> Pass | None:
         return await self._database.read(find_pass, token_hash)

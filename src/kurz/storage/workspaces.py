@@ -9,9 +9,11 @@ from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import from_micros, from_micros_or_none, to_micros_or_none
 from kurz.people.access import Role
+from kurz.people.caps import UNCAPPED
 from kurz.people.receipts import Receipt
 from kurz.people.workspaces import Member, Site, Workspace
 from kurz.storage import members as membership
+from kurz.storage.caps import require_slug, require_workspace
 from kurz.storage.changes import record_move
 from kurz.storage.database import Database
 from kurz.storage.patience import LIST_SECONDS, patience
@@ -24,7 +26,10 @@ def insert_workspace(
     workspace: Workspace,
     owner_id: int | None,
     receipt: Receipt | None,
+    at_most: int,
 ) -> Workspace | None:
+    if owner_id is not None:
+        require_workspace(connection, owner_id, at_most)
     created_at = to_micros_or_none(workspace.created_at)
     values = {"name": workspace.name, "slug": workspace.slug, "created_at": created_at}
     statement = sa.insert(workspaces).values(values).returning(*workspaces.c)
@@ -41,12 +46,12 @@ def insert_workspace(
 
 
 def update_workspace(
-    connection: sa.Connection, workspace_id: int, changes: Mapping[str, Any]
+    connection: sa.Connection, workspace_id: int, changes: Mapping[str, Any], max_slugs: int
 ) -> Workspace | None:
     values = dict(changes)
     if "deleted_at" in values:
         values["deleted_at"] = to_micros_or_none(values["deleted_at"])
-    if "slug" in values and not _take_slug(connection, values["slug"], workspace_id):
+    if "slug" in values and not _take_slug(connection, values["slug"], workspace_id, max_slugs):
         return None
     statement = (
         sa.update(workspaces)
@@ -107,11 +112,15 @@ def list_verified_sites(connection: sa.Connection) -> Mapping[str, Site]:
     }
 
 
-def _take_slug(connection: sa.Connection, slug: str, workspace_id: int) -> bool:
+def _take_slug(
+    connection: sa.Connection, slug: str, workspace_id: int, max_slugs: int = UNCAPPED
+) -> bool:
     """Makes the slug this workspace's for ever; False if it is or was another one's."""
-    row = {"slug": slug, "workspace_id": workspace_id}
-    connection.execute(insert(workspace_slugs).values(row).on_conflict_do_nothing())
     holder = sa.select(workspace_slugs.c.workspace_id).where(workspace_slugs.c.slug == slug)
+    if connection.execute(holder).scalar() is None:
+        require_slug(connection, workspace_id, max_slugs)
+        row = {"slug": slug, "workspace_id": workspace_id}
+        connection.execute(insert(workspace_slugs).values(row).on_conflict_do_nothing())
     found: int = connection.execute(holder).scalar_one()
     return found == workspace_id
 
@@ -147,12 +156,19 @@ class SqlWorkspaceStore:
         self._database = database
 
     async def insert(
-        self, workspace: Workspace, owner_id: int | None, receipt: Receipt | None = None
+        self,
+        workspace: Workspace,
+        owner_id: int | None,
+        receipt: Receipt | None = None,
+        *,
+        at_most: int = UNCAPPED,
     ) -> Workspace | None:
-        return await self._database.write(insert_workspace, workspace, owner_id, receipt)
+        return await self._database.write(insert_workspace, workspace, owner_id, receipt, at_most)
 
-    async def update(self, workspace_id: int, changes: Mapping[str, Any]) -> Workspace | None:
-        return await self._database.write(update_workspace, workspace_id, changes)
+    async def update(
+        self, workspace_id: int, changes: Mapping[str, Any], *, max_slugs: int = UNCAPPED
+    ) -> Workspace | None:
+        return await self._database.write(update_workspace, workspace_id, changes, max_slugs)
 
     async def find(self, workspace_id: int) -> Workspace | None:
         return await self._database.read(find_workspace, workspace_id)
@@ -179,15 +195,25 @@ class SqlWorkspaceStore:
     async def members(self, workspace_id: int) -> list[Member]:
         return await self._database.read(membership.list_members, workspace_id)
 
-    async def join(self, pass_hash: bytes, account_id: int, now: datetime) -> Workspace | None:
-        joined = await self._database.write(membership.join, pass_hash, account_id, now)
+    async def join(
+        self, pass_hash: bytes, account_id: int, now: datetime, *, at_most: int = UNCAPPED
+    ) -> Workspace | None:
+        joined = await self._database.write(membership.join, pass_hash, account_id, now, at_most)
         return None if joined is None else await self.find(joined)
 
-    async def set_role(self, workspace_id: int, account_id: int, role: Role | None) -> bool:
-        return await self._database.write(membership.set_role, workspace_id, account_id, role)
+    async def set_role(
+        self, workspace_id: int, account_id: int, role: Role | None, *, at_most: int = UNCAPPED
+    ) -> bool:
+        return await self._database.write(
+            membership.set_role, workspace_id, account_id, role, at_most
+        )
 
-    async def transfer(self, workspace_id: int, from_id: int, to_id: int) -> bool:
-        return await self._database.write(membership.transfer, workspace_id, from_id, to_id)
+    async def transfer(
+        self, workspace_id: int, from_id: int, to_id: int, *, at_most: int = UNCAPPED
+    ) -> bool:
+        return await self._database.write(
+            membership.transfer, workspace_id, from_id, to_id, at_most
+        )
 
     async def verified_sites(self) -> Mapping[str, Site]:
         return await self._database.look_up(list_verified_sites)

@@ -13,7 +13,6 @@ from kurz.breaker import FAILURES_TO_OPEN, OPEN_SECONDS
 from kurz.errors import Kind
 from kurz.people.limits import (
     LIMITS,
-    SECOND,
     UNKNOWN,
     FallbackLimits,
     LimitClass,
@@ -22,13 +21,13 @@ from kurz.people.limits import (
     MemoryLimits,
     NullLimits,
     Policy,
-    Rate,
     TooManyRequests,
     Verdict,
     hashing,
     header_fields,
     subject_of_address,
 )
+from kurz.rates import SECOND, Rate
 
 MINUTE = Rate(10, 60)
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from kurz.api.auth import check_credentials
 from kurz.api.bodies import described, read_body
-from kurz.api.callers import get_caller
+from kurz.api.callers import get_caller, get_creator
 from kurz.api.claims import claim_all, claiming_place
 from kurz.api.creating import Maker, find_maker, make
 from kurz.api.dependencies import context
@@ -141,7 +141,7 @@ async def create_public_url(request: Request) -> Response:
     openapi_extra=described(UrlCreate) | needs(Permission.LINKS_CREATE),
 )
 async def create_url(request: Request) -> Response:
-    return await _create(request, await find_maker(request, await get_caller(request), None))
+    return await _create(request, await find_maker(request, await get_creator(request), None))
 
 
 @router.get(

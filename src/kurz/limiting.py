@@ -1,0 +1,58 @@
+"""Limits as settings say: rates and where they are counted, and how many of something there may
+be."""
+
+from kurz.bootstrap import Kurz
+from kurz.people.caps import Caps
+from kurz.people.keyring import Keyring
+from kurz.people.limits import (
+    WORTH_A_WRITE,
+    ChosenLimits,
+    FallbackLimits,
+    Limits,
+    MemoryLimits,
+    NullLimits,
+    hashing,
+    limit_table,
+)
+from kurz.settings import Settings
+
+DATABASE_PATIENCE_SECONDS = 0.5  # for a limit that is kept in the database
+
+
+def caps_of(settings: Settings) -> Caps:
+    return Caps(
+        workspaces=settings.limit_workspaces,
+        keys=settings.limit_keys,
+        slugs=settings.limit_slugs,
+        domains=settings.limit_domains,
+        invitations=settings.limit_invitations,
+    )
+
+
+def open_limits(kurz: Kurz, keyring: Keyring) -> Limits:
+    """In Redis, if there is one. Else several workers, and on PostgreSQL perhaps several instances,
+    share the limits of sign-ins and creates in the database; others are not worth a write. Else in
+    memory."""
+    settings = kurz.settings
+    if settings.rate_limits == "off":
+        return NullLimits()
+    table = limit_table(settings.rates())
+    local, redis = MemoryLimits(), kurz.shared.redis
+    hashed = hashing(keyring.key("limits"))
+    if redis is not None:
+        from kurz.cache.limits import RedisLimits
+
+        in_redis = RedisLimits(redis, hashed)
+        return Limits(FallbackLimits(in_redis, local, processes=settings.workers), table)
+    if settings.workers > 1 or not settings.is_embedded:
+        from kurz.storage.limits import SqlLimits
+
+        shared_store = SqlLimits(kurz.database, kurz.clock, hashed)
+        shared = FallbackLimits(
+            shared_store,
+            local,
+            patience_seconds=DATABASE_PATIENCE_SECONDS,
+            processes=settings.workers,
+        )
+        return Limits(ChosenLimits(shared, local, WORTH_A_WRITE), table)
+    return Limits(local, table)

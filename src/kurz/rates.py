@@ -1,0 +1,58 @@
+"""How often something may happen, and the defaults of every rate limit by the name that clients are
+told. What a limit counts, and for whom, is in `people.limits`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SECOND = 1_000_000  # microseconds
+MINUTE_SECONDS = 60
+HOUR_SECONDS = 60 * 60
+DAY_SECONDS = 24 * 60 * 60
+
+_UNITS = {"d": DAY_SECONDS, "h": HOUR_SECONDS, "m": MINUTE_SECONDS, "s": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`count` at once, and then as many again evenly over each period."""
+
+    count: int
+    period_seconds: int
+
+    def __str__(self) -> str:
+        """As settings have it: 10/m, 5/15m."""
+        unit = next(name for name, seconds in _UNITS.items() if not self.period_seconds % seconds)
+        number = self.period_seconds // _UNITS[unit]
+        return f"{self.count}/{'' if number == 1 else number}{unit}"
+
+    @property
+    def interval_micros(self) -> int:
+        """Between two requests that come evenly; rounded up, so never more than was promised."""
+        return -(-self.period_seconds * SECOND // self.count)
+
+    @property
+    def capacity_micros(self) -> int:
+        """How far ahead of now the next due instant may lie."""
+        return self.interval_micros * self.count
+
+
+DEFAULT_RATES: Mapping[str, Rate] = {
+    "create": Rate(10, MINUTE_SECONDS),
+    "create-daily": Rate(100, DAY_SECONDS),
+    "account-create": Rate(60, MINUTE_SECONDS),
+    "bulk": Rate(20, MINUTE_SECONDS),
+    "bulk-items": Rate(20_000, HOUR_SECONDS),
+    "write": Rate(300, MINUTE_SECONDS),
+    # More than `account-create` can store in a day, so that only bulks get near it.
+    "stored-answers": Rate(100_000, DAY_SECONDS),
+    "sign-in": Rate(20, MINUTE_SECONDS),
+    "sign-in-account": Rate(5, MINUTE_SECONDS),
+    "register": Rate(5, MINUTE_SECONDS),
+    "redeem": Rate(2, MINUTE_SECONDS),
+    "claim": Rate(10, MINUTE_SECONDS),
+    "report": Rate(5, HOUR_SECONDS),
+    "check": Rate(10, MINUTE_SECONDS),
+    "verify": Rate(10, MINUTE_SECONDS),
+    "availability": Rate(30, MINUTE_SECONDS),
+    "miss": Rate(30, MINUTE_SECONDS),
+}

@@ -1,0 +1,81 @@
+"""How many of something there may be, counted in the transaction of the write that adds one."""
+
+import sqlalchemy as sa
+
+from kurz.people.access import Role
+from kurz.people.caps import UNCAPPED, CapReached
+from kurz.storage.schema import (
+    accounts,
+    domains,
+    keys,
+    members,
+    passes,
+    workspace_slugs,
+    workspaces,
+)
+
+
+def require_workspace(connection: sa.Connection, account_id: int, at_most: int) -> None:
+    """Room for one more workspace that the account owns. Deleted ones count until they are purged:
+    they can be restored."""
+    owned = sa.select(members.c.workspace_id).where(
+        members.c.account_id == account_id, members.c.role == Role.OWNER
+    )
+    remedy = "Hand one over, or ask an administrator to raise KURZ_LIMIT_WORKSPACES."
+    refused = CapReached("An account", "workspaces of its own", at_most, remedy)
+    _require(connection, _account(account_id), owned, at_most, refused)
+
+
+def require_key(connection: sa.Connection, account_id: int, at_most: int) -> None:
+    found = sa.select(keys.c.id).where(keys.c.account_id == account_id)
+    remedy = "Revoke one that is not used, or ask an administrator to raise KURZ_LIMIT_KEYS."
+    refused = CapReached("An account", "API keys", at_most, remedy)
+    _require(connection, _account(account_id), found, at_most, refused)
+
+
+def require_slug(connection: sa.Connection, workspace_id: int, at_most: int) -> None:
+    """Slugs of the past count: they stay this workspace's."""
+    taken = sa.select(workspace_slugs.c.slug).where(workspace_slugs.c.workspace_id == workspace_id)
+    remedy = "Choose one that it had before, or ask an administrator to raise KURZ_LIMIT_SLUGS."
+    refused = CapReached("A workspace", "slugs, former ones included", at_most, remedy)
+    _require(connection, _workspace(workspace_id), taken, at_most, refused)
+
+
+def require_domain(connection: sa.Connection, workspace_id: int, at_most: int) -> None:
+    """Those that were given up count as long as they are kept from others."""
+    found = sa.select(domains.c.host).where(domains.c.workspace_id == workspace_id)
+    remedy = "Remove one that is not verified, or ask an administrator to raise KURZ_LIMIT_DOMAINS."
+    refused = CapReached("A workspace", "domains", at_most, remedy)
+    _require(connection, _workspace(workspace_id), found, at_most, refused)
+
+
+def require_invitation(connection: sa.Connection, workspace_id: int, at_most: int) -> None:
+    """Call it when those that have expired are forgotten."""
+    found = sa.select(passes.c.id).where(passes.c.workspace_id == workspace_id)
+    remedy = "Revoke one, or ask an administrator to raise KURZ_LIMIT_INVITATIONS."
+    refused = CapReached("A workspace", "open invitations", at_most, remedy)
+    _require(connection, _workspace(workspace_id), found, at_most, refused)
+
+
+def _require(
+    connection: sa.Connection,
+    holder: sa.Select[tuple[int]],
+    found: sa.Select[*tuple[object, ...]],
+    at_most: int,
+    refused: CapReached,
+) -> None:
+    """The holder stays locked until the transaction ends: others wait, and count this one too."""
+    if at_most == UNCAPPED:
+        return
+    connection.execute(holder.with_for_update(key_share=True))
+    some = found.limit(at_most).subquery()
+    if connection.execute(sa.select(sa.func.count()).select_from(some)).scalar_one() >= at_most:
+        raise refused
+
+
+def _account(account_id: int) -> sa.Select[tuple[int]]:
+    return sa.select(accounts.c.id).where(accounts.c.id == account_id)
+
+
+def _workspace(workspace_id: int) -> sa.Select[tuple[int]]:
+    return sa.select(workspaces.c.id).where(workspaces.c.id == workspace_id)
