@@ -60,6 +60,7 @@ from kurz.storage.salts import SqlSaltStore
 from kurz.storage.sqlite import SqliteDatabase
 from kurz.storage.tags import SqlTagStore
 from kurz.storage.timekeeper import TimeKeeper
+from kurz.storage.turns import Turns
 from kurz.storage.workspaces import SqlWorkspaceStore
 from kurz.transfer.codes import RowCodes
 from kurz.transfer.exporting import Exporter
@@ -130,7 +131,7 @@ async def open_kurz(
         replicas = open_replicas(settings, database, shared.floors)
         if replicas is not None:
             closing.push_async_callback(replicas.close)
-        store = SqlLinkStore(database, replicas)
+        store = SqlLinkStore(database, replicas, None if settings.is_embedded else Turns())
         workspaces = SqlWorkspaceStore(database)
         domains = Domains(workspaces)
         ids = Permutation(id_key, PUBLIC_IDS, purpose=b"id-v1")

@@ -43,6 +43,14 @@ class StoreUnavailable(Unavailable):
     title = "The database cannot be reached"
 
 
+class StoreBusy(StoreUnavailable):
+    """It answers others, but this call had to wait too long."""
+
+    code = "store-busy"
+    title = "The database is busy"
+    retry_after_seconds = 1
+
+
 class SignInRequired(KurzError):
     kind = Kind.UNAUTHENTICATED
     code = "sign-in-required"

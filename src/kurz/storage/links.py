@@ -1,6 +1,7 @@
 """Queries about links, and the store the core works with."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from kurz.storage.quarantine import CodeKept, is_kept, is_kept_from, keeper_of, 
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import links
 from kurz.storage.tags import add_tags, follow_tags
+from kurz.storage.turns import Turns
 from kurz.storage.usage import spend
 
 if TYPE_CHECKING:  # its driver is not needed on SQLite
@@ -219,11 +221,18 @@ def within(scope: Scope) -> list[sa.ColumnElement[bool]]:
 
 
 class SqlLinkStore:
-    """The `LinkStore` of both engines. Lists are read on replicas, where those are whole."""
+    """The `LinkStore` of both engines. Lists are read on replicas, where those are whole. `turns`
+    where quotas are rows that others lock."""
 
-    def __init__(self, database: Database, replicas: "Replicas | None" = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        replicas: "Replicas | None" = None,
+        turns: Turns | None = None,
+    ) -> None:
         self._database = database
         self._replicas = replicas
+        self._turns = turns
 
     async def insert(
         self,
@@ -233,7 +242,13 @@ class SqlLinkStore:
         allowances: tuple[Allowance, ...] = (),
         receipt: Receipt | None = None,
     ) -> int | None:
-        return await self._database.write(insert_link, link, claim_hash, allowances, receipt)
+        async with self._turn(allowances):
+            return await self._database.write(insert_link, link, claim_hash, allowances, receipt)
+
+    def _turn(self, allowances: tuple[Allowance, ...]) -> AbstractAsyncContextManager[None]:
+        if self._turns is None or not allowances:
+            return nullcontext()
+        return self._turns.take(allowances)
 
     async def find(self, link_id: int, scope: Scope) -> Link | None:
         return await self._database.read(find_link, link_id, scope)
@@ -300,9 +315,10 @@ class SqlLinkStore:
         *,
         admit: Callable[[str], bool],
     ) -> Link | None:
-        return await self._database.write(
-            claim_link, short_code, claim_hash, account_id, now, allowances, admit
-        )
+        async with self._turn(allowances):
+            return await self._database.write(
+                claim_link, short_code, claim_hash, account_id, now, allowances, admit
+            )
 
     async def find_claimed(self, account_id: int, claim_hash: bytes) -> Link | None:
         return await self._database.read(find_claimed_link, account_id, claim_hash)

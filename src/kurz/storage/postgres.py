@@ -1,6 +1,7 @@
 """The engine for more than one machine: PostgreSQL through a pool of asyncpg connections."""
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -23,7 +24,7 @@ from kurz.storage.patience import (
     chosen_or,
     end_patience,
 )
-from kurz.storage.postgres_errors import READ_ONLY_STATE, translate, unreachable
+from kurz.storage.postgres_errors import READ_ONLY_STATE, busy, translate, unreachable
 from kurz.storage.postgres_hosts import CONNECT_SECONDS, Hosts
 
 POOL_SIZE = 8  # with the two of the read path's look-ups ten a process
@@ -59,6 +60,7 @@ class PostgresDatabase:
         self._calls: set[asyncio.Task[Any]] = set()
         self._open: dict[asyncpg.Connection, asyncio.TimerHandle] = {}
         self._waiting = self._in_use = self._timeouts = 0
+        self._answered_at = -math.inf
 
         async def connect() -> asyncpg.Connection:
             connection = await self.hosts.connect()
@@ -126,7 +128,7 @@ class PostgresDatabase:
         kwargs: dict[str, Any],
     ) -> T:
         if self._waiting - (POOL_SIZE - self._in_use) >= MAX_WAITING:
-            raise unreachable()
+            raise self._too_late(seconds)
         call = _Call()
         task = asyncio.create_task(self._perform(call, query, args, kwargs))
         self._waiting += 1
@@ -141,7 +143,13 @@ class PostgresDatabase:
         if task.done():
             return task.result()
         self._timeouts += 1
-        raise unreachable()
+        raise self._too_late(seconds)
+
+    def _too_late(self, seconds: float) -> StoreUnavailable:
+        """Why a call with so much time was given up: the database has been silent for most of it,
+        or it answers others."""
+        is_silent = time.monotonic() - self._answered_at > seconds / 2
+        return unreachable() if is_silent else busy()
 
     async def _perform(
         self,
@@ -154,9 +162,11 @@ class PostgresDatabase:
             async with self._connected(call) as connection:
                 result, changes = await connection.run_sync(_run, query, args, kwargs)
                 await connection.commit()
+                self._answered_at = time.monotonic()
         except Exception as error:
             outage = translate(error)
             if outage is None:
+                self._answered_at = time.monotonic()
                 raise
             raise outage from error
         if changes:

@@ -3,16 +3,18 @@
 import asyncpg
 import sqlalchemy as sa
 
-from kurz.errors import StoreUnavailable
+from kurz.errors import StoreBusy, StoreUnavailable
 
 READ_ONLY_STATE = "25006"
 
 _UNREACHABLE = "The database cannot be reached at the moment."
+_BUSY = "The database is busy: this request had to wait too long. Try again."
 _REFUSED = "PostgreSQL refuses this role, password or database. Check KURZ_DATABASE_URL."
-# Classes of SQLSTATE that say "not now": connection, transaction rolled back, out of resources
-# (a full disk is one), operator intervention, system error; and two single states.
-_UNAVAILABLE_CLASSES = frozenset({"08", "40", "53", "57", "58"})
-_UNAVAILABLE_STATES = frozenset({READ_ONLY_STATE, "55P03"})  # read-only server · lock not available
+# Classes of SQLSTATE that say "not now": connection, out of resources (a full disk is one),
+# operator intervention, system error.
+_UNAVAILABLE_CLASSES = frozenset({"08", "53", "57", "58"})
+# Others were quicker: the transaction was rolled back for them, or a lock was not to be had.
+_BUSY_CLASS, _BUSY_STATE = "40", "55P03"
 _OUTAGES = (
     OSError,
     TimeoutError,
@@ -29,6 +31,11 @@ def unreachable() -> StoreUnavailable:
     return StoreUnavailable(_UNREACHABLE)
 
 
+def busy() -> StoreBusy:
+    """While it answers others."""
+    return StoreBusy(_BUSY)
+
+
 def translate(error: BaseException) -> StoreUnavailable | None:
     """The outage behind a driver's error; None when the error is no outage but a mistake."""
     if isinstance(error, _OUTAGES):
@@ -40,6 +47,8 @@ def translate(error: BaseException) -> StoreUnavailable | None:
     state = getattr(error, "sqlstate", None) or ""
     if state[:2] == "28" or state == "3D000":  # authorisation · no such database
         return StoreUnavailable(_REFUSED)
-    if state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES:
+    if state[:2] == _BUSY_CLASS or state == _BUSY_STATE:
+        return busy()
+    if state[:2] in _UNAVAILABLE_CLASSES or state == READ_ONLY_STATE:
         return unreachable()
     return None

@@ -1,0 +1,52 @@
+"""Whose turn it is to spend a quota. On PostgreSQL a quota's row is locked until its transaction
+ends; requests that wait for it there hold connections that everybody needs, and use up the time
+they have for the database. So those of one process wait here, outside of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from kurz.errors import StoreBusy
+from kurz.people.quotas import Allowance
+
+MAX_SECONDS = 5.0  # a commit takes some milliseconds: hundreds are before this one
+
+
+class Turns:
+    """First come, first served, for each subject of a quota."""
+
+    def __init__(self, max_seconds: float = MAX_SECONDS) -> None:
+        self._max_seconds = max_seconds
+        self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._locks)
+
+    @asynccontextmanager
+    async def take(self, allowances: Sequence[Allowance]) -> AsyncIterator[None]:
+        """`StoreBusy`: it was not this one's turn in time. Subjects in one order, so that no two
+        wait for each other."""
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(self._max_seconds):
+                    for subject in sorted({it.subject for it in allowances}):
+                        await stack.enter_async_context(self._take(subject))
+            except TimeoutError:
+                raise StoreBusy(
+                    "Too many links are being created under the same quota. Try again later."
+                ) from None
+            yield
+
+    @asynccontextmanager
+    async def _take(self, subject: str) -> AsyncIterator[None]:
+        lock, users = self._locks.get(subject, (asyncio.Lock(), 0))
+        self._locks[subject] = lock, users + 1
+        try:
+            async with lock:
+                yield
+        finally:
+            lock, users = self._locks[subject]
+            if users == 1:
+                del self._locks[subject]
+            else:
+                self._locks[subject] = lock, users - 1
