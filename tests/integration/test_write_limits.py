@@ -3,15 +3,19 @@ that there may be of each thing."""
 
 import asyncio
 import re
+from typing import Any
 
+import httpx2
 import pytest
 
 from kurz.api.app import create_api
 from kurz.people.access import Role
+from kurz.people.workspaces import Workspace
 from kurz.rates import Rate
 from servers.dns import DnsServer
 from support.desk import Desk, code_of
 from support.engines import redis_in_the_long_run
+from support.people import Person
 
 engine = redis_in_the_long_run
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
@@ -58,29 +62,28 @@ async def test_a_rate_can_be_set_and_switched_off(connect, people):
 class Things:
     """Makes one more of something, each under another name."""
 
-    def __init__(self, client, people, person, workspace) -> None:
-        self._client, self._people = client, people
-        self._person, self._workspace = person, workspace
+    def __init__(self, client: httpx2.AsyncClient, person: Person, workspace: Workspace) -> None:
+        self._client, self._person, self._workspace = client, person, workspace
 
-    async def _post(self, path, body):
+    async def _post(self, path: str, body: dict[str, Any]) -> httpx2.Response:
         return await self._client.post(f"/api/v1{path}", json=body, headers=self._person.headers)
 
-    async def workspaces(self, number):
+    async def workspaces(self, number: int) -> httpx2.Response:
         return await self._post("/workspaces", {"name": "More", "slug": f"more-{number}"})
 
-    async def keys(self, number):
+    async def keys(self, number: int) -> httpx2.Response:
         return await self._post("/keys", {"name": f"key {number}", "scopes": ["links:read"]})
 
-    async def domains(self, number):
+    async def domains(self, number: int) -> httpx2.Response:
         path = f"/workspaces/{self._workspace.id}/domains"
         return await self._post(path, {"host": f"n{number}.example.com"})
 
-    async def invitations(self, number):
+    async def invitations(self, number: int) -> httpx2.Response:
         del number
         path = f"/workspaces/{self._workspace.id}/invitations"
         return await self._post(path, {"role": "viewer"})
 
-    async def slugs(self, number):
+    async def slugs(self, number: int) -> httpx2.Response:
         path = f"/api/v1/workspaces/{self._workspace.id}"
         body = {"slug": f"renamed-{number}"}
         return await self._client.patch(path, json=body, headers=self._person.headers)
@@ -94,7 +97,7 @@ class Things:
 async def test_there_can_be_so_many_even_if_they_come_at_once(connect, people, kind, room):
     client = await connect(rate_limits="on", **{f"limit_{kind}": 3})
     person = await people.add()
-    make = getattr(Things(client, people, person, await people.workspace(person)), kind)
+    make = getattr(Things(client, person, await people.workspace(person)), kind)
     answers = await asyncio.gather(*(make(number) for number in range(8)))
     made = [answer for answer in answers if answer.is_success]
     assert len(made) == room, [answer.text for answer in answers]
@@ -104,7 +107,7 @@ async def test_there_can_be_so_many_even_if_they_come_at_once(connect, people, k
             assert answer.json()["limit"] == 3
     # Somebody else has room of their own.
     other = await people.add()
-    make = getattr(Things(client, people, other, await people.workspace(other, "other")), kind)
+    make = getattr(Things(client, other, await people.workspace(other, "other")), kind)
     assert (await make(9)).is_success
 
 
@@ -136,7 +139,7 @@ async def test_stored_answers_are_limited_and_still_sent_again(connect, kurz, pe
     client = await connect(rate_limits="on", limit_stored_answers=Rate(3, 24 * 60 * 60))
     desk = Desk(kurz, client, await people.add(), None)
 
-    async def make(key):
+    async def make(key: str) -> httpx2.Response:
         body = {"original_url": "https://example.com/"}
         return await desk.ask("POST", desk.links, json=body, headers={"idempotency-key": key})
 

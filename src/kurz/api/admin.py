@@ -11,6 +11,7 @@ from kurz.api.bodies import described, read_body, read_edit
 from kurz.api.callers import get_admin
 from kurz.api.dependencies import context
 from kurz.api.members import invitation_list, make_pass
+from kurz.api.pages import Page, page_by
 from kurz.api.schemas.people import (
     AccountEdit,
     AccountList,
@@ -47,11 +48,18 @@ async def get_system(request: Request) -> SystemRead:
     return await context(request).system()
 
 
-@router.get("/accounts", summary="All accounts", operation_id="list_accounts", openapi_extra=ADMIN)
-async def list_accounts(request: Request) -> AccountList:
+@router.get(
+    "/accounts",
+    summary="All accounts",
+    operation_id="list_accounts",
+    responses=problems(422),
+    openapi_extra=ADMIN,
+)
+async def list_accounts(request: Request, page: Annotated[Page, page_by(str)]) -> AccountList:
+    """By e-mail address."""
     await get_admin(request)
-    found = await context(request).accounts.list()
-    return AccountList(accounts=[account_read(item) for item in found])
+    found, following = await page.fetch(context(request).accounts.list, lambda it: (it.email,))
+    return AccountList(accounts=[account_read(item) for item in found], next_cursor=following)
 
 
 @router.patch(
@@ -126,11 +134,15 @@ async def invite_account(request: Request) -> Response:
     "/invitations",
     summary="Open invitations to make an account",
     operation_id="list_account_invitations",
+    responses=problems(422),
     openapi_extra=ADMIN,
 )
-async def list_account_invitations(request: Request) -> InvitationList:
+async def list_account_invitations(
+    request: Request, page: Annotated[Page, page_by(int, int)]
+) -> InvitationList:
+    """Newest first."""
     await get_admin(request)
-    return invitation_list(await context(request).passes.invitations(None))
+    return await invitation_list(request, None, page)
 
 
 @router.delete(
@@ -152,12 +164,17 @@ async def revoke_account_invitation(request: Request, invitation_id: InvitationI
     "/workspaces",
     summary="All workspaces",
     operation_id="list_all_workspaces",
+    responses=problems(422),
     openapi_extra=ADMIN,
 )
-async def list_all_workspaces(request: Request) -> WorkspaceList:
+async def list_all_workspaces(
+    request: Request, page: Annotated[Page, page_by(int)]
+) -> WorkspaceList:
+    """By number."""
     await get_admin(request)
-    found = await context(request).workspaces.list_all()
-    return WorkspaceList(workspaces=[workspace_read(item, None) for item in found])
+    found, following = await page.fetch(context(request).workspaces.list_all, lambda it: (it.id,))
+    shown = [workspace_read(item, None) for item in found]
+    return WorkspaceList(workspaces=shown, next_cursor=following)
 
 
 @router.put(

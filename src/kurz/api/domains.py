@@ -1,5 +1,6 @@
 """Custom domains of workspaces, and what a proxy asks before it gets a certificate."""
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
@@ -8,6 +9,7 @@ from starlette.responses import Response
 from kurz.api.bodies import described, read_body
 from kurz.api.callers import get_caller
 from kurz.api.dependencies import Context, context
+from kurz.api.pages import Page, page_by
 from kurz.api.responses import Answer
 from kurz.api.schemas.people import DomainAllowed, DomainCreate, DomainList, DomainRead
 from kurz.api.schemas.problems import problems
@@ -47,11 +49,16 @@ async def is_domain_allowed(
     responses=problems(401, 403, 404, 422),
     openapi_extra=needs(Permission.LINKS_READ),
 )
-async def list_domains(request: Request, workspace_id: WorkspaceId) -> DomainList:
+async def list_domains(
+    request: Request, workspace_id: WorkspaceId, page: Annotated[Page, page_by(str)]
+) -> DomainList:
+    """By name."""
     kurz = context(request)
     await kurz.teams.enter(await get_caller(request), workspace_id, Permission.LINKS_READ)
-    found = await kurz.custom_domains.list(workspace_id)
-    return DomainList(domains=[_read(kurz, item) for item in found])
+    found, following = await page.fetch(
+        partial(kurz.custom_domains.list, workspace_id), lambda it: (it.host,)
+    )
+    return DomainList(domains=[_read(kurz, item) for item in found], next_cursor=following)
 
 
 @router.post(

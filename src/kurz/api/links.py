@@ -4,6 +4,7 @@ on a workspace's."""
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
@@ -13,6 +14,7 @@ from starlette.responses import Response
 
 from kurz.api.bodies import described, read_body, read_edit
 from kurz.api.dependencies import context
+from kurz.api.pages import Page, page_by
 from kurz.api.places import Enter, Place, at_root, in_workspace, view_at, views
 from kurz.api.problems import refusal, status_of
 from kurz.api.responses import Answer
@@ -178,11 +180,20 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
         operation_id=f"get_link_history{suffix}",
         openapi_extra=needs(Permission.LINKS_READ),
     )
-    async def get_history(request: Request, place: may_read, link_id: LinkId) -> LinkHistory:
-        """The last 1000 changes, newest first."""
-        deeds = await context(request).links.history(link_id, place.scope)
+    async def get_history(
+        request: Request,
+        place: may_read,
+        link_id: LinkId,
+        page: Annotated[Page, page_by(int)],
+    ) -> LinkHistory:
+        """Newest first."""
+        deeds, following = await page.fetch(
+            partial(context(request).links.history, link_id, place.scope),
+            lambda it: (it.version,),
+        )
         return LinkHistory(
-            history=[DeedRead.model_validate(item, from_attributes=True) for item in deeds]
+            history=[DeedRead.model_validate(item, from_attributes=True) for item in deeds],
+            next_cursor=following,
         )
 
     @router.get(

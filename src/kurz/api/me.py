@@ -1,6 +1,7 @@
 """`/api/v1/me` and `/api/v1/keys`: one's own account, its export and end, and its keys."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
@@ -11,11 +12,13 @@ from kurz.api.auth import account_read
 from kurz.api.bodies import described, read_body
 from kurz.api.callers import get_caller, get_session
 from kurz.api.dependencies import Context, context
+from kurz.api.pages import Page, page_by
 from kurz.api.places import Place, views
 from kurz.api.responses import Answer
 from kurz.api.schemas.people import AccountDelete, KeyCreate, KeyList, KeyRead, MeRead, NewKeyRead
 from kurz.api.schemas.problems import problems
 from kurz.api.security import session, somebody
+from kurz.clock import to_micros
 from kurz.links.model import Filter, Scope
 from kurz.people.access import Caller, Permission
 from kurz.people.errors import OwnerMissing, PermissionMissing, WorkspaceNotFound
@@ -151,13 +154,21 @@ async def create_key(request: Request) -> Response:
 
 
 @router.get(
-    "/keys", tags=["keys"], summary="Your keys", operation_id="list_keys", openapi_extra=session()
+    "/keys",
+    tags=["keys"],
+    summary="Your keys",
+    operation_id="list_keys",
+    responses=problems(422),
+    openapi_extra=session(),
 )
-async def list_keys(request: Request) -> KeyList:
-    """Without their secrets."""
+async def list_keys(request: Request, page: Annotated[Page, page_by(int, int)]) -> KeyList:
+    """Newest first, without their secrets."""
     caller = await get_session(request)
-    found = await context(request).keys.list(caller.account_id)
-    return KeyList(keys=[key_read(key) for key in found])
+    found, following = await page.fetch(
+        partial(context(request).keys.list, caller.account_id),
+        lambda it: (to_micros(it.created_at), it.id),
+    )
+    return KeyList(keys=[key_read(key) for key in found], next_cursor=following)
 
 
 @router.delete(

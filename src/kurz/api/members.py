@@ -1,6 +1,7 @@
 """Who is in a workspace: members, invitations, handing it over."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
@@ -9,6 +10,7 @@ from starlette.responses import Response
 from kurz.api.bodies import described, read_body
 from kurz.api.callers import get_caller, get_session
 from kurz.api.dependencies import context
+from kurz.api.pages import Page, page_by
 from kurz.api.responses import Answer
 from kurz.api.schemas.people import (
     InvitationAccept,
@@ -25,6 +27,7 @@ from kurz.api.schemas.people import (
 from kurz.api.schemas.problems import problems
 from kurz.api.security import needs, owner, session
 from kurz.api.workspaces import WorkspaceId, workspace_read
+from kurz.clock import to_micros
 from kurz.people.access import Caller, Permission, Role
 from kurz.people.limits import LimitClass
 from kurz.people.passes import Pass
@@ -43,12 +46,18 @@ InvitationId = Annotated[int, Path(ge=1, lt=2**53)]
     responses=problems(404, 422),
     openapi_extra=needs(Permission.LINKS_READ),
 )
-async def list_members(request: Request, workspace_id: WorkspaceId) -> MemberList:
+async def list_members(
+    request: Request, workspace_id: WorkspaceId, page: Annotated[Page, page_by(str)]
+) -> MemberList:
+    """By e-mail address."""
     kurz = context(request)
     await kurz.teams.enter(await get_caller(request), workspace_id, Permission.LINKS_READ)
-    members = await kurz.teams.members(workspace_id)
+    members, following = await page.fetch(
+        partial(kurz.teams.members, workspace_id), lambda it: (it.email,)
+    )
     return MemberList(
-        members=[MemberRead.model_validate(item, from_attributes=True) for item in members]
+        members=[MemberRead.model_validate(item, from_attributes=True) for item in members],
+        next_cursor=following,
     )
 
 
@@ -126,11 +135,13 @@ async def create_invitation(request: Request, workspace_id: WorkspaceId) -> Resp
     responses=problems(404, 422),
     openapi_extra=owner(),
 )
-async def list_invitations(request: Request, workspace_id: WorkspaceId) -> InvitationList:
-    """Without their links, which were shown once."""
+async def list_invitations(
+    request: Request, workspace_id: WorkspaceId, page: Annotated[Page, page_by(int, int)]
+) -> InvitationList:
+    """Newest first, without their links, which were shown once."""
     kurz = context(request)
     await kurz.teams.own(await get_caller(request), workspace_id)
-    return invitation_list(await kurz.passes.invitations(workspace_id))
+    return await invitation_list(request, workspace_id, page)
 
 
 @router.delete(
@@ -207,7 +218,12 @@ async def make_pass(
     return (await kurz.receipts.once(request, caller.name, act, render)).respond()
 
 
-def invitation_list(items: list[Pass]) -> InvitationList:
+async def invitation_list(request: Request, workspace_id: int | None, page: Page) -> InvitationList:
+    items, following = await page.fetch(
+        partial(context(request).passes.invitations, workspace_id),
+        lambda it: (to_micros(it.created_at), it.id),
+    )
     return InvitationList(
-        invitations=[InvitationRead.model_validate(item, from_attributes=True) for item in items]
+        invitations=[InvitationRead.model_validate(item, from_attributes=True) for item in items],
+        next_cursor=following,
     )

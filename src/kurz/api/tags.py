@@ -1,12 +1,14 @@
 """Tags: which there are, renaming and merging them, taking them off everywhere."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request
 
 from kurz.api.bodies import described, read_body
 from kurz.api.dependencies import context
+from kurz.api.pages import Page, page_by
 from kurz.api.places import Enter, Place, at_root, in_workspace
 from kurz.api.schemas.links import TagChange, TagList, TagRead, TagRename
 from kurz.api.schemas.problems import problems
@@ -28,10 +30,15 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         operation_id=f"list_tags{suffix}",
         openapi_extra=needs(Permission.LINKS_READ),
     )
-    async def list_tags(request: Request, place: may_read) -> TagList:
+    async def list_tags(
+        request: Request, place: may_read, page: Annotated[Page, page_by(str)]
+    ) -> TagList:
         """By name, with the number of links that have each, those in the trash included."""
-        found = await context(request).tagging.list(place.space)
-        return TagList(tags=[TagRead(tag=item.tag, links=item.links) for item in found])
+        found, following = await page.fetch(
+            partial(context(request).tagging.list, place.space), lambda it: (it.tag,)
+        )
+        shown = [TagRead(tag=item.tag, links=item.links) for item in found]
+        return TagList(tags=shown, next_cursor=following)
 
     @router.patch(
         f"{prefix}/{{tag:path}}",

@@ -1,5 +1,6 @@
 """`/api/v1/workspaces`: making, changing and deleting them; members, invitations, domains."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
@@ -8,6 +9,7 @@ from starlette.responses import Response
 from kurz.api.bodies import described, read_body, read_edit
 from kurz.api.callers import get_caller, get_session
 from kurz.api.dependencies import context
+from kurz.api.pages import Page, page_by
 from kurz.api.responses import Answer
 from kurz.api.schemas.people import WorkspaceCreate, WorkspaceEdit, WorkspaceList, WorkspaceRead
 from kurz.api.schemas.problems import problems
@@ -57,14 +59,20 @@ async def create_workspace(request: Request) -> Response:
     "",
     summary="Your workspaces",
     operation_id="list_workspaces",
+    responses=problems(422),
     openapi_extra=needs(Permission.LINKS_READ),
 )
-async def list_workspaces(request: Request) -> WorkspaceList:
+async def list_workspaces(
+    request: Request, page: Annotated[Page, page_by(str, int)]
+) -> WorkspaceList:
     """Those you are a member of, by name; deleted ones as long as they can be restored."""
     caller = await get_caller(request)
     caller.require(Permission.LINKS_READ)
-    found = await context(request).teams.list_of(caller)
-    return WorkspaceList(workspaces=[workspace_read(*item) for item in found])
+    found, following = await page.fetch(
+        partial(context(request).teams.list_of, caller), lambda it: (it[0].name, it[0].id)
+    )
+    shown = [workspace_read(*item) for item in found]
+    return WorkspaceList(workspaces=shown, next_cursor=following)
 
 
 @router.get(

@@ -16,6 +16,7 @@ from kurz.links.model import (
     Route,
     Scope,
 )
+from kurz.paging import WHOLE, Part
 from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
 
@@ -79,7 +80,7 @@ class LinkStore(Protocol):
         is taken, or kept for somebody else. The act is kept in the link's history, and the receipt
         as by `insert`; it is handed the link."""
 
-    async def history(self, link_id: int) -> Sequence[Deed]:
+    async def history(self, link_id: int, part: Part = WHOLE) -> Sequence[Deed]:
         """The last 1000 deeds, newest first."""
 
     async def claim(

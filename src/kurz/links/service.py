@@ -36,6 +36,7 @@ from kurz.links.model import (
 )
 from kurz.links.ports import LinkStore, NullScreen, Screen
 from kurz.links.retention import DEFAULT, Retention, purged_at
+from kurz.paging import WHOLE, Part
 from kurz.people.own_hosts import OwnHosts
 from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
@@ -150,9 +151,9 @@ class LinkService:
             return None
         return Created(earlier, is_new=False)
 
-    async def history(self, public_id: int, scope: Scope) -> Sequence[Deed]:
+    async def history(self, public_id: int, scope: Scope, part: Part = WHOLE) -> Sequence[Deed]:
         link = await self.get(public_id, scope)
-        return await self._store.history(link.id)
+        return await self._store.history(link.id, part)
 
     async def get(self, public_id: int, scope: Scope) -> Link:
         link = await self._store.find(self._row_id(public_id), scope)

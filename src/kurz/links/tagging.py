@@ -8,6 +8,7 @@ from kurz.clock import Clock
 from kurz.links import fields
 from kurz.links.errors import TagNotFound
 from kurz.links.model import Act
+from kurz.paging import WHOLE, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class TagCount:
 
 
 class TagStore(Protocol):
-    async def list(self, space: int) -> list[TagCount]:
+    async def list(self, space: int, part: Part = WHOLE) -> list[TagCount]:
         """By name, with the number of links that have each, those in the trash included."""
 
     async def rename(self, space: int, old: str, new: str | None, now: datetime, act: Act) -> int:
@@ -30,8 +31,8 @@ class Tagging:
         self._store = store
         self._clock = clock
 
-    async def list(self, space: int) -> list[TagCount]:
-        return await self._store.list(space)
+    async def list(self, space: int, part: Part = WHOLE) -> list[TagCount]:
+        return await self._store.list(space, part)
 
     async def rename(self, space: int, old: str, new: str | None, account_id: int | None) -> int:
         """Also merges: `new` may be a tag that exists."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from kurz.clock import Clock
+from kurz.paging import WHOLE, Part
 from kurz.people import passwords
 from kurz.people.errors import (
     AccountNotFound,
@@ -52,7 +53,8 @@ class AccountStore(Protocol):
 
     async def find_by_email(self, email: str) -> Account | None: ...
 
-    async def list(self) -> list[Account]: ...
+    async def list(self, part: Part = WHOLE) -> list[Account]:
+        """By e-mail address."""
 
     async def has_admin(self) -> bool: ...
 
@@ -179,8 +181,8 @@ class AccountService:
             raise AccountNotFound("There is no account with this e-mail address.")
         return account
 
-    async def list(self) -> "list[Account]":
-        return await self._store.list()
+    async def list(self, part: Part = WHOLE) -> "list[Account]":
+        return await self._store.list(part)
 
     async def set_admin(self, account_id: int, *, is_admin: bool) -> Account:
         await self.get(account_id)

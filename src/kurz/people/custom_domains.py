@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from ada_url import URL
 
 from kurz.clock import Clock
+from kurz.paging import WHOLE, Part
 from kurz.people.caps import UNCAPPED
 from kurz.people.domains import Domains
 from kurz.people.errors import DomainNotFound, DomainRefused, DomainTaken, DomainUnproven
@@ -90,7 +91,7 @@ class DomainStore(Protocol):
     async def remove(self, workspace_id: int, host: str, now: datetime) -> bool:
         """Gives an active one up, and deletes one that never was. False: there is none."""
 
-    async def list(self, workspace_id: int) -> list[Domain]:
+    async def list(self, workspace_id: int, part: Part = WHOLE) -> list[Domain]:
         """By name, without those that were given up."""
 
     async def list_unchecked(self, since: datetime, lost_since: datetime) -> Sequence[Domain]:
@@ -204,8 +205,8 @@ class CustomDomains:
         """Whether a proxy may get a certificate for it. Strangers cost no query."""
         return host.lower().removesuffix(".") in await self._domains.sites()
 
-    async def list(self, workspace_id: int) -> "list[Domain]":
-        return await self._store.list(workspace_id)
+    async def list(self, workspace_id: int, part: Part = WHOLE) -> "list[Domain]":
+        return await self._store.list(workspace_id, part)
 
     async def list_unchecked(self, since: datetime, lost_since: datetime) -> Sequence[Domain]:
         """As the store's."""

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from kurz.clock import Clock
+from kurz.paging import WHOLE, Part
 from kurz.people.access import Permission
 from kurz.people.accounts import Account
 from kurz.people.caps import UNCAPPED
@@ -47,7 +48,8 @@ class KeyStore(Protocol):
 
     async def find_with_account(self, prefix: str) -> tuple[Key, Account] | None: ...
 
-    async def list(self, account_id: int) -> list[Key]: ...
+    async def list(self, account_id: int, part: Part = WHOLE) -> list[Key]:
+        """By when they were made and their ids, newest first."""
 
     async def delete(self, key_id: int, account_id: int) -> bool: ...
 
@@ -97,8 +99,8 @@ class KeyService:
         await self._store.insert(key, answered, at_most=at_most)
         return text, key
 
-    async def list(self, account_id: int) -> "list[Key]":
-        return await self._store.list(account_id)
+    async def list(self, account_id: int, part: Part = WHOLE) -> "list[Key]":
+        return await self._store.list(account_id, part)
 
     async def revoke(self, key_id: int, account_id: int) -> None:
         if not await self._store.delete(key_id, account_id):

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from kurz.clock import Clock
+from kurz.paging import WHOLE, Part
 from kurz.people.access import Role
 from kurz.people.caps import UNCAPPED
 from kurz.people.errors import InvitationNotFound
@@ -54,8 +55,11 @@ class PassStore(Protocol):
 
     async def find(self, token_hash: bytes) -> Pass | None: ...
 
-    async def list_invitations(self, workspace_id: int | None) -> list[Pass]:
-        """Newest first; None: those to the installation."""
+    async def list_invitations(
+        self, workspace_id: int | None, now: datetime, part: Part = WHOLE
+    ) -> list[Pass]:
+        """Those that have not expired, by when they were made and their ids, newest first; None:
+        those to the installation."""
 
     async def delete(self, pass_id: int, workspace_id: int | None) -> bool: ...
 
@@ -94,10 +98,8 @@ class Passes:
             at_most=at_most,
         )
 
-    async def invitations(self, workspace_id: int | None) -> list[Pass]:
-        now = self._clock.now()
-        found = await self._store.list_invitations(workspace_id)
-        return [item for item in found if item.expires_at > now]
+    async def invitations(self, workspace_id: int | None, part: Part = WHOLE) -> list[Pass]:
+        return await self._store.list_invitations(workspace_id, self._clock.now(), part)
 
     async def revoke(self, pass_id: int, workspace_id: int | None) -> None:
         if not await self._store.delete(pass_id, workspace_id):

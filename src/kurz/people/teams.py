@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kurz.clock import Clock
+from kurz.paging import WHOLE, Part
 from kurz.people.access import Caller, Permission, Role, require_owner, require_role
 from kurz.people.accounts import AccountStore
 from kurz.people.caps import UNCAPPED
@@ -79,15 +80,10 @@ class Teams:
             raise SlugTaken(f"The slug “{slug}” is or was another workspace's. Choose another one.")
         return made
 
-    async def list_of(self, caller: Caller) -> list[Membership]:
-        """Deleted ones too, as long as they can be restored."""
-        found = await self._store.list_of(caller.account_id)
-        only = caller.key_workspace_id
-        return [
-            item
-            for item in found
-            if only in (None, item[0].id) and not item[0].is_gone(self._clock.now())
-        ]
+    async def list_of(self, caller: Caller, part: Part = WHOLE) -> list[Membership]:
+        """Deleted ones too, as long as they can be restored, by name and id."""
+        now, only = self._clock.now(), caller.key_workspace_id
+        return await self._store.list_of(caller.account_id, now, only, part)
 
     async def edit(
         self, workspace_id: int, changes: Mapping[str, Any], *, max_slugs: int = UNCAPPED
@@ -119,8 +115,8 @@ class Teams:
             return workspace
         return await self.edit(workspace.id, {"deleted_at": None})
 
-    async def members(self, workspace_id: int) -> list[Member]:
-        return await self._store.members(workspace_id)
+    async def members(self, workspace_id: int, part: Part = WHOLE) -> list[Member]:
+        return await self._store.members(workspace_id, part)
 
     async def join(self, caller: Caller, token: str, *, at_most: int = UNCAPPED) -> Workspace:
         """Follows an invitation link."""

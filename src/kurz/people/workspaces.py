@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from kurz.paging import WHOLE, Part
 from kurz.people.access import Role
 from kurz.people.caps import UNCAPPED
 from kurz.people.errors import NameRefused
@@ -93,17 +94,22 @@ class WorkspaceStore(SiteStore, Protocol):
     async def find_id(self, slug: str) -> int | None:
         """The same, for a visitor who waits: an outage is told sooner."""
 
-    async def list_all(self) -> list[Workspace]: ...
+    async def list_all(self, part: Part = WHOLE) -> list[Workspace]:
+        """By id."""
 
-    async def list_of(self, account_id: int) -> list[tuple[Workspace, Role]]:
-        """The ones an account is a member of, deleted ones too, by name."""
+    async def list_of(
+        self, account_id: int, now: datetime, only: int | None = None, part: Part = WHOLE
+    ) -> list[tuple[Workspace, Role]]:
+        """The ones an account is a member of, deleted ones too as long as they can be restored, by
+        name and id. `only`: no other than this."""
 
     async def find_membership(
         self, workspace_id: int, account_id: int
     ) -> tuple[Workspace, Role] | None:
         """Also of a deleted workspace."""
 
-    async def members(self, workspace_id: int) -> list[Member]: ...
+    async def members(self, workspace_id: int, part: Part = WHOLE) -> list[Member]:
+        """By e-mail address."""
 
     async def join(
         self, pass_hash: bytes, account_id: int, now: datetime, *, at_most: int = UNCAPPED

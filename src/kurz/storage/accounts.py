@@ -7,11 +7,13 @@ from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import Clock, from_micros, from_micros_or_none, to_micros, to_micros_or_none
 from kurz.links.model import Status
+from kurz.paging import WHOLE, Part
 from kurz.people.access import Role
 from kurz.people.accounts import Account
 from kurz.people.errors import PassRefused
 from kurz.storage.changes import record_changes, record_move
 from kurz.storage.database import Database
+from kurz.storage.pages import part_of
 from kurz.storage.passes import take_pass
 from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
 from kurz.storage.schema import (
@@ -79,8 +81,8 @@ def find_account_by_email(connection: sa.Connection, email: str) -> Account | No
     return _one(connection, accounts.c.email == email)
 
 
-def list_accounts(connection: sa.Connection) -> list[Account]:
-    query = sa.select(accounts).order_by(accounts.c.email)
+def list_accounts(connection: sa.Connection, part: Part) -> list[Account]:
+    query = part_of(sa.select(accounts), part, accounts.c.email)
     return [to_account(row) for row in connection.execute(query).mappings()]
 
 
@@ -280,9 +282,9 @@ class SqlAccountStore:
     async def find_by_email(self, email: str) -> Account | None:
         return await self._database.read(find_account_by_email, email)
 
-    async def list(self) -> list[Account]:
+    async def list(self, part: Part = WHOLE) -> list[Account]:
         with patience(LIST_SECONDS):
-            return await self._database.read(list_accounts)
+            return await self._database.read(list_accounts, part)
 
     async def has_admin(self) -> bool:
         return await self._database.read(has_admin)

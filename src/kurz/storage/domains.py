@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
+from kurz.paging import WHOLE, Part
 from kurz.people.caps import UNCAPPED
 from kurz.people.custom_domains import QUARANTINE, Domain
 from kurz.people.errors import DomainNotFound
@@ -15,6 +16,7 @@ from kurz.people.workspaces import GRACE
 from kurz.storage.caps import require_domain
 from kurz.storage.changes import record_move
 from kurz.storage.database import Database
+from kurz.storage.pages import part_of
 from kurz.storage.patience import LIST_SECONDS, patience
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import domains, workspaces
@@ -125,14 +127,14 @@ def remove_domain(connection: sa.Connection, workspace_id: int, host: str, now: 
     return True
 
 
-def list_domains(connection: sa.Connection, workspace_id: int) -> list[Domain]:
+def list_domains(connection: sa.Connection, workspace_id: int, part: Part) -> list[Domain]:
     query = (
         sa.select(domains)
         .where(domains.c.workspace_id == workspace_id)
         .where(domains.c.removed_at.is_(None) | domains.c.verified_at.is_(None))
-        .order_by(domains.c.host)
     )
-    return [_domain(row) for row in connection.execute(query).mappings()]
+    ordered = part_of(query, part, domains.c.host)
+    return [_domain(row) for row in connection.execute(ordered).mappings()]
 
 
 def list_unchecked_domains(
@@ -176,8 +178,8 @@ class SqlDomainStore:
     async def remove(self, workspace_id: int, host: str, now: datetime) -> bool:
         return await self._database.write(remove_domain, workspace_id, host, now)
 
-    async def list(self, workspace_id: int) -> list[Domain]:
-        return await self._database.read(list_domains, workspace_id)
+    async def list(self, workspace_id: int, part: Part = WHOLE) -> list[Domain]:
+        return await self._database.read(list_domains, workspace_id, part)
 
     async def list_unchecked(self, since: datetime, lost_since: datetime) -> Sequence[Domain]:
         with patience(LIST_SECONDS):

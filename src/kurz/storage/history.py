@@ -9,6 +9,8 @@ import sqlalchemy as sa
 
 from kurz.clock import from_micros, to_micros
 from kurz.links.model import Act, Deed, Link
+from kurz.paging import Part
+from kurz.storage.pages import part_of
 from kurz.storage.schema import history, links
 
 FIELDS = (
@@ -69,14 +71,10 @@ def _row(before: Link | None, after: Link, act: Act) -> dict[str, Any]:
     }
 
 
-def list_deeds(connection: sa.Connection, link_id: int) -> list[Deed]:
-    """Newest first."""
-    query = (
-        sa.select(history)
-        .where(history.c.link_id == link_id)
-        .order_by(history.c.version.desc())
-        .limit(1000)
-    )
+def list_deeds(connection: sa.Connection, link_id: int, part: Part) -> list[Deed]:
+    """By version, newest first."""
+    found = sa.select(history).where(history.c.link_id == link_id)
+    query = part_of(found, part, history.c.version, is_descending=True)
     return [
         Deed(
             row["act"],

@@ -5,6 +5,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
+from kurz.paging import WHOLE, Part
 from kurz.people.access import Permission
 from kurz.people.accounts import Account
 from kurz.people.caps import UNCAPPED
@@ -13,6 +14,7 @@ from kurz.people.receipts import Receipt
 from kurz.storage.accounts import find_account
 from kurz.storage.caps import require_key
 from kurz.storage.database import Database
+from kurz.storage.pages import part_of
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import keys
 
@@ -41,10 +43,10 @@ def find_with_account(connection: sa.Connection, prefix: str) -> tuple[Key, Acco
     return None if row is None or account is None else (_key(row), account)
 
 
-def list_keys(connection: sa.Connection, account_id: int) -> list[Key]:
+def list_keys(connection: sa.Connection, account_id: int, part: Part) -> list[Key]:
     query = sa.select(keys).where(keys.c.account_id == account_id)
-    rows = connection.execute(query.order_by(keys.c.created_at.desc())).mappings()
-    return [_key(row) for row in rows]
+    ordered = part_of(query, part, keys.c.created_at, keys.c.id, is_descending=True)
+    return [_key(row) for row in connection.execute(ordered).mappings()]
 
 
 def delete_key(connection: sa.Connection, key_id: int, account_id: int) -> bool:
@@ -87,8 +89,8 @@ class SqlKeyStore:
     async def find_with_account(self, prefix: str) -> tuple[Key, Account] | None:
         return await self._database.read(find_with_account, prefix)
 
-    async def list(self, account_id: int) -> list[Key]:
-        return await self._database.read(list_keys, account_id)
+    async def list(self, account_id: int, part: Part = WHOLE) -> list[Key]:
+        return await self._database.read(list_keys, account_id, part)
 
     async def delete(self, key_id: int, account_id: int) -> bool:
         return await self._database.write(delete_key, key_id, account_id)

@@ -22,6 +22,7 @@ from kurz.links.model import (
     Status,
     space_of,
 )
+from kurz.paging import WHOLE, Part
 from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
 from kurz.storage.changes import record_change
@@ -302,8 +303,8 @@ class SqlLinkStore:
         except (sa.exc.IntegrityError, CodeKept):
             return None
 
-    async def history(self, link_id: int) -> Sequence[Deed]:
-        return await self._database.read(list_deeds, link_id)
+    async def history(self, link_id: int, part: Part = WHOLE) -> Sequence[Deed]:
+        return await self._database.read(list_deeds, link_id, part)
 
     async def claim(
         self,

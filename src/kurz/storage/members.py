@@ -8,28 +8,30 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import from_micros, to_micros
+from kurz.paging import Part
 from kurz.people.access import Role
 from kurz.people.caps import UNCAPPED
 from kurz.people.errors import MemberNotFound
 from kurz.people.passes import Purpose
 from kurz.people.workspaces import Member
 from kurz.storage.caps import require_workspace
+from kurz.storage.pages import part_of
 from kurz.storage.passes import find_pass, take_pass
 from kurz.storage.schema import accounts, members, passes, workspaces
 
 _RANKS = (Role.VIEWER, Role.EDITOR, Role.OWNER)
 
 
-def list_members(connection: sa.Connection, workspace_id: int) -> list[Member]:
+def list_members(connection: sa.Connection, workspace_id: int, part: Part) -> list[Member]:
     query = (
         sa.select(accounts.c.id, accounts.c.email, members.c.role, members.c.created_at)
         .join(members, members.c.account_id == accounts.c.id)
         .where(members.c.workspace_id == workspace_id)
-        .order_by(accounts.c.email)
     )
+    rows = connection.execute(part_of(query, part, accounts.c.email))
     return [
         Member(account_id, email, Role(role), from_micros(created_at))
-        for account_id, email, role, created_at in connection.execute(query)
+        for account_id, email, role, created_at in rows
     ]
 
 

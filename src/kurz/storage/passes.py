@@ -5,12 +5,14 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from kurz.clock import from_micros, to_micros
+from kurz.paging import WHOLE, Part
 from kurz.people.access import Role
 from kurz.people.caps import UNCAPPED
 from kurz.people.passes import Pass, Purpose
 from kurz.people.receipts import Receipt
 from kurz.storage.caps import require_invitation
 from kurz.storage.database import Database
+from kurz.storage.pages import part_of
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import passes
 
@@ -65,16 +67,16 @@ def take_pass(connection: sa.Connection, token_hash: bytes, now: datetime) -> Pa
     return None if row is None else _pass(row)
 
 
-def list_invitations(connection: sa.Connection, workspace_id: int | None) -> list[Pass]:
-    query = (
-        sa.select(passes)
-        .where(
-            passes.c.purpose == Purpose.INVITATION,
-            passes.c.workspace_id.is_not_distinct_from(workspace_id),
-        )
-        .order_by(passes.c.created_at.desc())
+def list_invitations(
+    connection: sa.Connection, workspace_id: int | None, now: datetime, part: Part
+) -> list[Pass]:
+    query = sa.select(passes).where(
+        passes.c.purpose == Purpose.INVITATION,
+        passes.c.workspace_id.is_not_distinct_from(workspace_id),
+        passes.c.expires_at > to_micros(now),
     )
-    return [_pass(row) for row in connection.execute(query).mappings()]
+    ordered = part_of(query, part, passes.c.created_at, passes.c.id, is_descending=True)
+    return [_pass(row) for row in connection.execute(ordered).mappings()]
 
 
 def delete_pass(connection: sa.Connection, pass_id: int, workspace_id: int | None) -> bool:
@@ -114,8 +116,10 @@ class SqlPassStore:
     async def find(self, token_hash: bytes) -> Pass | None:
         return await self._database.read(find_pass, token_hash)
 
-    async def list_invitations(self, workspace_id: int | None) -> list[Pass]:
-        return await self._database.read(list_invitations, workspace_id)
+    async def list_invitations(
+        self, workspace_id: int | None, now: datetime, part: Part = WHOLE
+    ) -> list[Pass]:
+        return await self._database.read(list_invitations, workspace_id, now, part)
 
     async def delete(self, pass_id: int, workspace_id: int | None) -> bool:
         return await self._database.write(delete_pass, pass_id, workspace_id)

@@ -10,11 +10,13 @@ import sqlalchemy as sa
 from kurz.clock import from_micros, to_micros
 from kurz.links.model import Act, Link, Status, space_of
 from kurz.links.tagging import TagCount, renamed
+from kurz.paging import WHOLE, Part
 from kurz.storage.batches import among
 from kurz.storage.changes import record_changes
 from kurz.storage.database import Database
 from kurz.storage.history import record_deeds
 from kurz.storage.link_rows import to_link
+from kurz.storage.pages import part_of
 from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
 from kurz.storage.schema import link_tags, links
 
@@ -54,15 +56,15 @@ def trash_tags_of(connection: sa.Connection, link_ids: Sequence[int]) -> None:
     connection.execute(sa.update(link_tags).where(of_links).values(in_trash=True))
 
 
-def list_tags(connection: sa.Connection, space: int) -> list[TagCount]:
+def list_tags(connection: sa.Connection, space: int, part: Part) -> list[TagCount]:
     """By name, with the number of links that have each, those in the trash included."""
     query = (
         sa.select(link_tags.c.tag, sa.func.count())
         .where(link_tags.c.space == space)
         .group_by(link_tags.c.tag)
-        .order_by(link_tags.c.tag)
     )
-    return [TagCount(tag, count) for tag, count in connection.execute(query)]
+    rows = connection.execute(part_of(query, part, link_tags.c.tag))
+    return [TagCount(tag, count) for tag, count in rows]
 
 
 def rename_some(
@@ -140,9 +142,9 @@ class SqlTagStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def list(self, space: int) -> list[TagCount]:
+    async def list(self, space: int, part: Part = WHOLE) -> list[TagCount]:
         with patience(LIST_SECONDS):
-            return await self._database.read(list_tags, space)
+            return await self._database.read(list_tags, space, part)
 
     async def rename(self, space: int, old: str, new: str | None, now: datetime, act: Act) -> int:
         total = 0

@@ -7,15 +7,17 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clock import from_micros, from_micros_or_none, to_micros_or_none
+from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
+from kurz.paging import WHOLE, Part
 from kurz.people.access import Role
 from kurz.people.caps import UNCAPPED
 from kurz.people.receipts import Receipt
-from kurz.people.workspaces import Member, Site, Workspace
+from kurz.people.workspaces import GRACE, Member, Site, Workspace
 from kurz.storage import members as membership
 from kurz.storage.caps import require_slug, require_workspace
 from kurz.storage.changes import record_move
 from kurz.storage.database import Database
+from kurz.storage.pages import part_of
 from kurz.storage.patience import LIST_SECONDS, patience
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import domains, members, workspace_slugs, workspaces
@@ -80,14 +82,21 @@ def find_workspace_by_slug(connection: sa.Connection, slug: str) -> Workspace | 
     )
 
 
-def list_workspaces(connection: sa.Connection) -> list[Workspace]:
-    query = sa.select(workspaces).order_by(workspaces.c.id)
+def list_workspaces(connection: sa.Connection, part: Part) -> list[Workspace]:
+    query = part_of(sa.select(workspaces), part, workspaces.c.id)
     return [to_workspace(row) for row in connection.execute(query).mappings()]
 
 
-def list_workspaces_of(connection: sa.Connection, account_id: int) -> list[tuple[Workspace, Role]]:
-    query = _MEMBERSHIPS.where(members.c.account_id == account_id)
-    rows = connection.execute(query.order_by(workspaces.c.name, workspaces.c.id)).mappings()
+def list_workspaces_of(
+    connection: sa.Connection, account_id: int, now: datetime, only: int | None, part: Part
+) -> list[tuple[Workspace, Role]]:
+    can_be_used = workspaces.c.deleted_at.is_(None) | (
+        workspaces.c.deleted_at > to_micros(now - GRACE)
+    )
+    query = _MEMBERSHIPS.where(members.c.account_id == account_id, can_be_used)
+    if only is not None:
+        query = query.where(workspaces.c.id == only)
+    rows = connection.execute(part_of(query, part, workspaces.c.name, workspaces.c.id)).mappings()
     return [(to_workspace(row), Role(row["role"])) for row in rows]
 
 
@@ -180,20 +189,22 @@ class SqlWorkspaceStore:
         found = await self._database.look_up(find_workspace_by_slug, slug)
         return None if found is None else found.id
 
-    async def list_all(self) -> list[Workspace]:
+    async def list_all(self, part: Part = WHOLE) -> list[Workspace]:
         with patience(LIST_SECONDS):
-            return await self._database.read(list_workspaces)
+            return await self._database.read(list_workspaces, part)
 
-    async def list_of(self, account_id: int) -> list[tuple[Workspace, Role]]:
-        return await self._database.read(list_workspaces_of, account_id)
+    async def list_of(
+        self, account_id: int, now: datetime, only: int | None = None, part: Part = WHOLE
+    ) -> list[tuple[Workspace, Role]]:
+        return await self._database.read(list_workspaces_of, account_id, now, only, part)
 
     async def find_membership(
         self, workspace_id: int, account_id: int
     ) -> tuple[Workspace, Role] | None:
         return await self._database.read(find_membership, workspace_id, account_id)
 
-    async def members(self, workspace_id: int) -> list[Member]:
-        return await self._database.read(membership.list_members, workspace_id)
+    async def members(self, workspace_id: int, part: Part = WHOLE) -> list[Member]:
+        return await self._database.read(membership.list_members, workspace_id, part)
 
     async def join(
         self, pass_hash: bytes, account_id: int, now: datetime, *, at_most: int = UNCAPPED

@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, need, type Schemas } from "../api/client";
+import { everyPage } from "../api/pages";
 import { keys as texts } from "../strings/keys";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
@@ -34,7 +35,11 @@ function List({ onNew }: { onNew: () => void }) {
   const words = useTexts(texts);
   const keys = useQuery({
     queryKey: ["keys"],
-    queryFn: async () => (await need(api.GET("/api/v1/keys"))).keys,
+    queryFn: () =>
+      everyPage(
+        (query) => need(api.GET("/api/v1/keys", { params: { query } })),
+        (page) => page.keys,
+      ),
   });
   if (keys.isLoadingError) return <Failed error={keys.error} retry={keys.refetch} />;
   if (keys.isPending) return <Loading />;

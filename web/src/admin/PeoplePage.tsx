@@ -14,7 +14,7 @@ import { PeopleTable, type Person } from "./PeopleTable";
 import { useAccounts, useBans } from "./queries";
 import { Workspaces } from "./Workspaces";
 
-const SHOWN = 100; // rows at first: the server gives all accounts at once
+const SHOWN = 100; // rows at first: there may be thousands of accounts
 
 const KINDS = {
   all: () => true,

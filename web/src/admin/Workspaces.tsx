@@ -7,24 +7,27 @@ import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
 import { Confirm } from "../ui/Confirm";
 import { useFormats } from "../ui/format";
+import { Pager, usePages } from "../ui/Pager";
 import { Failed, Loading } from "../ui/states";
 import table from "../ui/table.module.css";
 import { toast } from "../ui/toasts";
 import { When } from "../ui/When";
 import styles from "./admin.module.css";
-import { useAllWorkspaces } from "./queries";
+import { useWorkspacePage } from "./queries";
 
 type Workspace = Schemas["WorkspaceRead"];
 
 /** All workspaces, and how much may be made in each. */
 export function Workspaces() {
   const words = useTexts(texts);
-  const workspaces = useAllWorkspaces();
+  const pages = usePages("workspaces");
+  const workspaces = useWorkspacePage(pages.cursor);
   const [asked, setAsked] = useState<Workspace | null>(null);
   if (workspaces.isLoadingError)
     return <Failed error={workspaces.error} retry={workspaces.refetch} />;
   if (workspaces.isPending) return <Loading />;
-  if (!workspaces.data.length) return <Card title={words.workspaces} text={words.noWorkspaces} />;
+  if (!workspaces.data.workspaces.length)
+    return <Card title={words.workspaces} text={words.noWorkspaces} />;
   return (
     <Card title={words.workspaces} isFull>
       <table className={table.table}>
@@ -41,11 +44,16 @@ export function Workspaces() {
           </tr>
         </thead>
         <tbody>
-          {workspaces.data.map((item) => (
+          {workspaces.data.workspaces.map((item) => (
             <Row key={item.id} workspace={item} edit={() => setAsked(item)} />
           ))}
         </tbody>
       </table>
+      <Pager
+        pages={pages}
+        next={workspaces.data.next_cursor ?? null}
+        isBusy={workspaces.isPlaceholderData}
+      />
       {asked && <Quota workspace={asked} onClose={() => setAsked(null)} />}
     </Card>
   );

@@ -2,6 +2,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { api, need, type Schemas } from "../api/client";
+import { everyPage } from "../api/pages";
 
 export type System = Schemas["SystemRead"];
 export type Lamp = Schemas["Lamp"];
@@ -54,7 +55,11 @@ async function getReaper() {
 export function useAccounts() {
   return useQuery({
     queryKey: ["admin", "accounts"],
-    queryFn: async () => (await need(api.GET("/api/v1/admin/accounts"))).accounts,
+    queryFn: () =>
+      everyPage(
+        (query) => need(api.GET("/api/v1/admin/accounts", { params: { query } })),
+        (page) => page.accounts,
+      ),
   });
 }
 
@@ -71,14 +76,33 @@ export function useEmails(): (accountId: number | null) => string | null {
 export function useInvitations() {
   return useQuery({
     queryKey: ["admin", "invitations"],
-    queryFn: async () => (await need(api.GET("/api/v1/admin/invitations"))).invitations,
+    queryFn: () =>
+      everyPage(
+        (query) => need(api.GET("/api/v1/admin/invitations", { params: { query } })),
+        (page) => page.invitations,
+      ),
   });
 }
 
 export function useAllWorkspaces() {
   return useQuery({
     queryKey: ["admin", "workspaces"],
-    queryFn: async () => (await need(api.GET("/api/v1/admin/workspaces"))).workspaces,
+    queryFn: () =>
+      everyPage(
+        (query) => need(api.GET("/api/v1/admin/workspaces", { params: { query } })),
+        (page) => page.workspaces,
+      ),
+  });
+}
+
+export function useWorkspacePage(cursor: string | null) {
+  return useQuery({
+    queryKey: ["admin", "workspaces", "page", cursor],
+    queryFn: () => {
+      const query = cursor === null ? {} : { cursor };
+      return need(api.GET("/api/v1/admin/workspaces", { params: { query } }));
+    },
+    placeholderData: keepPreviousData,
   });
 }
 

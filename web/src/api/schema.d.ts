@@ -227,7 +227,7 @@ export interface paths {
         };
         /**
          * What was changed in a link, and by whom
-         * @description The last 1000 changes, newest first.
+         * @description Newest first.
          */
         get: operations["get_link_history"];
         put?: never;
@@ -323,7 +323,7 @@ export interface paths {
         };
         /**
          * What was changed in a link, and by whom
-         * @description The last 1000 changes, newest first.
+         * @description Newest first.
          */
         get: operations["get_link_history_in_workspace"];
         put?: never;
@@ -1362,7 +1362,7 @@ export interface paths {
         };
         /**
          * Your keys
-         * @description Without their secrets.
+         * @description Newest first, without their secrets.
          */
         get: operations["list_keys"];
         put?: never;
@@ -1507,7 +1507,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Members of a workspace */
+        /**
+         * Members of a workspace
+         * @description By e-mail address.
+         */
         get: operations["list_members"];
         put?: never;
         post?: never;
@@ -1547,7 +1550,7 @@ export interface paths {
         };
         /**
          * Open invitations
-         * @description Without their links, which were shown once.
+         * @description Newest first, without their links, which were shown once.
          */
         get: operations["list_invitations"];
         put?: never;
@@ -1646,7 +1649,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Domains of a workspace */
+        /**
+         * Domains of a workspace
+         * @description By name.
+         */
         get: operations["list_domains"];
         put?: never;
         /**
@@ -1727,7 +1733,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All accounts */
+        /**
+         * All accounts
+         * @description By e-mail address.
+         */
         get: operations["list_accounts"];
         put?: never;
         post?: never;
@@ -1784,7 +1793,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Open invitations to make an account */
+        /**
+         * Open invitations to make an account
+         * @description Newest first.
+         */
         get: operations["list_account_invitations"];
         put?: never;
         /**
@@ -1822,7 +1834,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All workspaces */
+        /**
+         * All workspaces
+         * @description By number.
+         */
         get: operations["list_all_workspaces"];
         put?: never;
         post?: never;
@@ -2135,6 +2150,11 @@ export interface components {
     schemas: {
         /** AccountList */
         AccountList: {
+            /**
+             * Next Cursor
+             * @description The `cursor` of the next page; null on the last one.
+             */
+            next_cursor?: string | null;
             /** Accounts */
             accounts: components["schemas"]["AccountRead"][];
         };
@@ -2483,6 +2503,11 @@ export interface components {
         };
         /** DomainList */
         DomainList: {
+            /**
+             * Next Cursor
+             * @description The `cursor` of the next page; null on the last one.
+             */
+            next_cursor?: string | null;
             /** Domains */
             domains: components["schemas"]["DomainRead"][];
         };
@@ -2605,6 +2630,11 @@ export interface components {
         Interval: "hour" | "day" | "week" | "month";
         /** InvitationList */
         InvitationList: {
+            /**
+             * Next Cursor
+             * @description The `cursor` of the next page; null on the last one.
+             */
+            next_cursor?: string | null;
             /** Invitations */
             invitations: components["schemas"]["InvitationRead"][];
         };
@@ -2681,6 +2711,11 @@ export interface components {
         };
         /** KeyList */
         KeyList: {
+            /**
+             * Next Cursor
+             * @description The `cursor` of the next page; null on the last one.
+             */
+            next_cursor?: string | null;
             /** Keys */
             keys: components["schemas"]["KeyRead"][];
         };
@@ -2783,6 +2818,11 @@ export interface components {
         };
         /** LinkHistory */
         LinkHistory: {
+            /**
+             * Next Cursor
+             * @description The `cursor` of the next page; null on the last one.
+             */
+            next_cursor?: string | null;
             /** History */
             history: components["schemas"]["kurz__api__schemas__links__DeedRead"][];
         };
@@ -2979,6 +3019,11 @@ export interface components {
         };
         /** MemberList */
         MemberList: {
+            /**
+             * Next Cursor
+             * @description The `cursor` of the next page; null on the last one.
+             */
+            next_cursor?: string | null;
             /** Members */
             members: components["schemas"]["MemberRead"][];
         };
@@ -3582,6 +3627,11 @@ export interface components {
         };
         /** TagList */
         TagList: {
+            /**
+             * Next Cursor
+             * @description The `cursor` of the next page; null on the last one.
+             */
+            next_cursor?: string | null;
             /** Tags */
             tags: components["schemas"]["TagRead"][];
         };
@@ -3683,6 +3733,11 @@ export interface components {
         What: "series" | "breakdowns" | "events";
         /** WorkspaceList */
         WorkspaceList: {
+            /**
+             * Next Cursor
+             * @description The `cursor` of the next page; null on the last one.
+             */
+            next_cursor?: string | null;
             /** Workspaces */
             workspaces: components["schemas"]["WorkspaceRead"][];
         };
@@ -5894,7 +5949,11 @@ export interface operations {
     };
     get_link_history: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path: {
                 link_id: number;
@@ -6567,7 +6626,11 @@ export interface operations {
     };
     get_link_history_in_workspace: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path: {
                 link_id: number;
@@ -7723,7 +7786,11 @@ export interface operations {
     };
     list_tags: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7971,7 +8038,11 @@ export interface operations {
     };
     list_tags_in_workspace: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path: {
                 workspace_id: number;
@@ -11313,7 +11384,11 @@ export interface operations {
     };
     list_keys: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11340,6 +11415,15 @@ export interface operations {
             };
             /** @description This is not yours to do. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not accepted. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11662,7 +11746,11 @@ export interface operations {
     };
     list_workspaces: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11689,6 +11777,15 @@ export interface operations {
             };
             /** @description This is not yours to do. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not accepted. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12149,7 +12246,11 @@ export interface operations {
     };
     list_members: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path: {
                 workspace_id: number;
@@ -12417,7 +12518,11 @@ export interface operations {
     };
     list_invitations: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path: {
                 workspace_id: number;
@@ -12954,7 +13059,11 @@ export interface operations {
     };
     list_domains: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path: {
                 workspace_id: number;
@@ -13345,7 +13454,11 @@ export interface operations {
     };
     list_accounts: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -13372,6 +13485,15 @@ export interface operations {
             };
             /** @description This is not yours to do. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not accepted. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13593,7 +13715,11 @@ export interface operations {
     };
     list_account_invitations: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -13620,6 +13746,15 @@ export interface operations {
             };
             /** @description This is not yours to do. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not accepted. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13788,7 +13923,11 @@ export interface operations {
     };
     list_all_workspaces: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `next_cursor` of the page before. */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -13815,6 +13954,15 @@ export interface operations {
             };
             /** @description This is not yours to do. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not accepted. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "wouter";
 import { api, need, type Schemas } from "../api/client";
+import { everyPage } from "../api/pages";
 
 export type Workspace = Schemas["WorkspaceRead"];
 export type Role = Schemas["Role"];
@@ -17,7 +18,10 @@ export function useWorkspaces() {
 }
 
 export async function getWorkspaces(): Promise<Workspace[]> {
-  return (await need(api.GET("/api/v1/workspaces"))).workspaces;
+  return everyPage(
+    (query) => need(api.GET("/api/v1/workspaces", { params: { query } })),
+    (page) => page.workspaces,
+  );
 }
 
 /** What one is in a workspace; null while that is not known, and for who is no member. */

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "wouter";
 import { apiOf, need, type Schemas } from "../api/client";
+import { everyPage } from "../api/pages";
 import { useMe } from "../api/session";
 import { useWorkspaceId } from "../app/place";
 import type { Link } from "../links/queries";
@@ -57,9 +58,14 @@ export function useHistory() {
   return useQuery({
     queryKey: ["links", workspaceId, "history", id],
     queryFn: async ({ signal }): Promise<Deed[]> => {
-      const params = { path: { link_id: id } };
       const path = "/api/v1/links/{link_id}/history";
-      return (await need(apiOf(workspaceId).GET(path, { params, signal }))).history;
+      return everyPage(
+        (query) => {
+          const params = { path: { link_id: id }, query };
+          return need(apiOf(workspaceId).GET(path, { params, signal }));
+        },
+        (page) => page.history,
+      );
     },
   });
 }

@@ -1,6 +1,7 @@
 // What the pages of links ask the server. Keys begin with "links": a change invalidates them all.
 import { type QueryClient, useQuery } from "@tanstack/react-query";
 import { apiOf, need, type Schemas } from "../api/client";
+import { everyPage } from "../api/pages";
 
 export type Link = Schemas["LinkRead"];
 export type LinkPage = Schemas["LinkList"];
@@ -62,7 +63,11 @@ function midnight(day: string, later: number): string {
 export function useTags(workspaceId: number | null) {
   return useQuery({
     queryKey: ["links", workspaceId, "tags"],
-    queryFn: async () => (await need(apiOf(workspaceId).GET("/api/v1/tags"))).tags,
+    queryFn: () =>
+      everyPage(
+        (query) => need(apiOf(workspaceId).GET("/api/v1/tags", { params: { query } })),
+        (page) => page.tags,
+      ),
   });
 }
 

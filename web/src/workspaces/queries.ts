@@ -1,6 +1,7 @@
 // What the pages of a workspace ask the server, and change there.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, apiOf, need, type Schemas } from "../api/client";
+import { everyPage } from "../api/pages";
 import type { Workspace } from "../app/place";
 
 export type Member = Schemas["MemberRead"];
@@ -10,6 +11,10 @@ export type Domain = Schemas["DomainRead"];
 /** The parameters of a path about a workspace. */
 export function at(workspaceId: number) {
   return { params: { path: { workspace_id: workspaceId } } };
+}
+
+function pageAt<Q>(workspaceId: number, query: Q) {
+  return { params: { path: { workspace_id: workspaceId }, query } };
 }
 
 export function useWorkspace(workspaceId: number) {
@@ -30,7 +35,10 @@ export function useMembers(workspaceId: number | null) {
 
 export async function getMembers(workspaceId: number): Promise<Member[]> {
   const path = "/api/v1/workspaces/{workspace_id}/members";
-  return (await need(api.GET(path, at(workspaceId)))).members;
+  return everyPage(
+    (query) => need(api.GET(path, pageAt(workspaceId, query))),
+    (page) => page.members,
+  );
 }
 
 /** For owners. */
@@ -38,7 +46,11 @@ export function useInvitations(workspaceId: number) {
   const path = "/api/v1/workspaces/{workspace_id}/invitations";
   return useQuery({
     queryKey: ["workspaces", workspaceId, "invitations"],
-    queryFn: async () => (await need(api.GET(path, at(workspaceId)))).invitations,
+    queryFn: () =>
+      everyPage(
+        (query) => need(api.GET(path, pageAt(workspaceId, query))),
+        (page) => page.invitations,
+      ),
   });
 }
 
@@ -46,7 +58,11 @@ export function useDomains(workspaceId: number) {
   const path = "/api/v1/workspaces/{workspace_id}/domains";
   return useQuery({
     queryKey: ["workspaces", workspaceId, "domains"],
-    queryFn: async () => (await need(api.GET(path, at(workspaceId)))).domains,
+    queryFn: () =>
+      everyPage(
+        (query) => need(api.GET(path, pageAt(workspaceId, query))),
+        (page) => page.domains,
+      ),
   });
 }
 

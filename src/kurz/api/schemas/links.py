@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from kurz.api.schemas.pages import Paged
 from kurz.api.schemas.problems import Problem
 from kurz.links import fields
 from kurz.links.model import DestinationStatus, LinkType, Status, Strategy
@@ -153,7 +154,7 @@ class DeedRead(BaseModel):
     changes: dict[str, tuple[Any, Any]]
 
 
-class LinkHistory(BaseModel):
+class LinkHistory(Paged):
     history: list[DeedRead]
 
 
@@ -169,7 +170,7 @@ class TagRead(BaseModel):
     links: int
 
 
-class TagList(BaseModel):
+class TagList(Paged):
     tags: list[TagRead]
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from kurz.api.schemas.pages import Paged
 from kurz.people.access import Permission, Role
 
 Days = Annotated[int, Field(strict=True, ge=0, le=36_500)]
@@ -77,7 +78,7 @@ class AccountEdit(Strict):
     is_disabled: bool | None = Field(None, strict=True)
 
 
-class AccountList(BaseModel):
+class AccountList(Paged):
     accounts: list[AccountRead]
 
 
@@ -124,7 +125,7 @@ class NewKeyRead(KeyRead):
     key: str
 
 
-class KeyList(BaseModel):
+class KeyList(Paged):
     keys: list[KeyRead]
 
 
@@ -160,7 +161,7 @@ class WorkspaceRead(BaseModel):
     role: Role | None
 
 
-class WorkspaceList(BaseModel):
+class WorkspaceList(Paged):
     workspaces: list[WorkspaceRead]
 
 
@@ -186,7 +187,7 @@ class MemberRead(BaseModel):
     created_at: AwareDatetime
 
 
-class MemberList(BaseModel):
+class MemberList(Paged):
     members: list[MemberRead]
 
 
@@ -207,7 +208,7 @@ class InvitationRead(BaseModel):
     expires_at: AwareDatetime
 
 
-class InvitationList(BaseModel):
+class InvitationList(Paged):
     invitations: list[InvitationRead]
 
 
@@ -239,7 +240,7 @@ class DomainRead(BaseModel):
     record_value: str
 
 
-class DomainList(BaseModel):
+class DomainList(Paged):
     domains: list[DomainRead]
 
 
