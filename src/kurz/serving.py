@@ -42,6 +42,7 @@ from kurz.redirect.reporting import ReportForm
 from kurz.screening import open_lists, open_screening
 from kurz.secret import keep_secret
 from kurz.server.app import App
+from kurz.server.capacity import Capacity, connection_cap, file_limit, open_files
 from kurz.server.connection import Connection
 from kurz.server.hosts import Hosts
 from kurz.server.proxies import TrustedProxies
@@ -62,11 +63,12 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Serving:
-    """What a server needs: the application, what makes its connections, what to do every second,
-    and when it begins to stop."""
+    """What a server needs: the application, what makes its connections and how many there may be,
+    what to do every second, and when it begins to stop."""
 
     app: App
     connect: Callable[..., Connection]
+    capacity: Capacity
     tick: Callable[[], Awaitable[None]]
     on_stop: Callable[[], None]
 
@@ -112,9 +114,10 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         open_read_path(kurz, hosts, proxies, Misses(limits), own_links) as path,
         open_lists(kurz) as lists,
     ):
+        capacity = _capacity(settings, path)
 
         def count() -> None:
-            row.write({**_numbers(kurz, path, app), **lists.counts()})
+            row.write({**_numbers(kurz, path, app), **_numbers_of(capacity), **lists.counts()})
 
         def rows() -> list[Mapping[str, int]]:
             count()
@@ -129,6 +132,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         async def tick() -> None:
             await path.tick()
             lists.tick()
+            capacity.report()
             count()
 
         async def check_store() -> None:
@@ -148,7 +152,24 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
             freshness=path.heartbeat,
         )
         shortcut = path.lane.answer if settings.fast_lane == "on" else None
-        yield Serving(app, partial(Connection, shortcut=shortcut), tick, context.live.close)
+        connect = partial(Connection, shortcut=shortcut, capacity=capacity)
+        yield Serving(app, connect, capacity, tick, context.live.close)
+
+
+def _capacity(settings: Settings, path: ReadPath) -> Capacity:
+    """For the files that are left beside those open now. What opens more of them later, such as
+    connections to the database, comes out of the reserve."""
+    cap = connection_cap(settings.max_connections, file_limit(), other_files=open_files())
+    return Capacity(cap, settle=path.lane.flush)
+
+
+def _numbers_of(capacity: Capacity) -> dict[str, int]:
+    return {
+        "connections": capacity.open,
+        "connections_cap": capacity.most,
+        "connections_closed_early": capacity.closed_early,
+        "connections_refused": capacity.refused,
+    }
 
 
 def _hosts(kurz: Kurz, root_workspace_id: int | None) -> Hosts:
@@ -226,7 +247,6 @@ def _numbers(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
         "journal_sync_errors": journal.sync_errors,
         "hot_links": len(hot.entries),
         "hot_bytes": hot.size,
-        "connections": Connection.open_number,
         **_numbers_of_stores(kurz, path),
     }
 

@@ -141,6 +141,11 @@ class Settings(LimitSettings):
     keep_alive_seconds: int = _setting(
         5, values.integer(1, 3600), "Seconds that an idle connection is kept open."
     )
+    max_connections: int = _setting(
+        10_000,
+        values.integer(16, 1_000_000),
+        "Connections that a worker holds at most; fewer if it may not open enough files.",
+    )
     dns_servers: tuple[str, ...] = _setting(
         (),
         values.name_servers,

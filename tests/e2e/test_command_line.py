@@ -167,6 +167,7 @@ def test_the_doctor_finds_what_is_wrong_and_hides_secrets(terminal, engine, post
     report = terminal.json("doctor")
     verdicts = {item["about"]: item["verdict"] for item in report["findings"]}
     assert verdicts["database"] == "ok"
+    assert "files" in verdicts
     assert verdicts["base URL"] == "warning"
     assert verdicts.get("clock") == (None if engine == "sqlite" else "ok")
     if engine != "sqlite":

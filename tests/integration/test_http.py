@@ -2,6 +2,7 @@
 pipelines, in order."""
 
 import asyncio
+import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -262,6 +263,37 @@ async def test_a_body_that_looks_like_a_request_is_none(program):
             await line.send(inner)
             await asyncio.sleep(0.02)
             await hit(line, "live-9")
+
+
+async def test_trailers_are_no_headers(program):
+    """Not of their own request, nor of the next one: no host, no token, no address."""
+    chunked = "Transfer-Encoding: chunked"
+    token = (await _token(program)).encode()
+    trailers = b"0\r\nHost: kurz.test\r\nAuthorization: Bearer %s\r\n\r\n" % token
+    cases = [
+        (get("/api/v1/me", chunked), 401),
+        (request("GET /live HTTP/1.1", chunked), 400),
+        (request("GET /live HTTP/1.1", "Host: kurz.test", chunked), 302),
+    ]
+    for head, status in cases:
+        for warm in (False, True):
+            async with await Line.open(program) as line:
+                if warm:
+                    await hit(line)
+                data = (head + trailers) * 2
+                await line.send(data + get("/api/v1/me"))
+                for expected in (status, status, 401):
+                    await Expected(b"", expected, http.URL if expected == 302 else None).check(line)
+                answer = await line.ask(
+                    get("/api/v1/me", f"Authorization: Bearer {token.decode()}")
+                )
+                assert answer.status == 200
+
+
+async def _token(program: Program) -> str:
+    async with await Line.open(program) as line:
+        token: str = json.loads((await line.ask(sign_in())).body)["token"]
+        return token
 
 
 async def test_a_client_that_sends_no_more_gets_all_its_answers(program):

@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import pkgutil
+import resource
 import select
 import signal
 import socket
@@ -59,13 +60,16 @@ def start(
     *,
     folder: Path | None = None,
     is_leader: bool = False,
+    file_limit: int | None = None,
 ) -> "Child":
-    """With these as its standard files; `is_leader` gives it a session of its own."""
+    """With these as its standard files; `is_leader` gives it a session of its own, `file_limit` a
+    hard limit of open files."""
     request = {
         "arguments": [os.fsdecode(item) for item in arguments],
         "environment": dict(environment),
         "folder": str(folder or Path.cwd()),
         "is_leader": is_leader,
+        "file_limit": file_limit,
     }
     return _nursery().start(json.dumps(request).encode(), list(files))
 
@@ -179,6 +183,9 @@ def _guard(request: dict[str, object], files: list[int]) -> NoReturn:
 def _become(request: dict[str, object], files: list[int]) -> NoReturn:
     if request["is_leader"]:
         os.setsid()
+    if request["file_limit"]:
+        limit: int = request["file_limit"]  # type: ignore[assignment]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     for number, file in enumerate(files[:3]):
         os.dup2(file, number)
     os.closerange(3, max(files) + 1)

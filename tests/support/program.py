@@ -22,9 +22,13 @@ END_SECONDS = 30
 
 class Program:
     """`environment` holds `KURZ_*` variables; the port is free unless it names one. After `stop`
-    or `kill` it can be started again, on the same port. Its log is appended to the file `log`."""
+    or `kill` it can be started again, on the same port. Its log is appended to the file `log`.
+    `file_limit` is how many files each of its processes may have open."""
 
-    def __init__(self, environment: dict[str, str], log: Path) -> None:
+    def __init__(
+        self, environment: dict[str, str], log: Path, *, file_limit: int | None = None
+    ) -> None:
+        self._file_limit = file_limit
         self._environment = {"KURZ_PORT": "0", "KURZ_RATE_LIMITS": "off", **environment}
         self._process: nursery.Child | subprocess.Popen[bytes] | None = None
         self._stdout: TextIO | None = None
@@ -47,7 +51,13 @@ class Program:
 
     def _launch(self, files: list[int]) -> "nursery.Child | subprocess.Popen[bytes]":
         """In a group of its own, to be killed as a whole."""
-        return nursery.start(["serve"], self._full_environment, files, is_leader=True)
+        return nursery.start(
+            ["serve"],
+            self._full_environment,
+            files,
+            is_leader=True,
+            file_limit=self._file_limit,
+        )
 
     def run(self, *arguments: str) -> str:
         """Another command of kurz with the same settings, beside it; gives what it printed."""

@@ -7,6 +7,7 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
+from kurz.server.capacity import Capacity
 from kurz.server.connection import Connection
 
 SHORT = b"GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -42,6 +43,9 @@ class Wire(asyncio.Transport):
     def is_closing(self) -> bool:
         return self.is_closed
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def pause_reading(self) -> None:
         self.is_reading_now = False
 
@@ -58,7 +62,7 @@ class Stage:
     chunk that is `SHORT`, at the end of the loop's turn. One that is `COLD` it puts aside until
     `found` is told, and then takes it if that is True."""
 
-    def __init__(self) -> None:
+    def __init__(self, capacity: Capacity | None = None) -> None:
         self.found: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self.offered: list[tuple[bytes, int]] = []
         self.scopes: list[dict[str, Any]] = []
@@ -69,7 +73,9 @@ class Stage:
             self._app, interface="asgi3", lifespan="off", log_config=None, ws="none"
         )
         self.wire = Wire()
-        self.connection = Connection(config, ServerState(), {}, shortcut=self._shortcut)
+        self.connection = Connection(
+            config, ServerState(), {}, shortcut=self._shortcut, capacity=capacity
+        )
         self.connection.connection_made(self.wire)
 
     async def receive(self, *chunks: bytes) -> None:

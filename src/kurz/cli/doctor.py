@@ -2,6 +2,7 @@
 
 import platform
 import shutil
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -19,6 +20,9 @@ from kurz.scheduling import Outcome, Run
 from kurz.setting_values import show_duration
 from kurz.settings import Loaded, Settings, fields, load, variable, warnings_about
 
+FEW_CONNECTIONS = (
+    2000  # a browser keeps one for seconds, so these are a few hundred visits a second
+)
 REDIS_SECONDS = 2.0  # many times what kurz itself would wait
 _REDIS_KINDS = {
     Kind.SERVER: "one server",
@@ -63,6 +67,7 @@ def examine(loaded: Loaded) -> list[Finding]:
     settings = loaded.settings
     return [
         Finding("ok", "program", f"kurz {kurz.__version__} on Python {platform.python_version()}"),
+        _files(settings),
         *(_embedded(settings) if settings.is_embedded else []),
         *_database(settings),
         *_replicas(settings),
@@ -88,6 +93,25 @@ def shown(loaded: Loaded) -> dict[str, dict[str, Any]]:
         }
         for item in fields()
     }
+
+
+def _files(settings: Settings) -> Finding:
+    """How many files a server may open that is started as this command was."""
+    from kurz.server.capacity import connection_cap, file_limit
+
+    limit = file_limit(is_hard=True)
+    cap = connection_cap(settings.max_connections, limit)
+    many = "any number" if limit == sys.maxsize else f"{limit:,}"
+    if cap >= min(settings.max_connections, FEW_CONNECTIONS):
+        return Finding(
+            "ok", "files", f"{many} may be open, enough for {cap:,} connections a worker"
+        )
+    return Finding(
+        "warning",
+        "files",
+        f"only {many} may be open, enough for {cap:,} connections a worker. Raise the hard limit:"
+        " LimitNOFILE in a systemd unit, ulimit -n in a shell.",
+    )
 
 
 def _embedded(settings: Settings) -> list[Finding]:

@@ -113,6 +113,7 @@ async def _work(
             tether.lifeline,
             tick=serving.tick,
             connect=serving.connect,
+            capacity=serving.capacity,
             on_stop=serving.on_stop,
             keep_alive_seconds=settings.keep_alive_seconds,
         )

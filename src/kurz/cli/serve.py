@@ -110,12 +110,14 @@ def supervise(
     from kurz.cli.processes import Clocks, get_ready
     from kurz.clock import SteadyClock
     from kurz.jobs.boot_clock import BootClock
+    from kurz.server.capacity import raise_file_limit
     from kurz.server.scoreboard import Scoreboard
     from kurz.server.serve import bind
     from kurz.server.supervisor import SLOTS, Supervisor
     from kurz.server.systemd import notify
 
     logs.configure(settings.log_level, settings.log_format)
+    raise_file_limit()  # all processes inherit it
     listener = bind(settings.host, settings.port)
     clocks = Clocks(SteadyClock(wall_ns), BootClock())
     backup, set_up_token = get_ready(settings, clocks)

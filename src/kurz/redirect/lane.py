@@ -206,12 +206,13 @@ class Lane:
 
     def _send(self, client: Client, answer: _Answer) -> None:
         if not self._waiting:
-            self._call_soon(self._flush)
+            self._call_soon(self.flush)
         self._waiting.append(answer)
         client.deadline = self._idle_until
 
-    def _flush(self) -> None:
-        """The records of this turn first, in one write; then its answers."""
+    def flush(self) -> None:
+        """The records of this turn first, in one write; then its answers. May be called before the
+        turn ends, by whoever is about to close a connection."""
         waiting, self._waiting = self._waiting, []
         at, now = self._micros(), time.perf_counter_ns()
         if at >= self._visitors.ends_at_micros:
@@ -350,6 +351,9 @@ class _Scout:
 
     def on_body(self, _: bytes) -> None:
         self._is_ordinary = False
+
+    def on_chunk_header(self) -> None:
+        self._is_ordinary = False  # fields behind chunks are no header fields
 
     def on_message_complete(self) -> None:
         self._completed += 1

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kurz.errors import Kind, KurzError, problem
 from kurz.headers import POLICY, SECURITY_HEADERS, STRICTEST_POLICY
+from kurz.server.body_rate import MIN_BYTES_PER_SECOND
 
 MAX_HEAD_BYTES = 16 * 1024
 
@@ -28,9 +29,16 @@ class HeadTooLong(KurzError):
     title = "The request's headers are too long"
 
 
+class TooManyConnections(KurzError):
+    kind = Kind.UNAVAILABLE
+    code = "too-many-connections"
+    title = "The server has too many connections"
+
+
 class Refusal(NamedTuple):
     status: int
     error: KurzError
+    retry_seconds: int | None = None
 
     def to_bytes(self, default_headers: list[tuple[bytes, bytes]]) -> bytes:
         """The whole answer, after which the connection is closed."""
@@ -44,13 +52,29 @@ class Refusal(NamedTuple):
             (POLICY, STRICTEST_POLICY),
             (b"connection", b"close"),
         ]
+        if self.retry_seconds is not None:
+            headers.append((b"retry-after", b"%d" % self.retry_seconds))
         lines = [f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}".encode()]
         lines += [b": ".join(pair) for pair in headers]
         return b"\r\n".join([*lines, b"", body])
 
 
 UNREADABLE = Refusal(400, RequestUnreadable("The request does not follow the rules of HTTP/1.1."))
-TOO_SLOW = Refusal(408, RequestTooSlow("The request's headers did not arrive in time."))
+HEAD_TOO_SLOW = Refusal(408, RequestTooSlow("The request's headers did not arrive in time."))
+BODY_TOO_SLOW = Refusal(
+    408,
+    RequestTooSlow(
+        f"The request's body has to arrive at {MIN_BYTES_PER_SECOND} bytes a second or more."
+    ),
+)
 HEAD_TOO_LONG = Refusal(
-    431, HeadTooLong(f"All headers together may have {MAX_HEAD_BYTES} bytes. Send fewer cookies.")
+    431,
+    HeadTooLong(
+        f"All headers and trailers together may have {MAX_HEAD_BYTES} bytes. Send fewer cookies."
+    ),
+)
+NO_ROOM = Refusal(
+    503,
+    TooManyConnections("All of the server's connections are in use. Try again in a few seconds."),
+    retry_seconds=5,
 )

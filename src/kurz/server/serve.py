@@ -7,17 +7,21 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 
 from kurz.errors import SettingRefused
+from kurz.server.capacity import PAUSE_SECONDS, Capacity, Occupant
 from kurz.server.connection import Connection
 from kurz.server.lifeline import ending
 
 KEEP_ALIVE_SECONDS = 5.0
 ANSWER_SECONDS = 10  # for requests under way when the server stops
 TICK_SECONDS = 1.0
+DEFER_SECONDS = 3
+QUEUE = 4096  # newcomers that wait to be accepted; Linux allows no more by default
+FULL_SECONDS = 0.025  # between two looks for room
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -27,6 +31,9 @@ def bind(host: str, port: int) -> socket.socket:
     # an answer in two pieces would wait 40 ms for the client's system.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_DEFER_ACCEPT"):  # Linux
+        # A client that has sent nothing yet waits in the system, where it takes no file.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, DEFER_SECONDS)
     try:
         listener.bind((host, port))
     except OSError as error:
@@ -39,7 +46,8 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which also tells when it listens, and watches its connections."""
+    """uvicorn's server, which also tells when it listens, watches its connections, and stops
+    accepting for a moment when it has no room for more."""
 
     def __init__(
         self,
@@ -48,8 +56,13 @@ class _Server(uvicorn.Server):
         on_stop: Callable[[], None],
         tick: Callable[[], Awaitable[None]],
         lifeline: int | None,
+        capacity: Capacity,
     ) -> None:
         super().__init__(config)
+        self._capacity = capacity
+        capacity.on_full = self._pause
+        self._listeners: list[socket.socket] = []
+        self._pausing: asyncio.Task[None] | None = None
         self._on_start = on_start
         self._on_stop = on_stop
         self._tick = tick
@@ -72,11 +85,41 @@ class _Server(uvicorn.Server):
             yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        self._listeners = sockets or []
+        await self._listen()
         # What exists now lives as long as the process: the collector need not look at it again.
         gc.collect()
         gc.freeze()
         self._on_start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._pausing is not None:
+            self._pausing.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._pausing
+        await super().shutdown(sockets)
+
+    async def _listen(self) -> None:
+        # Copies: the end of a server closes its socket, and the queue of newcomers must stay.
+        await super().startup([listener.dup() for listener in self._listeners])
+
+    def _pause(self) -> None:
+        """Leaves newcomers in the system's queue, or to other workers, until there is room."""
+        if self._pausing is None and not self.should_exit:
+            for server in self.servers:
+                server.close()
+            self.servers = []
+            self._pausing = asyncio.create_task(self._listen_again())
+
+    async def _listen_again(self) -> None:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + PAUSE_SECONDS
+        occupants = cast("set[Occupant]", self.server_state.connections)
+        # Looked for, not told: most of what makes room is a connection that grows older.
+        while not self._capacity.has_room(occupants, now := loop.time()) and now < until:  # noqa: ASYNC110
+            await asyncio.sleep(FULL_SECONDS)
+        await self._listen()
+        self._pausing = None
 
     def _stop(self) -> None:
         self.should_exit = True
@@ -114,12 +157,13 @@ async def serve(
     *,
     tick: Callable[[], Awaitable[None]],
     connect: Callable[..., Connection] = Connection,
+    capacity: Capacity | None = None,
     on_stop: Callable[[], None] = lambda: None,
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
 ) -> None:
     """Serves until SIGTERM or until nobody holds the other end of `lifeline`, and finishes what is
-    under way. `connect` makes the connections; `tick` is called every second, `on_stop` at the
-    beginning of the end: what would go on for long has to end then."""
+    under way. `connect` makes the connections, and `capacity` counts them; `tick` is called every
+    second, `on_stop` at the beginning of the end: what would go on for long has to end then."""
     config = uvicorn.Config(
         app,
         http=partial(connect, keep_alive_seconds=keep_alive_seconds),  # type: ignore[arg-type]
@@ -128,8 +172,10 @@ async def serve(
         log_config=None,
         access_log=False,
         server_header=False,
+        backlog=QUEUE,
         proxy_headers=False,  # ours are read in `app`, for a tenth of the cost
         # An idle connection ends by itself; a request that is answered later than this is cut off.
         timeout_graceful_shutdown=math.ceil(keep_alive_seconds) + ANSWER_SECONDS,
     )
-    await _Server(config, on_start, on_stop, tick, lifeline).serve(sockets=[listener])
+    server = _Server(config, on_start, on_stop, tick, lifeline, capacity or Capacity())
+    await server.serve(sockets=[listener])

@@ -1,0 +1,145 @@
+"""How many connections a worker holds, and which of them it closes to make room for others."""
+
+import heapq
+import math
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from enum import Enum, auto
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+# Files of a worker that are no connections: the database, the journal, Redis, lists, imports.
+RESERVED_FILES = 128
+MIN_CONNECTIONS = 8
+# How many connections may be open beyond the cap: those that came in before the worker could stop
+# accepting, and as many again that are kept until they have been told that there is no room.
+SPARE = 32
+# How long a worker without room leaves newcomers to others, and to the system's queue, before it
+# refuses them: longer than any client is spared that owes something.
+PAUSE_SECONDS = 1.0
+# A worker at its cap looks for connections to close once for so many newcomers, not for each.
+SHARE_CLOSED = 1 / 64
+LOG_SECONDS = 60.0
+
+log = structlog.get_logger()
+
+
+def raise_file_limit() -> int:
+    """Raises this process's soft limit of open files to the hard one, and gives what it is then."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with suppress(ValueError, OSError):  # macOS allows less than its hard limit says
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return file_limit()
+
+
+def file_limit(*, is_hard: bool = False) -> int:
+    """How many files this process may have open, or could have after `raise_file_limit`."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[is_hard]
+    return sys.maxsize if limit == resource.RLIM_INFINITY else limit
+
+
+def connection_cap(most: int, limit: int, *, other_files: int = 0) -> int:
+    """The connections that a worker can hold where it may open `limit` files and has, or will have,
+    `other_files` of its own beside those that are always reserved."""
+    reserved = min(RESERVED_FILES, limit // 4) + other_files
+    return max(min(most, limit - reserved), MIN_CONNECTIONS)
+
+
+def open_files() -> int:
+    return sum(1 for _ in Path("/dev/fd").iterdir())
+
+
+class Occupant(Protocol):
+    """A connection."""
+
+    def waits_since(self, now: float) -> float:
+        """Since when its client is the one to act; infinite while it must not be closed."""
+
+    def give_way(self) -> None:
+        """Closes it."""
+
+
+class Admission(Enum):
+    ADMITTED = auto()
+    REFUSED = auto()  # it may stay until it has been told
+    DROPPED = auto()  # there is no room even for that
+
+
+class Capacity:
+    """The connections of a worker. `settle` is called before any of them is closed to make room: it
+    writes the answers that are ready. `on_full` is called when none can be closed: no more should
+    be accepted until `has_room`, or for `PAUSE_SECONDS`."""
+
+    def __init__(
+        self, most: int = sys.maxsize, *, settle: Callable[[], None] = lambda: None
+    ) -> None:
+        self.most = most
+        self.open = 0
+        self.closed_early = 0
+        self.refused = 0
+        self.on_full: Callable[[], None] = lambda: None
+        self._settle = settle
+        self._full_since = math.inf
+        self._leaving = 0  # closed early, but their files are still open
+        self._logged = (0, 0)
+        self._log_at = -math.inf
+
+    def enter(self, newcomer: Occupant, occupants: Iterable[Occupant], now: float) -> Admission:
+        """Counts a new connection, and makes room for it by closing those whose clients have kept
+        the server waiting longest."""
+        self.open += 1
+        excess = self.open - self._leaving - self.most
+        if excess <= 0 or self._make_room(newcomer, occupants, now):
+            self._full_since = math.inf
+            return Admission.ADMITTED
+        self._full_since = min(self._full_since, now)
+        if now - self._full_since < PAUSE_SECONDS and excess <= SPARE:
+            self.on_full()
+            return Admission.ADMITTED
+        self.refused += 1
+        return Admission.REFUSED if excess <= 2 * SPARE else Admission.DROPPED
+
+    def has_room(self, occupants: Iterable[Occupant], now: float) -> bool:
+        is_free = self.open - self._leaving < self.most
+        return is_free or any(each.waits_since(now) < math.inf for each in occupants)
+
+    def leave(self, *, was_closed_early: bool) -> None:
+        self.open -= 1
+        if was_closed_early:
+            self._leaving -= 1
+
+    def _make_room(self, newcomer: Occupant, occupants: Iterable[Occupant], now: float) -> bool:
+        self._settle()
+        waiting = [
+            (since, id(occupant), occupant)
+            for occupant in occupants
+            if occupant is not newcomer and (since := occupant.waits_since(now)) < math.inf
+        ]
+        number = max(int(self.most * SHARE_CLOSED), 1)
+        for _, _, occupant in heapq.nsmallest(number, waiting):
+            self.closed_early += 1
+            self._leaving += 1
+            occupant.give_way()
+        return bool(waiting)
+
+    def report(self) -> None:
+        """Called once a second: logs what the cap has cost, at most once a minute."""
+        counted = (self.closed_early, self.refused)
+        now = time.monotonic()
+        if counted == self._logged or now < self._log_at:
+            return
+        closed_early, refused = (n - m for n, m in zip(counted, self._logged, strict=True))
+        self._logged, self._log_at = counted, now + LOG_SECONDS
+        log.warning(
+            "too many connections: the ones that were idle longest were closed",
+            closed_early=closed_early,
+            refused=refused,
+            open=self.open,
+            cap=self.most,
+        )

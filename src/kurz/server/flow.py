@@ -1,0 +1,38 @@
+"""Parts that a connection gives to uvicorn's request cycle instead of uvicorn's own: when the
+client is read, and how its connection ends after an answer that came early."""
+
+from asyncio import Transport
+from collections.abc import Callable
+
+from uvicorn.protocols.http.flow_control import FlowControl
+
+
+class Flow(FlowControl):
+    """Reads nothing from the client while `is_held`: whoever wants more is passed on to
+    `on_wanted`. An application that asks for more of a body must not make the server take in more
+    than it has parsed."""
+
+    def __init__(self, transport: Transport, on_wanted: Callable[[], None]) -> None:
+        super().__init__(transport)
+        self.is_held = False
+        self._on_wanted = on_wanted
+
+    def hold(self) -> None:
+        self.is_held = True
+        self.pause_reading()
+
+    def resume_reading(self) -> None:
+        if self.is_held:
+            self._on_wanted()
+        else:
+            super().resume_reading()
+
+
+class HalfClosing:
+    """The transport for an answer to a request that is not whole yet. Closed with bytes unread, the
+    client's system might throw the answer away: `half_close` ends it instead."""
+
+    def __init__(self, transport: Transport, half_close: Callable[[], None]) -> None:
+        self.write = transport.write
+        self.is_closing = transport.is_closing
+        self.close = half_close

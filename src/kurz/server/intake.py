@@ -1,0 +1,240 @@
+"""What a client sends over its connection: parsed piece by piece, with bounds on heads, trailers
+and bodies. What comes of it is up to `Connection`."""
+
+from typing import Any
+
+import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from kurz.server.body_rate import BodyRate
+from kurz.server.flow import Flow, HalfClosing
+from kurz.server.refusals import HEAD_TOO_LONG, MAX_HEAD_BYTES, UNREADABLE, Refusal
+from kurz.server.targets import split_host
+
+# How much is parsed in one turn of the loop: no more than a head may have. One-byte chunks, the
+# worst there is, take 1 ms of it. While requests of one piece wait for each other, the rest waits
+# as it came: each request takes a hundred times its bytes.
+PIECE_BYTES = MAX_HEAD_BYTES
+# The rest of a body, announced by its length, that is read after an early answer so that the
+# connection can be used again.
+SHORT_REST_BYTES = 1024
+
+
+class Intake(HttpToolsProtocol):
+    flow: Flow
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._is_in_head = False
+        self._is_in_body = False
+        self._unparsed = b""
+        self._is_parsing_due = False
+        self._is_head_split = False  # over several pieces
+        self._raw_head_bytes = 0  # of the pieces that brought nothing else
+        self._has_ended_one = False  # the piece that is parsed, a message
+        # Of a message whose body is coming in:
+        self._parts: list[bytes] = []  # of the piece that is parsed
+        self._body_bytes = 0
+        self._trailer_bytes = 0
+        self._framing_bytes = 0  # of the pieces since the last byte of the body
+        self._keeps_alive = True  # as its head wants it
+        self._rate: BodyRate | None = None  # of a body in several pieces
+
+    # What `Connection` does
+
+    def _rest(self) -> None:
+        """Called when it may be the client's turn."""
+        raise NotImplementedError
+
+    def _read_on(self) -> None:
+        raise NotImplementedError
+
+    def _refuse(self, refusal: Refusal) -> None:
+        raise NotImplementedError
+
+    def _close_after_answers(self) -> None:
+        raise NotImplementedError
+
+    def _half_close(self) -> None:
+        raise NotImplementedError
+
+    # Pieces
+
+    def _take(self, data: bytes) -> None:
+        if len(data) <= PIECE_BYTES and not self._unparsed:
+            self._parse(data)
+        else:
+            self._unparsed += data
+            self._parse_on()
+
+    def _parse_on(self) -> None:
+        """Parses one piece of what has come in. The next one is for another turn of the loop:
+        others have theirs in between."""
+        self._is_parsing_due = False
+        if not self._unparsed or self.transport.is_closing():
+            return
+        if self._can_parse():
+            piece, self._unparsed = self._unparsed[:PIECE_BYTES], self._unparsed[PIECE_BYTES:]
+            self.flow.is_held = bool(self._unparsed)
+            self._parse(piece)
+        if self._unparsed:
+            self.flow.hold()
+            if self._can_parse():
+                self._parse_soon()
+        elif not self._has_body_waiting():
+            self._read_on()
+
+    def _parse_soon(self) -> None:
+        if self._unparsed and not self._is_parsing_due:
+            self._is_parsing_due = True
+            self.loop.call_soon(self._parse_on)
+
+    def _can_parse(self) -> bool:
+        return not self.pipeline and not self._has_body_waiting()
+
+    def _has_body_waiting(self) -> bool:
+        """Whether enough of a body is there for its application, which asks when it wants more."""
+        cycle = self.cycle
+        return (
+            self._is_in_body and not cycle.response_complete and len(cycle.body) > HIGH_WATER_LIMIT
+        )
+
+    def _parse(self, data: bytes) -> None:
+        self._has_ended_one = False
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # Nothing here can be upgraded to: the request is answered as if it had not asked.
+            self._close_after_answers()
+        except httptools.HttpParserError as error:
+            # The parser wraps what its callbacks raise.
+            is_long = isinstance(error.__context__, _HeadTooLong)
+            self._refuse(HEAD_TOO_LONG if is_long else UNREADABLE)
+        else:
+            self._check_head(data)
+            if self._is_in_body:
+                self._continue_body(data)
+        if self.flow.write_paused:
+            self.flow.pause_reading()
+
+    # The parser's callbacks
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._is_in_head = True
+        self._is_head_split = False
+        self._raw_head_bytes = 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Also called for the fields behind a chunked body. A proxy that vouches for the head may
+        pass them on unread: they are counted and dropped."""
+        if self._is_in_head:
+            super().on_header(name, value)
+            return
+        self._trailer_bytes += len(name) + len(value) + 4
+        if self._head_bytes() + self._trailer_bytes > MAX_HEAD_BYTES:
+            raise _HeadTooLong
+
+    def on_headers_complete(self) -> None:
+        self._is_in_head = False
+        self._is_in_body = True
+        self._body_bytes = self._trailer_bytes = self._framing_bytes = 0
+        if self._is_head_split and self._head_bytes() > MAX_HEAD_BYTES:
+            raise _HeadTooLong  # one in a single piece is never longer
+        if not self.url.startswith(b"/"):
+            # A whole URL says which host is meant, whatever Host says (RFC 9112, 3.2.2).
+            host, self.url = split_host(self.url)
+            others = [(name, value) for name, value in self.headers if name != b"host"]
+            self.headers[:] = [(b"host", host), *others]
+        super().on_headers_complete()
+        self._keeps_alive = self.cycle.keep_alive
+
+    def on_body(self, body: bytes) -> None:
+        self._parts.append(body)  # there may be thousands in a piece
+
+    def on_message_complete(self) -> None:
+        self._hand_over()
+        if self._rate is not None:
+            self._rate = None
+            if not self.cycle.response_started:  # its answer does not come early
+                self.cycle.keep_alive = self._keeps_alive
+                self.cycle.transport = self.transport
+        super().on_message_complete()
+        self._is_in_body = False
+        self._has_ended_one = True
+        self._rest()
+
+    # Bodies
+
+    def _continue_body(self, data: bytes) -> None:
+        """A piece has been parsed, and the body is not whole yet."""
+        count = self._hand_over()
+        if self._rate is None:
+            self._rate = BodyRate(self.loop.time())
+            self._rest()
+        elif count:
+            self._framing_bytes = 0
+        else:  # a trailer, or the head of a chunk, that has no end yet
+            self._framing_bytes += len(data)
+        self._rate.add(count)
+        if not self.cycle.response_started:
+            self.cycle.keep_alive = self._keeps_alive and self._is_rest_short()
+            half_closing: Any = HalfClosing(self.transport, self._half_close)
+            self.cycle.transport = half_closing
+        if self._framing_bytes > MAX_HEAD_BYTES:
+            self._refuse(HEAD_TOO_LONG)
+
+    def _hand_over(self) -> int:
+        """Gives the application what has come in of a body, and tells how much that is."""
+        if not self._parts:
+            return 0
+        body = b"".join(self._parts)
+        self._parts.clear()
+        self._body_bytes += len(body)
+        super().on_body(body)
+        return len(body)
+
+    def _is_rest_short(self) -> bool:
+        for name, value in self.headers:
+            if name == b"content-length":
+                return int(value) - self._body_bytes <= SHORT_REST_BYTES
+        return False
+
+    def _holds_body_up(self) -> bool:
+        """Whether it is the server that does not read on."""
+        cycle = self.cycle
+        return self.flow.read_paused or bool(self.pipeline) or cycle.waiting_for_100_continue
+
+    # Heads
+
+    def _check_head(self, data: bytes) -> None:
+        """Bounds a head that is still coming in: its last header reaches us when it is whole. In
+        a piece that also ended a message nobody knows where it began."""
+        self._is_head_split = self._is_in_head
+        if self._is_in_head and not self._has_ended_one:
+            self._raw_head_bytes += len(data)
+            if self._raw_head_bytes > MAX_HEAD_BYTES:
+                self._refuse(HEAD_TOO_LONG)
+
+    def _head_bytes(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+
+    # The application
+
+    def _is_answered(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def _give_up_request(self) -> bool:
+        """Takes the request whose body is coming in from its application, for which its client is
+        gone. False where it has begun to answer, or others are to be answered before."""
+        cycle = self.cycle
+        if not self._is_in_body or self.pipeline or cycle.response_started:
+            return False
+        cycle.disconnected = cycle.response_complete = True
+        cycle.message_event.set()
+        return True
+
+
+class _HeadTooLong(Exception): ...
