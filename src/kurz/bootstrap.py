@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from kurz.storage.patience import Deadlines
     from kurz.storage.replicas import Replicas
 
+# Of a connection of a process that nobody waits for: it writes by two of them, and reads by four.
+BACKGROUND_CACHE_KIB = 8 * 1024
 PUBLIC_IDS = 2**53  # what a JavaScript number holds exactly
 
 
@@ -113,11 +115,13 @@ async def open_kurz(
     passwords: Passwords | None = None,
     *,
     server_clock: SteadyClock | None = None,
+    is_background: bool = False,
 ) -> AsyncIterator[Kurz]:
     """The parts over a database whose schema fits (`prepare` makes it so). Without a clock, they
-    have one that is kept right: the server's, which its other processes go by too, or a new one."""
+    have one that is kept right: the server's, which its other processes go by too, or a new one.
+    `is_background`: nobody waits for this process, so it takes less memory."""
     passwords = passwords or Passwords()
-    database = open_database(settings)
+    database = open_database(settings, is_background=is_background)
     async with AsyncExitStack() as closing:
         closing.callback(passwords.close)
         closing.push_async_callback(database.close)
@@ -249,7 +253,7 @@ async def _open_clock(
         await keeper.stop()
 
 
-def open_database(settings: Settings) -> Database:
+def open_database(settings: Settings, *, is_background: bool = False) -> Database:
     if settings.database_url is not None:
         from kurz.storage.postgres import PostgresDatabase
 
@@ -261,7 +265,26 @@ def open_database(settings: Settings) -> Database:
             f"There is no kurz database in {settings.data_dir}. Start `kurz serve` there first, or"
             " point KURZ_DATA_DIR to the folder you mean."
         )
+    if is_background:
+        return SqliteDatabase(settings.database_path, cache_kib=BACKGROUND_CACHE_KIB)
     return SqliteDatabase(settings.database_path)
+
+
+@asynccontextmanager
+async def open_followers_database(kurz: Kurz) -> AsyncIterator[Database]:
+    """For what follows the change log: what it writes is derived from the links, and after a power
+    loss it goes on from where its position is. So it does not wait for the disk, which was most of
+    its time on SQLite."""
+    if not kurz.settings.is_embedded:
+        yield kurz.database
+        return
+    database = SqliteDatabase(
+        kurz.settings.database_path, cache_kib=BACKGROUND_CACHE_KIB, is_synced=False
+    )
+    try:
+        yield database
+    finally:
+        await database.close()
 
 
 def open_replicas(settings: Settings, database: Database, floors: Floors) -> "Replicas | None":

@@ -15,6 +15,7 @@ from kurz.safety.link_checks import LinkChecks
 from kurz.scheduling import Schedule
 from kurz.settings import Settings
 from kurz.storage.checks import SqlCheckStore
+from kurz.storage.database import Database
 from kurz.storage.destination_follower import DestinationFollower
 from kurz.storage.job_runs import SqlRunStore
 from kurz.storage.leases import SqlLeaseStore
@@ -24,15 +25,15 @@ TICK_SECONDS = 2.0  # somebody may wait for a check
 
 @dataclass(frozen=True)
 class Checking:
-    """What checks destinations. Without a runner, that is switched off."""
+    """What checks destinations. All of it is None where that is switched off."""
 
-    follower: DestinationFollower
+    follower: DestinationFollower | None
     job: CheckJob | None
     runner: Runner | None
 
     def start(self) -> None:
-        self.follower.start()
-        if self.runner is not None:
+        if self.follower is not None and self.runner is not None:
+            self.follower.start()
             self.runner.start()
 
     def leave_off(self) -> None:
@@ -78,23 +79,27 @@ def open_store(kurz: Kurz) -> SqlCheckStore:
 
 
 @asynccontextmanager
-async def open_checking(kurz: Kurz, boot_clock: BootClock | None = None) -> AsyncIterator[Checking]:
-    """It goes on from `start`. Links are followed to their destinations even where nobody is
-    called: so the change log does not grow for ever, and checks can begin at any time."""
-    follower = DestinationFollower(kurz.database, kurz.clock, site_of)
-    job = runner = None
-    if are_on(kurz.settings):
-        checker, turns = open_checker(kurz)
-        job = make_job(kurz, checker, turns, boot_clock=boot_clock)
-        runner = make_runner(kurz, job)
+async def open_checking(
+    kurz: Kurz,
+    boot_clock: BootClock | None = None,
+    followers_database: Database | None = None,
+) -> AsyncIterator[Checking]:
+    """It goes on from `start`. Where checks are off, links are not followed to their destinations
+    either: the follower catches up when they are on again."""
+    if not are_on(kurz.settings):
+        yield Checking(None, None, None)
+        return
+    follower = DestinationFollower(followers_database or kurz.database, kurz.clock, site_of)
+    checker, turns = open_checker(kurz)
+    job = make_job(kurz, checker, turns, boot_clock=boot_clock)
+    runner = make_runner(kurz, job)
     checking = Checking(follower, job, runner)
     try:
         yield checking
     finally:
         checking.leave_off()
         await follower.stop()
-        if runner is not None:
-            await runner.stop()
+        await runner.stop()
 
 
 def make_job(

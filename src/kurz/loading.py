@@ -34,6 +34,7 @@ async def open_loader(kurz: Kurz, journals: Sequence[Path] = ()) -> AsyncIterato
         ClickCounting(countries),
         kurz.clock,
         on_counted=copier.note,
+        copies_waiting=lambda: copier.waiting,
         max_held_seconds=MAX_HELD_SECONDS if kurz.settings.is_embedded else None,
     )
     feed = kurz.shared.feed

@@ -99,6 +99,10 @@ JOBS_GAUGES = {
     "clicks_backlog_segments": "Files of journals that they are in.",
     "checks_waiting": "Destinations that are due to be checked; 100,000 are counted at most.",
     "reaper_waiting": "Links that the reaper has to deal with in its next run.",
+    "count_backlog": "Changes of links that are not in the number of active links yet.",
+    "destinations_backlog": "Changes of links whose destination is not known to the checks yet.",
+    "search_backlog": "Changes of links that are not in the search index of SQLite yet.",
+    "click_copies_waiting": "Links whose own count of clicks is behind, that are known by now.",
 }
 ALIVE_AT = "alive_at_seconds"
 HEARD_AT = "heard_at_seconds"
@@ -107,6 +111,8 @@ WAITING_SINCE = "clicks_waiting_since_seconds"  # 0: no click waits
 LAST_RUN = "reaper_last_run_milliseconds"
 LAST_CHECKS = "checks_last_run_milliseconds"
 ALIVE_SECONDS = 5
+RESIDENT_BYTES = "process_resident_bytes"
+CPU_MILLISECONDS = "process_cpu_milliseconds"
 
 NAMES = (
     ALIVE_AT,
@@ -115,6 +121,8 @@ NAMES = (
     WAITING_SINCE,
     LAST_RUN,
     LAST_CHECKS,
+    RESIDENT_BYTES,
+    CPU_MILLISECONDS,
     *(f"outcome_{outcome}" for outcome in OUTCOMES),
     *(f"api_{status}" for status in STATUS_CLASSES),
     *(f"latency_{power}" for power in LATENCY_POWERS),
@@ -131,6 +139,8 @@ OF_THE_MOMENT = (
     WAITING_SINCE,
     LAST_RUN,
     LAST_CHECKS,
+    RESIDENT_BYTES,
+    CPU_MILLISECONDS,
     *GAUGES,
     *JOBS_GAUGES,
 )
@@ -141,11 +151,16 @@ def latency_counts(buckets: list[int]) -> dict[str, int]:
     return {f"latency_{power}": sum(buckets[: power + 1]) for power in LATENCY_POWERS}
 
 
-def render(rows: Iterable[Mapping[str, int]], version: str, now: int) -> bytes:
+def render(
+    rows: Iterable[Mapping[str, int]],
+    version: str,
+    now: int,
+    supervisor: Mapping[str, int] | None = None,
+) -> bytes:
     """The text that Prometheus reads. `rows` are those of all processes, also of those that have
-    ended."""
+    ended; the supervisor has none, but what it uses may be told."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(Numbers(rows, now), version))
+    registry.register(_Collector(Numbers(rows, now), version, supervisor))
     return generate_latest(registry)
 
 
@@ -176,6 +191,14 @@ class Numbers:
         waiting = [row[WAITING_SINCE] for row in self._rows if row[WAITING_SINCE]]
         return max(self._now - min(waiting), 0) if waiting else 0
 
+    def processes(self) -> dict[str, Mapping[str, int]]:
+        """The rows of those that live, by what they are called."""
+        found = {f"worker-{number}": row for number, row in enumerate(self._alive, 1)}
+        for row in self._rows:
+            if self._now - row[JOBS_ALIVE_AT] <= ALIVE_SECONDS:
+                found["jobs"] = row
+        return found
+
     def total(self, name: str) -> int:
         """Of all, also of those that have ended."""
         return sum(row[name] for row in self._rows)
@@ -185,8 +208,11 @@ class Numbers:
 
 
 class _Collector:
-    def __init__(self, numbers: Numbers, version: str) -> None:
+    def __init__(
+        self, numbers: Numbers, version: str, supervisor: Mapping[str, int] | None
+    ) -> None:
         self._numbers = numbers
+        self._supervisor = supervisor
         self._total = numbers.total
         self._version = version
 
@@ -228,6 +254,25 @@ class _Collector:
             value=self._numbers.feed_age_seconds,
         )
         yield from self._of_jobs()
+        yield from self._of_processes()
+
+    def _of_processes(self) -> Iterable[Metric]:
+        resident = GaugeMetricFamily(
+            "kurz_process_resident_bytes", "Memory that a process takes.", labels=["process"]
+        )
+        cpu = CounterMetricFamily(
+            "kurz_process_cpu_seconds",
+            "CPU time that a process has used since it began.",
+            labels=["process"],
+        )
+        processes = self._numbers.processes()
+        if self._supervisor is not None:
+            processes["supervisor"] = self._supervisor
+        for name, row in processes.items():
+            resident.add_metric([name], row[RESIDENT_BYTES])
+            cpu.add_metric([name], row[CPU_MILLISECONDS] / 1000)
+        yield resident
+        yield cpu
 
     def _of_jobs(self) -> Iterable[Metric]:
         jobs = self._numbers.jobs

@@ -1,13 +1,13 @@
 """What a process of `kurz serve` is made of, over the parts that `bootstrap` has opened: the read
-path, the API, and what runs in the background."""
+path and the API."""
 
+import os
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import structlog
 
@@ -18,28 +18,26 @@ from kurz.api.dependencies import Context
 from kurz.api.idempotency import Receipts
 from kurz.api.schemas.system import SystemRead
 from kurz.bootstrap import Kurz, open_custom_domains
-from kurz.checking import open_checking, open_link_checks
+from kurz.checking import open_link_checks
 from kurz.clicks.live import Live
 from kurz.dashboard.app import DashboardApp
 from kurz.dashboard.build import Files, NotBuilt
 from kurz.dashboard.shell import Facts
 from kurz.errors import SettingRefused, StoreUnavailable
-from kurz.jobs.boot_clock import BootClock
 from kurz.limiting import caps_of, open_limits
 from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.totals import RecentTotals
-from kurz.loading import open_loader
 from kurz.people.identity import Identity
 from kurz.people.keyring import Keyring
 from kurz.people.limits import Limits
 from kurz.people.set_up import SetUpState
 from kurz.people.tokens import Tokens
 from kurz.reading import ReadPath, open_read_path
-from kurz.reaping import open_chores, open_reaper, open_upkeep
+from kurz.reaping import open_upkeep
 from kurz.redirect.app import RedirectApp
 from kurz.redirect.misses import Misses
 from kurz.redirect.reporting import ReportForm
-from kurz.screening import open_lists, open_screening
+from kurz.screening import open_lists
 from kurz.secret import keep_secret
 from kurz.server.app import App
 from kurz.server.capacity import Capacity, connection_cap, file_limit, open_files
@@ -47,14 +45,10 @@ from kurz.server.connection import Connection
 from kurz.server.hosts import Hosts
 from kurz.server.proxies import TrustedProxies
 from kurz.server.scoreboard import Scoreboard
+from kurz.server.usage import own_usage, usage_of
 from kurz.settings import Settings
-from kurz.storage.event_trimmer import EventTrimmer
-from kurz.storage.indexer import SearchIndexer
-from kurz.storage.link_counter import LinkCounter
-from kurz.storage.month_folder import MonthFolder
 from kurz.storage.receipts import SqlReceiptStore
 from kurz.storage.totals import SqlTotalsStore
-from kurz.storage.trimmer import ChangeTrimmer
 from kurz.storage.usage import SqlUsageStore
 from kurz.watching import Watch
 
@@ -104,6 +98,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
     root_workspace_id = await _root_workspace_id(kurz)
     hosts = _hosts(kurz, root_workspace_id)
     proxies = TrustedProxies(settings.trusted_proxies)
+    is_supervised = board is not None
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
     row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
     keyring = Keyring(keep_secret(settings))
@@ -123,8 +118,11 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
             count()
             return [numbers for _, numbers in board.scoreboard.each()]
 
+        def supervisor() -> Mapping[str, int] | None:
+            return usage_of(os.getppid()) if is_supervised else None
+
         def tell_metrics() -> bytes:
-            return metrics.render(rows(), __version__, int(time.time()))
+            return metrics.render(rows(), __version__, int(time.time()), supervisor())
 
         async def tell_system() -> SystemRead:
             return await watch.tell(metrics.Numbers(rows(), int(time.time())))
@@ -232,6 +230,7 @@ def _numbers(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
     now = time.time()
     return {
         metrics.ALIVE_AT: int(now),
+        **own_usage(),
         metrics.HEARD_AT: int(now - (time.monotonic() - kurz.shared.feed.heard_at)),
         **{f"outcome_{outcome}": number for outcome, number in tally.outcomes.items()},
         "outcome_limited": tally.limited,
@@ -264,61 +263,6 @@ def _numbers_of_stores(kurz: Kurz, path: ReadPath) -> dict[str, int]:
         "feed_lost_connections": shared.feed.lost_connections,
         "feed_deaf": int(path.resolver.is_deaf),
     }
-
-
-@asynccontextmanager
-async def open_jobs(
-    kurz: Kurz,
-    boot_clock: BootClock | None = None,
-    board: Board | None = None,
-    journals: Sequence[Path] = (),
-) -> AsyncIterator[Callable[[], None]]:
-    """What goes on in the background, in one process of an installation's machine: clicks are
-    counted and their months added up, the change log and single clicks end when their time is over,
-    active links are counted behind their writes, and on SQLite their text is indexed. Links are
-    reaped, and destinations checked, in one process of the whole installation. Gives what has to be
-    called every second."""
-    board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
-    row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
-    jobs: list[SearchIndexer | ChangeTrimmer | EventTrimmer | MonthFolder | LinkCounter] = [
-        ChangeTrimmer(kurz.database, kurz.clock),
-        EventTrimmer(kurz.database, kurz.clock, kept_days=kurz.settings.click_event_days),
-        MonthFolder(kurz.database, kurz.clock),
-        LinkCounter(kurz.database),
-    ]
-    if kurz.settings.is_embedded:
-        jobs.append(SearchIndexer(kurz.database))
-    for job in jobs:
-        job.start()
-    try:
-        async with (
-            open_reaper(kurz, boot_clock) as reaping,
-            open_chores(kurz, boot_clock) as chores,
-            open_screening(kurz) as screening,
-            open_checking(kurz, boot_clock) as checking,
-            open_loader(kurz, journals) as loader,
-        ):
-            loader.start()
-            reaping.runner.start()
-            screening.runner.start()
-            checking.start()
-            try:
-                yield lambda: row.write(
-                    {
-                        metrics.JOBS_ALIVE_AT: int(time.time()),
-                        **loader.counts(),
-                        **reaping.counts(),
-                        **screening.counts(),
-                        **checking.counts(),
-                    }
-                )
-            finally:  # all end at the same time, while the clicks that are left are counted
-                checking.leave_off()
-                for runner in (reaping.runner, screening.runner, *chores):
-                    runner.leave_off()
-    finally:
-        for job in jobs:
-            await job.stop()
 
 
 def _context(

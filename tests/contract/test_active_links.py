@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from kurz.background import open_jobs
 from kurz.bootstrap import Kurz
 from kurz.clock import to_micros
 from kurz.links import lifecycle
 from kurz.links.model import Draft, Link, Status
-from kurz.serving import open_jobs
 from kurz.storage.active_links import SLOT_MICROS, count_changes, count_existing
 from kurz.storage.changes import last_change, record_changes
 from kurz.storage.link_counter import LinkCounter

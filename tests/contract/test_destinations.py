@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from kurz.background import open_jobs
 from kurz.bootstrap import Kurz
 from kurz.checking import site_of
 from kurz.links import lifecycle
 from kurz.links.model import Draft, Link, LinkType, Scope, Status
-from kurz.serving import open_jobs
 from kurz.storage.changes import last_change, record_changes
 from kurz.storage.destination_follower import DestinationFollower
 from kurz.storage.destinations import follow_changes
@@ -27,7 +27,8 @@ from kurz.storage.safety_schema import (
     destinations,
     link_destinations,
 )
-from kurz.storage.schema import links
+from kurz.storage.schema import changes as change_log
+from kurz.storage.schema import counted_links, links
 from kurz.storage.waiting_checks import load, put_off
 from support.checks import OK, conclude_at, follow, led_to, reread, rows, store_of
 from support.engines import without_redis
@@ -294,7 +295,8 @@ async def test_a_link_that_leads_elsewhere_forgets_what_was_found(kurz, clock, c
     stays = await make(kurz)
     await follow(kurz)
     await checked(URLS[0], OK)
-    await edit(kurz, link, original_url=URLS[1], canonical_url=URLS[1], location=URLS[1])
+    edited = await edit(kurz, link, original_url=URLS[1], canonical_url=URLS[1], location=URLS[1])
+    assert edited.destination_status is None  # at once: where checks are off, nobody follows
     await follow(kurz)
     moved = await reread(kurz, link)
     assert (moved.destination_status, moved.destination_http_status) == (None, None)
@@ -375,6 +377,38 @@ async def test_the_jobs_process_follows(kurz):
     async with open_jobs(kurz):
         await make(kurz, URLS[1])
         await until_told(is_followed)
+
+
+async def test_where_checks_are_off_the_jobs_process_follows_nothing(kurz):
+    off = replace(kurz, settings=replace(kurz.settings, destination_checks="off"))
+    await make(kurz)
+    async with open_jobs(off):
+        await until_told(partial(is_counted, kurz))
+        await asyncio.sleep(2 * SOON_SECONDS)
+    assert await rows(kurz, destinations) == []
+    async with open_jobs(kurz):
+        await until_told(partial(is_followed, kurz))
+
+
+async def is_counted(kurz: Kurz) -> bool:
+    return bool(await rows(kurz, counted_links))
+
+
+async def is_followed(kurz: Kurz) -> bool:
+    return await led_to(kurz) == await expected(kurz)
+
+
+async def test_after_checks_were_off_for_long_all_links_are_followed_again(kurz, clock):
+    kept, moved, gone = [await make(kurz, URLS[number]) for number in range(3)]
+    await follow(kurz)
+    await edit(kurz, moved, original_url=URLS[3], canonical_url=URLS[3], location=URLS[3])
+    await remove(kurz, gone)
+    new = await make(kurz, URLS[4])
+    await edit(kurz, kept, title="Only this change is still in the log")
+    trim = sa.delete(change_log).where(change_log.c.id < await kurz.database.read(last_change))
+    await kurz.database.write(lambda it: it.execute(trim).close())
+    await follow(kurz)
+    assert await led_to(kurz) == {URLS[0]: {kept.id}, URLS[3]: {moved.id}, URLS[4]: {new.id}}
 
 
 async def test_an_outage_is_waited_out(kurz):

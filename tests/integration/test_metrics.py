@@ -96,7 +96,7 @@ async def test_buckets_grow_and_labels_are_few(connect, add_link):
     assert buckets == sorted(buckets)
     assert buckets[-1][1] == 1
     names = set(re.findall(r"(\w+)=\"", answer.text))
-    assert names == {"version", "outcome", "status", "le"}
+    assert names == {"version", "outcome", "status", "le", "process"}
     assert len(answer.text.splitlines()) < 300
 
 
@@ -131,4 +131,7 @@ def test_all_workers_are_counted_together(start_program):
         time.sleep(1.5)  # workers write their numbers once a second
         found = numbers(client.get("/metrics"))
     assert found["kurz_workers"] == 2
+    for process in ("worker-1", "worker-2", "jobs", "supervisor"):
+        assert 10e6 < found[f'kurz_process_resident_bytes{{process="{process}"}}'] < 1e9
+        assert found[f'kurz_process_cpu_seconds_total{{process="{process}"}}'] > 0
     assert found['kurz_redirects_total{outcome="missing"}'] == 20

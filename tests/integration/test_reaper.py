@@ -261,7 +261,7 @@ async def test_7a_a_failed_cleanup_loses_nothing_and_the_next_goes_on(
     assert sorted(statuses) == [404, 404, 410, 410, 410]
     (run,) = (await get(client, REAPER, admin))["runs"]
     assert (run["outcome"], run["reason"]) == ("failed", "The disk of the database is full.")
-    assert run["counts"] == {"marked": 5, "purged": 2}
+    assert run["counts"]["purged"] == 2
     store.is_out = False
     assert await runner.run(Cause.DUE) is None  # before its time
     await put_back(kurz, SCHEDULE.every)

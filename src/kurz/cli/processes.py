@@ -12,6 +12,7 @@ from pathlib import Path
 import structlog
 
 from kurz import logs
+from kurz.background import open_jobs
 from kurz.bootstrap import make_first_admin, open_kurz, prepare
 from kurz.clock import SteadyClock
 from kurz.jobs.boot_clock import BootClock
@@ -20,10 +21,10 @@ from kurz.server.children import Tether
 from kurz.server.lifeline import ending
 from kurz.server.scoreboard import Scoreboard
 from kurz.server.serve import TICK_SECONDS, serve
-from kurz.serving import Board, open_jobs, open_serving
+from kurz.serving import Board, open_serving
 from kurz.settings import Settings
 from kurz.storage.timekeeper import TimeKeeper
-from kurz.transfer.tuning import favour_throughput
+from kurz.transfer.tuning import favour_small_memory, favour_throughput
 
 NICENESS = 5  # of the jobs process beside workers
 
@@ -70,7 +71,7 @@ def run_worker(
 def run_jobs(settings: Settings, scoreboard: Scoreboard, clocks: Clocks, tether: Tether) -> None:
     """Does what belongs into exactly one process, until it is told to end. Visitors come first."""
     os.nice(NICENESS)
-    favour_throughput()
+    favour_small_memory()
     _log_as(settings, process="jobs")
     board = Board(scoreboard, tether.slot)
     _run(_do_jobs(settings, [], board, clocks, tether.on_ready, tether.lifeline))
@@ -80,7 +81,7 @@ def run_jobs_alone(
     settings: Settings, journals: Sequence[Path], on_ready: Callable[[], None]
 ) -> None:
     """The same without a supervisor, for the journals in these folders too."""
-    favour_throughput()
+    favour_small_memory()
     _log_as(settings, process="jobs")
     _run(_do_jobs(settings, journals, None, None, on_ready, None))
 
@@ -131,7 +132,7 @@ async def _do_jobs(
     end = asyncio.Event()
     server_clock, boot_clock = (clocks.server, clocks.boot) if clocks else (None, BootClock())
     async with (
-        open_kurz(settings, server_clock=server_clock) as kurz,
+        open_kurz(settings, server_clock=server_clock, is_background=True) as kurz,
         open_jobs(kurz, boot_clock, board, journals) as tick,
     ):
         with ending(lifeline, end.set, end.set):

@@ -54,7 +54,8 @@ class Counting(Protocol):
 
 class Loader:
     """Counts the journals in these folders; of a segment that is held what is there by now.
-    `on_counted` is told the links whose clicks were counted. `max_held_seconds` is how long a batch
+    `on_counted` is told the links whose clicks were counted; `copies_waiting` tells how many of
+    them do not show that yet. `max_held_seconds` is how long a batch
     may keep others from writing, where it does."""
 
     def __init__(
@@ -65,6 +66,7 @@ class Loader:
         clock: Clock,
         *,
         on_counted: Callable[[Collection[int]], None] = lambda _: None,
+        copies_waiting: Callable[[], int] = lambda: 0,
         max_held_seconds: float | None = None,
         wake_seconds: float = WAKE_SECONDS,
         stop_seconds: float = STOP_SECONDS,
@@ -75,6 +77,7 @@ class Loader:
         self._store = store
         self._counting = counting
         self._on_counted = on_counted
+        self._copies_waiting = copies_waiting
         self._pace = Pace(max_held_seconds)
         self._wake_seconds = wake_seconds
         self._stop_seconds = stop_seconds
@@ -118,6 +121,7 @@ class Loader:
             "clicks_load_errors": self._errors + self._survey.errors,
             "clicks_backlog_bytes": self._survey.backlog_bytes,
             "clicks_backlog_segments": self._survey.backlog_segments,
+            "click_copies_waiting": self._copies_waiting(),
             metrics.WAITING_SINCE: 0 if waiting_since is None else waiting_since // 1_000_000,
         }
 

@@ -88,6 +88,8 @@ def plain(address: Address) -> Address:
 
 def read_address(host: str) -> Address | None:
     """The address that a host is written as; None: it is a name."""
+    if not (host[-1:].isdigit() or ":" in host):
+        return None  # most are, and an exception for each takes its time
     try:
         return ip_address(host)
     except ValueError:

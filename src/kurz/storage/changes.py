@@ -118,13 +118,22 @@ def wake_listeners(connection: sa.Connection, channel: str) -> None:
     connection.execute(sa.select(sa.func.pg_notify(channel, "")))
 
 
-def trim_changes(connection: sa.Connection, before: int, limit: int) -> int:
+def first_change(connection: sa.Connection) -> int:
+    """0: there is none."""
+    return connection.execute(sa.select(sa.func.min(changes.c.id))).scalar() or 0
+
+
+def trim_changes(
+    connection: sa.Connection, before: int, limit: int, *, are_followed: bool = True
+) -> int:
     """Removes the first rows if they were written before an instant, and tells how many. The last
-    `KEPT_NUMBERS` stay, and what is not counted yet, not followed to its destination, or not in
-    SQLite's index of texts."""
+    `KEPT_NUMBERS` stay, and what is not counted yet, not in SQLite's index of texts, or not
+    followed to its destination, if `are_followed`: if somebody does that."""
     counted = connection.execute(sa.select(count_position.c.change_id)).scalar_one()
-    followed = connection.execute(sa.select(destination_position.c.change_id)).scalar_one()
-    ends_at = min(last_change(connection) - KEPT_NUMBERS, counted, followed)
+    ends_at = min(last_change(connection) - KEPT_NUMBERS, counted)
+    if are_followed:
+        followed = connection.execute(sa.select(destination_position.c.change_id)).scalar_one()
+        ends_at = min(ends_at, followed)
     if connection.dialect.name == "sqlite":
         indexed = connection.execute(sa.select(search_position.c.change_id)).scalar_one()
         ends_at = min(ends_at, indexed)

@@ -85,6 +85,10 @@ class ClickCopier:
             self._noted.clear()
             self._after = 0
 
+    @property
+    def waiting(self) -> int:
+        return len(self._noted)
+
     def start(self) -> None:
         self._copying.start()
         self._looking.start()

@@ -8,6 +8,7 @@ from kurz.storage.destinations import (
     find_unfollowed,
     follow_changes,
     follow_existing,
+    start_over,
     warm_up,
 )
 from kurz.storage.rounds import Rounds
@@ -15,7 +16,6 @@ from kurz.storage.rounds import Rounds
 WAKE_SECONDS = 1.0
 WRITER_SECONDS = 0.05  # between two looks at who still writes
 BATCH = 150  # changes a transaction: 25 ms on SQLite, if all lead to URLs that are new
-SHARE = 0.25  # of the writer's time: nobody waits for it
 
 
 class DestinationFollower:
@@ -33,6 +33,7 @@ class DestinationFollower:
         self._database = database
         self._clock = clock
         self._site_of = site_of
+        self._has_begun = False
         self._rounds = Rounds("following links to destinations", self.catch_up, wake_seconds)
 
     def start(self) -> None:
@@ -44,13 +45,16 @@ class DestinationFollower:
 
     async def catch_up(self) -> None:
         """Takes in all that was written before, unless it is stopped."""
+        if not self._has_begun:
+            await self._database.write(start_over)
+            self._has_begun = True
         has_more, last = await self._database.read(find_unfollowed)
         if has_more or last is not None:
             await warm_up(self._site_of)
         while has_more and not self._rounds.is_stopping:
             now = self._clock.micros()
             follow = self._database.write(follow_existing, BATCH, self._site_of, now)
-            has_more = await self._rounds.pace(follow, SHARE)
+            has_more = await self._rounds.pace(follow)
         if last is None:
             return
         await self._await_writers()
@@ -58,7 +62,7 @@ class DestinationFollower:
         while is_behind and not self._rounds.is_stopping:
             now = self._clock.micros()
             follow = self._database.write(follow_changes, last, BATCH, self._site_of, now)
-            is_behind = await self._rounds.pace(follow, SHARE)
+            is_behind = await self._rounds.pace(follow)
 
     async def _await_writers(self) -> None:
         """Until those have ended who may hold a number below the last that was seen: after that,

@@ -16,7 +16,8 @@ from kurz.links.model import LinkType, Status
 from kurz.safety.check_schedule import FIRST_AFTER, ONCE_FOR_ALL, fraction, spread
 from kurz.safety.checks import key_of
 from kurz.storage.batches import among
-from kurz.storage.changes import last_change
+from kurz.storage.changes import first_change, last_change
+from kurz.storage.link_rows import NOT_CHECKED
 from kurz.storage.safety_schema import (
     checks,
     destination_position,
@@ -42,14 +43,6 @@ _SET_DUE = (
     .where(destinations.c.id == sa.bindparam("of_id"))
     .values(due_at=sa.bindparam("at"))
 )
-# What checks said of where it led before.
-_FORGET_STATUS = {
-    "destination_status": None,
-    "destination_http_status": None,
-    "last_checked_at": None,
-}
-
-
 _log = structlog.get_logger(__name__)
 
 
@@ -88,6 +81,17 @@ def find_unfollowed(connection: sa.Connection) -> tuple[bool, int | None]:
     return position.link_id < NEVER, last if last > position.change_id else None
 
 
+def start_over(connection: sa.Connection) -> bool:
+    """Has all links followed again, if the change log does not go back to where following stands:
+    checks were off for longer than it is kept. Tells whether they are."""
+    position, first = lock_position(connection), first_change(connection)
+    if first <= position.change_id + 1:
+        return False
+    again = sa.update(destination_position).values(change_id=first - 1, link_id=0)
+    connection.execute(again)
+    return True
+
+
 def follow_changes(
     connection: sa.Connection, until: int, limit: int, site_of: SiteOf, now: int
 ) -> bool:
@@ -109,11 +113,16 @@ def follow_changes(
 
 
 def follow_existing(connection: sa.Connection, limit: int, site_of: SiteOf, now: int) -> bool:
-    """Takes in the next links that were there before anything was followed. False: all are, or the
-    next is held by somebody."""
+    """Takes in the next links that were there before anything was followed, and those that are gone
+    since. False: all are, or the next is held by somebody."""
     position = lock_position(connection)
-    query = sa.select(links.c.id).where(links.c.id > position.link_id).order_by(links.c.id)
-    found = connection.execute(query.limit(limit)).scalars().all()
+    pages = [
+        sa.select(column.label("id")).where(column > position.link_id).order_by(column).limit(limit)
+        for column in (links.c.id, link_destinations.c.link_id)
+    ]
+    every = sa.union(*(sa.select(page.subquery().c.id) for page in pages)).subquery()
+    query = sa.select(every.c.id).order_by(every.c.id).limit(limit)
+    found = connection.execute(query).scalars().all()
     held = _take_in(connection, found, site_of, now, ONCE_FOR_ALL // MICROSECOND)
     done = [*takewhile(lambda link_id: link_id not in held, found)]
     if done or not found:
@@ -151,7 +160,13 @@ def _take_in(
         query.where(among(connection, link_destinations.c.link_id, [*link_ids]))
     )
     before = {row.link_id: row.destination_id for row in kept}
-    found = _keep_destinations(connection, {it.location for it in after.values()}, site_of, now)
+    dues = {
+        link.location: _first_due(link.location, now, spread_micros)
+        for link in after.values()
+        if link.is_called
+    }
+    locations = {it.location for it in after.values()}
+    found = _keep_destinations(connection, locations, site_of, now, dues)
     after = {link_id: link for link_id, link in after.items() if link.location in found}
     moved = {
         link_id: found[link.location].id
@@ -170,14 +185,13 @@ def _take_in(
         connection.execute(_KEEP, rows)
     awake = {it for it, link in after.items() if link.is_called and it not in held}
     joined = {after[link_id].location for link_id in awake & moved.keys()}
-    dues = []
+    sooner = []
     for location in {after[link_id].location for link_id in awake}:
-        destination = found[location]
-        due_at = _first_due(location, now, spread_micros)
+        destination, due_at = found[location], dues[location]
         if destination.due_at is None or (location in joined and due_at < destination.due_at):
-            dues.append({"of_id": destination.id, "at": due_at})
-    if dues:
-        connection.execute(_SET_DUE, dues)
+            sooner.append({"of_id": destination.id, "at": due_at})
+    if sooner:
+        connection.execute(_SET_DUE, sooner)
     if gone:
         is_gone = among(connection, link_destinations.c.link_id, [*gone])
         connection.execute(sa.delete(link_destinations).where(is_gone))
@@ -198,10 +212,15 @@ def _read_links(connection: sa.Connection, link_ids: Collection[int], now: int) 
 
 
 def _keep_destinations(
-    connection: sa.Connection, locations: Collection[str], site_of: SiteOf, now: int
+    connection: sa.Connection,
+    locations: Collection[str],
+    site_of: SiteOf,
+    now: int,
+    dues: Mapping[str, int],
 ) -> Mapping[str, sa.Row[*tuple[Any, ...]]]:
     """The destinations of these URLs, by URL, but for what is none; those that are missing are
-    made. They are ours until the transaction ends: none is recorded or told meanwhile."""
+    made, and due as said. They are ours until the transaction ends: none is recorded or told
+    meanwhile."""
     hashes = {key_of(location): location for location in locations}
     columns = destinations.c.id, destinations.c.due_at, destinations.c.url_hash
     known = (
@@ -223,6 +242,7 @@ def _keep_destinations(
             "clicks": 0,
             "clicked_at": now,
             "created_at": now,
+            "due_at": dues.get(location),
         }
         for key, location in hashes.items()
         if location in sites
@@ -267,7 +287,7 @@ def _forget_status(connection: sa.Connection, link_ids: Collection[int]) -> set[
         told = sa.update(links).where(
             among(connection, links.c.id, ids), links.c.last_checked_at.is_not(None)
         )
-        connection.execute(told.values(_FORGET_STATUS))
+        connection.execute(told.values(NOT_CHECKED))
     if connection.dialect.name == "sqlite":
         return set()
     return {*connection.execute(theirs).scalars()} - {*ids}

@@ -43,6 +43,13 @@ INSERTED = (
     "held_at",
 )
 
+# Of links that nobody has checked where they lead.
+NOT_CHECKED = {
+    "destination_status": None,
+    "destination_http_status": None,
+    "last_checked_at": None,
+}
+
 
 def to_row(link: Link, claim_hash: bytes | None = None) -> tuple[Any, ...]:
     """A new link's values for `INSERTED`; plain ones, over enums the drivers take their time."""
@@ -92,6 +99,8 @@ def changed_columns(link: Link, changes: Mapping[str, Any]) -> dict[str, Any]:
         values["location"] = None
     if values.get("strategy", link.strategy) is not Strategy.DETERMINISTIC:
         values["canonical_hash"] = None
+    if changes.get("location", link.location) != link.location:
+        values |= NOT_CHECKED
     return values
 
 

@@ -58,8 +58,13 @@ def create_engine(
     path: Path,
     driver: ModuleType = default_driver,
     busy_seconds: float = BUSY_TIMEOUT_SECONDS,
+    *,
+    cache_kib: int = CACHE_KIB,
+    is_synced: bool = True,
 ) -> sa.Engine:
-    """An engine whose connections leave transactions to us: BEGIN and COMMIT go as text."""
+    """An engine whose connections leave transactions to us: BEGIN and COMMIT go as text. Without
+    `is_synced` a commit does not wait for the disk: power loss may undo the last ones, but damages
+    nothing. That is true of a WAL only."""
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=str(path)),
         module=driver,
@@ -69,13 +74,14 @@ def create_engine(
         connect_args={"timeout": busy_seconds, "check_same_thread": False},
     )
     journal_mode = "WAL" if can_use_wal(driver.sqlite_version_info) else "DELETE"
+    synchronous = "FULL" if is_synced or journal_mode != "WAL" else "NORMAL"
 
     @sa.event.listens_for(engine, "connect")
     def configure(connection: sa.engine.interfaces.DBAPIConnection, _: object) -> None:
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA journal_mode={journal_mode}")
-        cursor.execute("PRAGMA synchronous=FULL")
-        cursor.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
+        cursor.execute(f"PRAGMA synchronous={synchronous}")
+        cursor.execute(f"PRAGMA cache_size=-{cache_kib}")
         cursor.close()
 
     return engine
@@ -89,8 +95,17 @@ def translate(error: BaseException) -> StoreUnavailable | None:
 
 
 class SqliteDatabase:
-    def __init__(self, path: Path, driver: ModuleType = default_driver) -> None:
-        self._engine = create_engine(path, driver)
+    """`cache_kib` and `is_synced` as for `create_engine`."""
+
+    def __init__(
+        self,
+        path: Path,
+        driver: ModuleType = default_driver,
+        *,
+        cache_kib: int = CACHE_KIB,
+        is_synced: bool = True,
+    ) -> None:
+        self._engine = create_engine(path, driver, cache_kib=cache_kib, is_synced=is_synced)
         self._path = path
         self._driver = driver
         self._file = _identity(path)

@@ -1,6 +1,7 @@
 """Keeps the change log short, in the background."""
 
 from datetime import timedelta
+from functools import partial
 
 from kurz.clock import Clock
 from kurz.storage.changes import trim_changes
@@ -13,13 +14,20 @@ KEPT = timedelta(hours=24)  # feeds that were away for more than an hour start o
 
 
 class ChangeTrimmer:
-    """Removes old rows of the change log. Several at once are harmless."""
+    """Removes old rows of the change log. Several at once are harmless. `are_followed` as for
+    `trim_changes`."""
 
     def __init__(
-        self, database: Database, clock: Clock, *, wake_seconds: float = WAKE_SECONDS
+        self,
+        database: Database,
+        clock: Clock,
+        *,
+        are_followed: bool = True,
+        wake_seconds: float = WAKE_SECONDS,
     ) -> None:
         self._database = database
         self._clock = clock
+        self._trim_some = partial(trim_changes, are_followed=are_followed)
         self._rounds = Rounds("trimming the change log", self._trim, wake_seconds)
 
     def start(self) -> None:
@@ -33,5 +41,5 @@ class ChangeTrimmer:
         before = self._clock.micros() - KEPT // timedelta(microseconds=1)
         is_full = True
         while is_full and not self._rounds.is_stopping:
-            trim = self._database.write(trim_changes, before, BATCH)
+            trim = self._database.write(self._trim_some, before, BATCH)
             is_full = await self._rounds.pace(trim) == BATCH

@@ -1,4 +1,5 @@
-"""What makes a process that does nothing but transfer faster. A server does other things too."""
+"""What suits a process that does nothing but transfer, and one that works in the background. A
+server does other things too."""
 
 import gc
 import sys
@@ -9,4 +10,13 @@ def favour_throughput() -> None:
     thread that writes to SQLite would wait 5 ms for the interpreter after every statement."""
     gc.freeze()
     gc.set_threshold(1_000_000, 20, 20)
+    sys.setswitchinterval(0.0005)
+
+
+def favour_small_memory() -> None:
+    """For a process that works in the background for weeks. With the threshold of an import, the
+    cycles that asyncio and SQLAlchemy leave behind were collected once in a million objects: they
+    took 300 MB."""
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
     sys.setswitchinterval(0.0005)

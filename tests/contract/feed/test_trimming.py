@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from kurz.background import open_jobs
 from kurz.bootstrap import Kurz
-from kurz.serving import open_jobs
 from kurz.storage.changes import KEPT_NUMBERS
 from kurz.storage.safety_schema import destination_position
 from kurz.storage.schema import changes, count_position, search_position
@@ -117,6 +117,13 @@ async def test_what_is_not_followed_to_its_destination_yet_stays(kurz, clock):
     clock.advance(days=2)
     await trim(kurz)
     assert await first(kurz) == 1201
+
+
+async def test_where_nothing_is_checked_the_log_does_not_wait_for_it(kurz, clock):
+    await fill(kurz, KEPT_NUMBERS + OLD, indexed=KEPT_NUMBERS + OLD, followed=0)
+    clock.advance(days=2)
+    await ChangeTrimmer(kurz.database, kurz.clock, are_followed=False)._trim()
+    assert await first(kurz) == OLD + 1
 
 
 async def test_the_jobs_process_trims_and_feeds_go_on(kurz, clock):

@@ -1,0 +1,96 @@
+"""What a jobs process does, over the parts that `bootstrap` has opened."""
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from kurz import metrics
+from kurz.bootstrap import Kurz, open_followers_database
+from kurz.checking import are_on as are_checks_on
+from kurz.checking import open_checking
+from kurz.jobs.boot_clock import BootClock
+from kurz.loading import open_loader
+from kurz.reaping import open_chores, open_reaper
+from kurz.screening import open_screening
+from kurz.server.scoreboard import Scoreboard
+from kurz.server.usage import own_usage
+from kurz.serving import Board
+from kurz.storage.backlogs import Backlogs
+from kurz.storage.database import Database
+from kurz.storage.event_trimmer import EventTrimmer
+from kurz.storage.indexer import SearchIndexer
+from kurz.storage.link_counter import LinkCounter
+from kurz.storage.month_folder import MonthFolder
+from kurz.storage.trimmer import ChangeTrimmer
+
+
+@asynccontextmanager
+async def open_jobs(
+    kurz: Kurz,
+    boot_clock: BootClock | None = None,
+    board: Board | None = None,
+    journals: Sequence[Path] = (),
+) -> AsyncIterator[Callable[[], None]]:
+    """What goes on in the background, in one process of an installation's machine: clicks are
+    counted and their months added up, the change log and single clicks end when their time is over,
+    active links are counted behind their writes, and on SQLite their text is indexed. Links are
+    reaped, and destinations checked, in one process of the whole installation. Gives what has to be
+    called every second."""
+    board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
+    row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
+    async with (
+        open_followers_database(kurz) as followers_database,
+        _open_followers(kurz, followers_database) as backlogs,
+        open_reaper(kurz, boot_clock) as reaping,
+        open_chores(kurz, boot_clock) as chores,
+        open_screening(kurz) as screening,
+        open_checking(kurz, boot_clock, followers_database) as checking,
+        open_loader(kurz, journals) as loader,
+    ):
+        loader.start()
+        reaping.runner.start()
+        screening.runner.start()
+        checking.start()
+        try:
+            yield lambda: row.write(
+                {
+                    metrics.JOBS_ALIVE_AT: int(time.time()),
+                    **own_usage(),
+                    **backlogs.counts(),
+                    **loader.counts(),
+                    **reaping.counts(),
+                    **screening.counts(),
+                    **checking.counts(),
+                }
+            )
+        finally:  # all end at the same time, while the clicks that are left are counted
+            checking.leave_off()
+            for runner in (reaping.runner, screening.runner, *chores):
+                runner.leave_off()
+
+
+@asynccontextmanager
+async def _open_followers(kurz: Kurz, database: Database) -> AsyncIterator[Backlogs]:
+    """What follows the change log, adds up and trims. Gives how far it is behind."""
+    settings, clock = kurz.settings, kurz.clock
+    are_followed = are_checks_on(settings)
+    backlogs = Backlogs(database, are_followed=are_followed)
+    jobs: list[
+        Backlogs | SearchIndexer | ChangeTrimmer | EventTrimmer | MonthFolder | LinkCounter
+    ] = [
+        backlogs,
+        ChangeTrimmer(database, clock, are_followed=are_followed),
+        EventTrimmer(kurz.database, clock, kept_days=settings.click_event_days),
+        MonthFolder(kurz.database, clock),
+        LinkCounter(database),
+    ]
+    if settings.is_embedded:
+        jobs.append(SearchIndexer(database))
+    for job in jobs:
+        job.start()
+    try:
+        yield backlogs
+    finally:
+        for job in jobs:
+            await job.stop()
