@@ -13,6 +13,10 @@ from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 # Set once a request and read only when something is logged: binding it in structlog costs more.
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
+# Bytes of any text in a line: headers and paths of strangers must not fill the disk.
+MAX_TEXT_BYTES = 1024
+MAX_ITEMS = 100  # of a list or mapping in a line
+
 # Which process it is, on every line of it, where there are several of a kind.
 _process: dict[str, object] = {}
 
@@ -47,9 +51,10 @@ def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     render: list[Processor] = (
-        [_TRACEBACKS, structlog.processors.JSONRenderer()]
+        [_TRACEBACKS, _shorten, structlog.processors.JSONRenderer()]
         if as_json
         else [
+            _shorten,
             _make_printable,
             structlog.dev.ConsoleRenderer(
                 colors=stream.isatty(), exception_formatter=_write_traceback
@@ -89,6 +94,37 @@ def _add_request_id(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     return event
 
 
+def _shorten(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    return {name: _short(value) for name, value in event.items()}
+
+
+def _short(value: object) -> object:
+    if isinstance(value, str):
+        return _short_text(value)
+    if isinstance(value, bytes):
+        return value[:MAX_TEXT_BYTES]
+    if isinstance(value, dict):
+        return {name: _short(item) for name, item in list(value.items())[:MAX_ITEMS]}
+    if isinstance(value, list | tuple) and not _is_exc_info(value):
+        return [_short(item) for item in value[:MAX_ITEMS]]
+    return value
+
+
+def _is_exc_info(value: object) -> bool:
+    """What a formatter for terminals still has to render."""
+    return isinstance(value, tuple) and any(isinstance(item, BaseException) for item in value)
+
+
+def _short_text(text: str) -> str:
+    if len(text) <= MAX_TEXT_BYTES // 4:  # no letter takes more than 4 bytes
+        return text
+    whole = text.encode(errors="surrogatepass")
+    left_out = len(whole) - MAX_TEXT_BYTES
+    if left_out <= 0:
+        return text
+    return whole[:MAX_TEXT_BYTES].decode(errors="ignore") + f"… ({left_out} bytes more)"
+
+
 def _make_printable(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     """Paths and the like come from strangers: in a terminal they neither move the cursor nor begin
     a line. (JSON escapes such letters by itself.)"""
@@ -102,7 +138,9 @@ def _write_traceback(target: TextIO, error: ExcInfo) -> None:
     """Indented, so that no line of it looks like another event."""
     plain = io.StringIO()
     structlog.dev.plain_traceback(plain, error)
-    target.write("\n".join(f"    {_printable(line)}" for line in plain.getvalue().splitlines()))
+    target.write(
+        "\n".join(f"    {_printable(_short_text(line))}" for line in plain.getvalue().splitlines())
+    )
 
 
 def _printable(text: str) -> str:

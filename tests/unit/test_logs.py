@@ -1,6 +1,7 @@
 """Log lines for people: whatever strangers sent, a line is a line and a terminal stays as it is."""
 
 import io
+import json
 import logging
 from collections.abc import Callable, Iterator
 
@@ -50,3 +51,33 @@ def test_letters_that_can_be_printed_stay(log):
     structlog.get_logger().info("Grüße", path="/ünï/©")
     [line] = log()
     assert "Grüße" in line or "Gr\\u00fc\\u00dfe" in line
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 100_000, "ü" * 50_000, "\ud800" * 2000, "\x1b[31m" * 5000],
+    ids=["plain", "umlauts", "surrogates", "sequences"],
+)
+def test_texts_of_strangers_are_cut(log, text):
+    """A kilobyte of each says enough, and a flood of long ones fills no disk."""
+    logger = structlog.get_logger()
+    logger.info("request", path=text, several=[text] * 1000, named={"host": text})
+    logger.info(text)
+    logging.getLogger("a library").warning("refused: %s", text)
+    try:
+        raise ValueError(text)
+    except ValueError:
+        logger.exception("failed")
+    lines = log()
+    assert len(lines) >= 4
+    escaped = 6 * (logs.MAX_TEXT_BYTES + 30)  # a byte as `\u001b`
+    assert len(lines[0]) <= (2 + logs.MAX_ITEMS) * escaped + 1000
+    assert all(len(line) <= 2 * escaped + 3000 for line in lines[1:])
+    assert "bytes more" in lines[1]
+
+
+@pytest.mark.parametrize("text", ["x" * 1024, "ü" * 512], ids=["plain", "umlauts"])
+def test_texts_of_a_kilobyte_stay_whole(log, text):
+    structlog.get_logger().info("request", path=text)
+    [line] = log()
+    assert text in line or json.dumps(text) in line
