@@ -580,6 +580,14 @@ def test_a_hostile_host_is_refused(host):
         normalise_host(host)
 
 
+@pytest.mark.parametrize("host", ["co.uk", "CO.UK.", "github.io", "公司.cn"])
+async def test_a_public_suffix_is_nobodys_domain(service, one, host):
+    with pytest.raises(DomainRefused, match="belongs to everybody"):
+        await service.add(one, host)
+    assert await service.list(one) == []
+    await service.add(one, f"go.{host}")
+
+
 async def test_the_longest_host_can_be_looked_up(dns, lookup):
     dns.put(f"_kurz.{LONGEST}", "here")
     assert await lookup.lookup(f"_kurz.{LONGEST}") == ["here"]

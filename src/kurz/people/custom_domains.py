@@ -1,5 +1,6 @@
 """Custom domains: anybody may name one, and a TXT record proves whose it is."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -7,7 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from ada_url import URL
@@ -18,6 +20,9 @@ from kurz.people.caps import UNCAPPED
 from kurz.people.domains import Domains
 from kurz.people.errors import DomainNotFound, DomainRefused, DomainTaken, DomainUnproven
 from kurz.people.receipts import Receipt
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
 
 QUARANTINE = timedelta(days=30)  # how long a domain that was given up is kept from others
 RECORD_LABEL = "_kurz"
@@ -140,6 +145,11 @@ class CustomDomains:
         host = normalise_host(host)
         if host in self._own_names:
             raise DomainRefused("This is kurz's own address. It serves everybody's links.")
+        if await asyncio.to_thread(_is_public_suffix, host):  # the list takes a while to load
+            raise DomainRefused(
+                f"{host} belongs to everybody who has a name below it."
+                f" Give one of your own, such as go.example.{host}."
+            )
         wanted = Domain(host=host, workspace_id=workspace_id, created_at=self._clock.now())
         return _not_taken(await self._store.insert(wanted, receipt, at_most=at_most), host)
 
@@ -228,6 +238,18 @@ def normalise_host(host: str) -> str:
     if "." not in name or name.endswith(".localhost"):
         raise DomainRefused("Only a name in the public DNS can be proved, such as go.example.com.")
     return name
+
+
+def _is_public_suffix(name: str) -> bool:
+    """Such as `co.uk` or `github.io`: strangers register names below it."""
+    return _suffixes().publicsuffix(name) == name
+
+
+@cache
+def _suffixes() -> "PublicSuffixList":
+    from publicsuffixlist import PublicSuffixList  # only who adds a domain waits for it
+
+    return PublicSuffixList()
 
 
 def _to_ascii(host: str) -> str:
