@@ -63,7 +63,8 @@ def open_files(settings: Settings) -> ArchiveFiles | None:
         from kurz.outbound.bucket import ArchiveBucket
     except ImportError:
         raise SettingRefused(
-            "KURZ_ARCHIVE is a bucket, which needs more to be installed: pip install 'kurz[s3]'."
+            "KURZ_ARCHIVE is a bucket, which needs one more package where kurz is installed:"
+            " pip install 'obstore>=0.12.1,<0.13'."
         ) from None
     if (settings.archive_s3_key_id is None) != (settings.archive_s3_secret_key is None):
         raise SettingRefused(

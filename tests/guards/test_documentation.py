@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 import re
+import tomllib
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from kurz.links.codes import deterministic
 from kurz.links.codes.words import OWN_SEGMENTS, RESERVED
 from kurz.links.retention import INTERVALS, PRESETS, Ended
 from kurz.links.urls import judge
+from kurz.people.access import Permission
 from kurz.reaping import schedule_of
 from kurz.setting_values import NEVER, show_duration
 
@@ -105,6 +107,26 @@ def test_the_table_of_canonical_urls_is_right():
     for url, workspace, canonical, code in rows:
         assert judge(url).canonical == canonical
         assert deterministic.generate(canonical, int(workspace)) == code
+
+
+def test_the_package_for_buckets_is_the_one_that_kurz_works_with():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    [needed] = project["project"]["optional-dependencies"]["s3"]
+    for path in (DOCS / "guides" / "archive.md", ROOT / "src" / "kurz" / "archiving.py"):
+        assert f"install '{needed}'" in path.read_text(), path
+
+
+def test_samples_name_no_schema_that_the_next_migration_outdates():
+    for path in DOCS.rglob("*.md"):
+        assert not re.search(r"schema \d{4}|up to date \(\d", path.read_text()), path
+
+
+def test_every_scope_of_a_key_says_what_it_allows():
+    page = reference("api-people.md")
+    said = dict(re.findall(r"^\| `([a-z]+(?::[a-z]+)?)` \| ([^|]+) \|$", page, re.MULTILINE))
+    for scope in Permission:
+        assert scope.value in said
+        assert "nothing" not in said[scope.value]
 
 
 def test_the_table_of_presets_is_right():
