@@ -9,6 +9,7 @@ STRICTEST_POLICY = (
 # answer to another.
 CACHING = b"cache-control"
 UNCACHED = b"no-store"
+HSTS = b"strict-transport-security"
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"strict-origin-when-cross-origin"),

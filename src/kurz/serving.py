@@ -14,6 +14,7 @@ import structlog
 from kurz import __version__, metrics
 from kurz.api.app import create_api
 from kurz.api.callers import is_member
+from kurz.api.cors import Cors
 from kurz.api.dependencies import Context
 from kurz.api.idempotency import Receipts
 from kurz.api.schemas.system import SystemRead
@@ -39,7 +40,7 @@ from kurz.redirect.misses import Misses
 from kurz.redirect.reporting import ReportForm
 from kurz.screening import open_lists
 from kurz.secret import keep_secret
-from kurz.server.app import App
+from kurz.server.app import App, AsgiApp
 from kurz.server.capacity import Capacity, connection_cap, file_limit, open_files
 from kurz.server.connection import Connection
 from kurz.server.hosts import Hosts
@@ -142,12 +143,13 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         context = _context(kurz, keyring, limits, root_workspace_id, told)
         watch = Watch(kurz, context.upkeep, board.scoreboard.made_at)
         app = App(
-            api=create_api(context),
+            api=_api(settings, context),
             redirect=_redirect(kurz, path, context, own_links),
             dashboard=dashboard,
             hosts=hosts,
             proxies=proxies,
             freshness=path.heartbeat,
+            hsts_seconds=_hsts_seconds(settings),
         )
         shortcut = path.lane.answer if settings.fast_lane == "on" else None
         connect = partial(Connection, shortcut=shortcut, capacity=capacity)
@@ -168,6 +170,18 @@ def _numbers_of(capacity: Capacity) -> dict[str, int]:
         "connections_closed_early": capacity.closed_early,
         "connections_refused": capacity.refused,
     }
+
+
+def _api(settings: Settings, context: Context) -> AsgiApp:
+    api = create_api(context)
+    return Cors(api, settings.allowed_origins) if settings.allowed_origins else api
+
+
+def _hsts_seconds(settings: Settings) -> int:
+    """0: where any address of ours may be plain HTTP, browsers are not kept from it."""
+    addresses = [url for url in (settings.base_url, settings.dashboard_url) if url]
+    is_safe = addresses and all(url.startswith("https://") for url in addresses)
+    return settings.hsts_seconds if is_safe else 0
 
 
 def _hosts(kurz: Kurz, root_workspace_id: int | None) -> Hosts:
@@ -308,6 +322,7 @@ def _context(
         base_url=settings.base_url,
         dashboard_url=settings.dashboard_url,
         is_private=settings.access == "private",
+        has_public_stats=settings.access == "public" and settings.public_stats == "on",
         links_per_month=settings.links_per_month,
         caps=caps_of(settings),
         usage=SqlUsageStore(kurz.database),

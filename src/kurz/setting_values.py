@@ -154,6 +154,19 @@ def base_url(value: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def origins(value: str) -> tuple[str, ...]:
+    """As browsers write them in `Origin`."""
+    items = tuple(item.strip() for item in value.split(",") if item.strip())
+    if items == ("*",):
+        return items
+    try:
+        return tuple(base_url(item) for item in items or (value,))
+    except ValueError:
+        raise ValueError(
+            "must be origins such as https://app.example.com, separated by commas, or *"
+        ) from None
+
+
 def database_url(value: str) -> str:
     if not value.startswith(("postgresql://", "postgres://")):
         raise ValueError("must be a PostgreSQL address, postgresql://user@host/database")

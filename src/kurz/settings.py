@@ -17,13 +17,14 @@ from kurz.errors import SettingRefused
 from kurz.scheduling import Window
 from kurz.setting_limits import LimitSettings
 from kurz.setting_values import setting as _setting
+from kurz.setting_web import WebSettings
 
 PREFIX = "KURZ_"
 CONFIG_FILE = "kurz.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(LimitSettings):
+class Settings(LimitSettings, WebSettings):
     base_url: str | None = _setting(
         None, values.base_url, "Address people reach kurz under; short URLs start with it."
     )
@@ -313,8 +314,8 @@ class Loaded:
 
 def fields() -> tuple[dataclasses.Field[Any], ...]:
     """The limits come last, as there are many."""
-    limits = dataclasses.fields(LimitSettings)
-    return (*dataclasses.fields(Settings)[len(limits) :], *limits)
+    limits = {item.name for item in dataclasses.fields(LimitSettings)}
+    return tuple(sorted(dataclasses.fields(Settings), key=lambda item: item.name in limits))
 
 
 def load(flags: Mapping[str, object], environ: Mapping[str, str] | None = None) -> Loaded:

@@ -82,6 +82,7 @@ class Context:
     base_url: str | None
     dashboard_url: str | None
     is_private: bool
+    has_public_stats: bool
     links_per_month: int
     caps: Caps
     usage: UsageStore

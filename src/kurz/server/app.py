@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import structlog
 
 from kurz.errors import KurzError
-from kurz.headers import CACHING, POLICY, SECURITY_HEADERS, STRICTEST_POLICY, UNCACHED
+from kurz.headers import CACHING, HSTS, POLICY, SECURITY_HEADERS, STRICTEST_POLICY, UNCACHED
 from kurz.logs import request_id
 from kurz.people.workspaces import Site
 from kurz.server.hosts import Hosts
@@ -71,7 +71,9 @@ class App:
         hosts: Hosts,
         proxies: TrustedProxies,
         freshness: Freshness,
+        hsts_seconds: int = 0,
     ) -> None:
+        self._hsts = f"max-age={hsts_seconds}".encode() if hsts_seconds else None
         self._freshness = freshness
         self._proxies = proxies
         self._has_warned = False
@@ -89,10 +91,15 @@ class App:
         try:
             if await self._is_for_api(scope):
                 worth_telling = 400
+                if "kurz.site" in scope:  # else a probe, whose host may be anything
+                    reply.hsts = self._hsts
                 await self._api(scope, receive, reply.send)
                 self.api_statuses[(reply.status or 500) // 100] += 1
             else:  # their answers are whole; the lane gives the same
-                await self._page_of(scope)(scope, receive, reply.send_whole)
+                page = self._page_of(scope)
+                if page is self._dashboard:
+                    reply.hsts = self._hsts
+                await page(scope, receive, reply.send_whole)
         except Exception:
             log.exception("request failed", method=scope["method"], path=scope["path"])
             if reply.status is None:
@@ -172,6 +179,8 @@ class _Reply:
         self._send = send
         self.request_id = f"{_PROCESS}-{next(_numbers):x}"
         self.status: int | None = None
+        # On the sites that people sign in at; browsers then use HTTPS for short links there, too.
+        self.hsts: bytes | None = None
 
     def send_whole(self, message: Message) -> Awaitable[None]:
         """An answer that lacks nothing, but for what was logged."""
@@ -182,7 +191,12 @@ class _Reply:
                     *message["headers"],
                     (b"x-request-id", self.request_id.encode()),
                 ]
+            self._add_hsts(message)
         return self._send(message)
+
+    def _add_hsts(self, message: Message) -> None:
+        if self.hsts is not None:
+            message["headers"] = [*message["headers"], (HSTS, self.hsts)]
 
     def send(self, message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":
@@ -197,6 +211,7 @@ class _Reply:
                 headers.append((POLICY, STRICTEST_POLICY))
             if CACHING not in names:
                 headers.append((CACHING, UNCACHED))
+            self._add_hsts(message)
         return self._send(message)
 
 

@@ -1143,7 +1143,8 @@ export interface paths {
         };
         /**
          * Numbers of the whole installation
-         * @description Public, unless the installation is private; may be a few seconds old.
+         * @description Public, unless the installation is private or `KURZ_PUBLIC_STATS` is `off`; may be a few
+         *     seconds old.
          */
         get: operations["global_stats"];
         put?: never;

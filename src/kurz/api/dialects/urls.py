@@ -209,9 +209,10 @@ async def sync_urls(request: Request) -> Response:
     openapi_extra=nobody(),
 )
 async def global_stats(request: Request) -> Response:
-    """Public, unless the installation is private; may be a few seconds old."""
+    """Public, unless the installation is private or `KURZ_PUBLIC_STATS` is `off`; may be a few
+    seconds old."""
     kurz = context(request)
-    if kurz.is_private:
+    if not kurz.has_public_stats:
         await get_caller(request)
     totals = await kurz.totals.get()
     stats = GlobalStats(

@@ -1,0 +1,24 @@
+"""The settings of what browsers are told, and what everybody may see. `settings` reads them."""
+
+from dataclasses import dataclass
+
+from kurz import setting_values as values
+
+MAX_HSTS_SECONDS = 2 * 365 * 24 * 60 * 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebSettings:
+    allowed_origins: tuple[str, ...] = values.setting(
+        (), values.origins, "Origins whose pages may use the API with a token or key; `*`: all."
+    )
+    hsts_seconds: int = values.setting(
+        31_536_000,
+        values.integer(0, MAX_HSTS_SECONDS),
+        "How long browsers use only HTTPS, where the base URL has it; 0: they are not told.",
+    )
+    public_stats: str = values.setting(
+        "on",
+        values.choice("on", "off"),
+        "`off`: the numbers of the installation at /api/stats need a token or key.",
+    )
