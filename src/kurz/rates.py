@@ -47,6 +47,11 @@ DEFAULT_RATES: Mapping[str, Rate] = {
     "stored-answers": Rate(100_000, DAY_SECONDS),
     "sign-in": Rate(20, MINUTE_SECONDS),
     "sign-in-account": Rate(5, MINUTE_SECONDS),
+    # Else whoever knows an e-mail address could keep its owner out. A thousand addresses get 2,000
+    # guesses a day by it, beside the 7,200 that everybody shares.
+    "sign-in-newcomer": Rate(2, DAY_SECONDS),
+    "sign-in-device": Rate(20, MINUTE_SECONDS),
+    "reauthenticate": Rate(5, MINUTE_SECONDS),
     "register": Rate(5, MINUTE_SECONDS),
     "redeem": Rate(2, MINUTE_SECONDS),
     "claim": Rate(10, MINUTE_SECONDS),

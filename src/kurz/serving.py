@@ -28,6 +28,7 @@ from kurz.errors import SettingRefused, StoreUnavailable
 from kurz.limiting import caps_of, open_limits
 from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.totals import RecentTotals
+from kurz.people.devices import Devices
 from kurz.people.identity import Identity
 from kurz.people.keyring import Keyring
 from kurz.people.limits import Limits
@@ -303,6 +304,7 @@ def _context(
         importer=kurz.importer,
         accounts=kurz.accounts,
         tokens=tokens,
+        devices=Devices(keyring.key("devices"), clock),
         identity=Identity(tokens, kurz.account_store, kurz.keys, clock),
         keys=kurz.keys,
         passes=kurz.passes,

@@ -33,6 +33,13 @@ class LimitSettings:
     )
     limit_sign_in: Rate | None = _rate("sign-in", "Sign-ins, for an address.")
     limit_sign_in_account: Rate | None = _rate("sign-in-account", "Sign-ins, for an account.")
+    limit_sign_in_newcomer: Rate | None = _rate(
+        "sign-in-newcomer", "Further sign-ins to an account whose rate is used up, for an address."
+    )
+    limit_sign_in_device: Rate | None = _rate("sign-in-device", "Sign-ins, for a known browser.")
+    limit_reauthenticate: Rate | None = _rate(
+        "reauthenticate", "Password changes and account deletions, for an account."
+    )
     limit_register: Rate | None = _rate("register", "New accounts, for an address.")
     limit_redeem: Rate | None = _rate("redeem", "Uses of one-time links, for an address.")
     limit_claim: Rate | None = _rate("claim", "Claims, for an account.")

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from kurz.api.bodies import described, read_body
 from kurz.api.callers import cookie_name, get_session
 from kurz.api.dependencies import Context, context
+from kurz.api.devices import asker_of, check_credentials, device_cookie
 from kurz.api.responses import Answer
 from kurz.api.schemas.people import (
     AccountRead,
@@ -21,8 +22,8 @@ from kurz.api.schemas.people import (
 )
 from kurz.api.schemas.problems import problems
 from kurz.api.security import nobody, session
-from kurz.people.accounts import Account, normalise_email
-from kurz.people.errors import EmailRefused, RequestForged
+from kurz.people.accounts import Account
+from kurz.people.errors import RequestForged
 from kurz.people.limits import LimitClass
 from kurz.people.tokens import LIFE
 
@@ -48,7 +49,9 @@ async def register(request: Request) -> Response:
     kurz = context(request)
     body = await _read_entry(request, Registration)
     await kurz.limit_by_address(request, LimitClass.REGISTER)
-    account = await kurz.accounts.register(body.email, body.password, body.invitation)
+    account = await kurz.accounts.register(
+        body.email, body.password, body.invitation, asker_of(request)
+    )
     return _begin(request, body, account, 201)
 
 
@@ -97,9 +100,10 @@ async def change_password(request: Request) -> Response:
     kurz = context(request)
     caller = await get_session(request)
     body = await read_body(request, PasswordChange)
-    await kurz.limits.check(LimitClass.SIGN_IN_ACCOUNT, caller.email)
+    await kurz.limits.check(LimitClass.REAUTHENTICATE, str(caller.account_id))
+    asker = asker_of(request, is_known=True)
     account = await kurz.accounts.change_password(
-        caller.account_id, body.old_password, body.new_password
+        caller.account_id, body.old_password, body.new_password, asker
     )
     kurz.identity.forget()
     if "authorization" not in request.headers:  # a page's, where no script may see the token
@@ -120,7 +124,7 @@ async def reset_password(request: Request) -> Response:
     kurz = context(request)
     body = await _read_entry(request, Reset)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
-    account = await kurz.accounts.reset_password(body.token, body.password)
+    account = await kurz.accounts.reset_password(body.token, body.password, asker_of(request))
     kurz.identity.forget()
     return _begin(request, body, account, 200)
 
@@ -140,7 +144,7 @@ async def set_up(request: Request) -> Response:
     kurz = context(request)
     body = await _read_entry(request, Setup)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
-    account = await kurz.accounts.set_up(body.token, body.email, body.password)
+    account = await kurz.accounts.set_up(body.token, body.email, body.password, asker_of(request))
     return _begin(request, body, account, 201)
 
 
@@ -150,22 +154,6 @@ async def _read_entry(request: Request, schema: type[AnyEntry]) -> AnyEntry:
     if body.as_cookie and not request.scope["kurz.site"].has_pages:
         raise RequestForged("Pages sign in under the dashboard's own address.")
     return body
-
-
-async def check_credentials(request: Request, email: str, password: str) -> Account:
-    """Signs in. Limited by account and by address, whether or not there is such an account."""
-    kurz = context(request)
-    await kurz.limit_by_address(request, LimitClass.SIGN_IN_ADDRESS)
-    await kurz.limits.check(LimitClass.SIGN_IN_ACCOUNT, _spelled_once(email))
-    return await kurz.accounts.sign_in(email, password)
-
-
-def _spelled_once(email: str) -> str:
-    """Else each spelling of an address would have guesses of its own."""
-    try:
-        return normalise_email(email)
-    except EmailRefused:
-        return email.strip().lower()
 
 
 def account_read(account: Account) -> AccountRead:
@@ -185,11 +173,15 @@ def _session(kurz: Context, account: Account, status: int) -> Answer:
 
 
 def _page_session(request: Request, account: Account, status: int) -> Response:
-    """A session of a page: its token is in a cookie, where no script sees it."""
+    """A session of a page: its token is in a cookie, where no script sees it. Another cookie lets
+    the browser sign in again while strangers flood sign-ins."""
     token, expires_at = context(request).tokens.issue(account.id, account.epoch)
     shown = SessionRead(token=None, expires_at=expires_at, account=account_read(account))
-    cookie = _cookie(request, token, int(LIFE.total_seconds()))
-    return Answer(status, shown.model_dump_json().encode()).respond(set_cookie=cookie)
+    cookies = [
+        _cookie(request, token, int(LIFE.total_seconds())),
+        device_cookie(request, account),
+    ]
+    return Answer(status, shown.model_dump_json().encode()).respond(cookies)
 
 
 def _cookie(request: Request, token: str, seconds: int) -> str:

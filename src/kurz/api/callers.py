@@ -1,6 +1,6 @@
 """Who sends a request: a session's token, a key, or nobody."""
 
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 from fastapi import Request
@@ -110,13 +110,23 @@ def _has_sessions(request: Request) -> bool:
     return site is None or site.has_pages
 
 
+def cookies_of(request: Request, wanted: str) -> list[str]:
+    """The values of all cookies of that name, where pages have theirs."""
+    if not _has_sessions(request):
+        return []
+    sent = [value for name, value in request.scope["headers"] if name == b"cookie"]
+    return [value for header in sent for name, value in _pairs(header) if name == wanted]
+
+
 def _cookie(request: Request, cookies: bytes) -> str | None:
     wanted = cookie_name(request)
+    return next((value for name, value in _pairs(cookies) if name == wanted), None)
+
+
+def _pairs(cookies: bytes) -> Iterator[tuple[str, str]]:
     for piece in cookies.decode("latin-1").split(";"):
         name, _, value = piece.strip().partition("=")
-        if name == wanted:
-            return value
-    return None
+        yield name, value
 
 
 def _refuse_forged(request: Request) -> None:

@@ -23,6 +23,7 @@ from kurz.links.upkeep import Upkeep
 from kurz.people.accounts import AccountService
 from kurz.people.caps import Caps
 from kurz.people.custom_domains import CustomDomains
+from kurz.people.devices import Devices
 from kurz.people.domains import Domains
 from kurz.people.identity import Identity
 from kurz.people.keys import KeyService
@@ -63,6 +64,7 @@ class Context:
     importer: LinkImporter
     accounts: AccountService
     tokens: Tokens
+    devices: Devices
     identity: Identity
     keys: KeyService
     passes: Passes

@@ -12,6 +12,7 @@ from kurz.api.auth import account_read
 from kurz.api.bodies import described, read_body
 from kurz.api.callers import get_caller, get_session
 from kurz.api.dependencies import Context, context
+from kurz.api.devices import asker_of
 from kurz.api.pages import Page, page_by
 from kurz.api.places import Place, views
 from kurz.api.responses import Answer
@@ -54,8 +55,9 @@ async def delete_me(request: Request) -> Response:
     kurz = context(request)
     caller = await get_session(request)
     body = await read_body(request, AccountDelete)
-    await kurz.limits.check(LimitClass.SIGN_IN_ACCOUNT, caller.email)
-    await kurz.accounts.check_password(caller.account_id, body.password)
+    await kurz.limits.check(LimitClass.REAUTHENTICATE, str(caller.account_id))
+    asker = asker_of(request, is_known=True)
+    await kurz.accounts.check_password(caller.account_id, body.password, asker)
     await _keep_root(kurz, caller)
     if not await kurz.accounts.delete(caller.account_id):
         raise OwnerMissing(

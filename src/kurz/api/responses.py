@@ -1,5 +1,6 @@
 """Answers that are text already when a route returns them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from starlette.responses import Response
@@ -19,6 +20,9 @@ class Answer:
     body: bytes
     headers: dict[str, str] = field(default_factory=dict)
 
-    def respond(self, **extra: str) -> Response:
+    def respond(self, cookies: Sequence[str] = (), **extra: str) -> Response:
         added = {name.replace("_", "-"): value for name, value in extra.items()}
-        return JsonResponse(self.body, self.status, self.headers | added)
+        response = JsonResponse(self.body, self.status, self.headers | added)
+        for cookie in cookies:
+            response.headers.append("set-cookie", cookie)
+        return response

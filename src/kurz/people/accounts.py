@@ -9,6 +9,7 @@ from typing import Protocol
 from kurz.clock import Clock
 from kurz.paging import WHOLE, Part
 from kurz.people import passwords
+from kurz.people.devices import Device
 from kurz.people.errors import (
     AccountNotFound,
     AdministratorMissing,
@@ -18,6 +19,7 @@ from kurz.people.errors import (
     RegistrationClosed,
     SignInRefused,
 )
+from kurz.people.hash_queue import NOBODY, Asker
 from kurz.people.ids import new_id
 from kurz.people.passes import Pass, PassStore, Purpose, hash_token
 from kurz.people.passwords import Passwords
@@ -99,7 +101,9 @@ class AccountService:
         self._clock = clock
         self._is_open = is_open
 
-    async def register(self, email: str, password: str, invitation: str | None = None) -> Account:
+    async def register(
+        self, email: str, password: str, invitation: str | None = None, asker: Asker = NOBODY
+    ) -> Account:
         """A new account, never an administrator's: behind a proxy every request can look as if it
         came from this machine. Where registration is closed, it takes an invitation."""
         email = normalise_email(email)
@@ -109,7 +113,7 @@ class AccountService:
             token_hash = (await self._find_pass(invitation, Purpose.INVITATION)).token_hash
         elif not self._is_open:
             raise RegistrationClosed(BY_INVITATION)
-        return await self._insert(email, password, pass_hash=token_hash)
+        return await self._insert(email, password, pass_hash=token_hash, asker=asker)
 
     async def create_admin(self, email: str, password: str) -> Account:
         """An administrator, by somebody who may read and write the store itself."""
@@ -117,23 +121,31 @@ class AccountService:
         passwords.check(password, email)
         return await self._insert(email, password, is_admin=True)
 
-    async def set_up(self, token: str, email: str, password: str) -> Account:
+    async def set_up(self, token: str, email: str, password: str, asker: Asker = NOBODY) -> Account:
         """The first administrator, by the set-up link that the server printed."""
         email = normalise_email(email)
         passwords.check(password, email)
         found = await self._find_pass(token, Purpose.SETUP)
         if await self._store.has_admin():
             raise PassRefused("This installation has its administrator already.")
-        return await self._insert(email, password, is_admin=True, pass_hash=found.token_hash)
+        return await self._insert(
+            email, password, is_admin=True, pass_hash=found.token_hash, asker=asker
+        )
 
-    async def sign_in(self, email: str, password: str) -> Account:
+    async def knows(self, device: Device) -> bool:
+        """Whether the device is still known to its account: not after a new password."""
+        account = await self._store.find(device.account_id)
+        return account is not None and account.epoch == device.epoch
+
+    async def sign_in(self, email: str, password: str, asker: Asker = NOBODY) -> Account:
         """The account, if both fit. Unknown, wrong and disabled look the same and cost the same."""
-        self._passwords.check_room()
+        self._passwords.check_room(asker)
         try:
             account = await self._store.find_by_email(normalise_email(email))
         except EmailRefused:
             account = None
-        fits = await self._passwords.verify(password, account.password_hash if account else None)
+        hashed = account.password_hash if account else None
+        fits = await self._passwords.verify(password, hashed, asker)
         if account is None or not fits or account.disabled_at is not None:
             raise SignInRefused("E-mail and password do not fit together.")
         now = self._clock.now()
@@ -143,27 +155,32 @@ class AccountService:
     async def sign_out(self, token_id: str, expires_at: int) -> None:
         await self._store.end_token(token_id, expires_at, self._clock.now())
 
-    async def check_password(self, account_id: int, password: str) -> Account:
+    async def check_password(
+        self, account_id: int, password: str, asker: Asker = NOBODY
+    ) -> Account:
         account = await self.get(account_id)
-        if not await self._passwords.verify(password, account.password_hash):
+        if not await self._passwords.verify(password, account.password_hash, asker):
             raise SignInRefused("This is not your present password.")
         return account
 
-    async def change_password(self, account_id: int, old: str, new: str) -> Account:
+    async def change_password(
+        self, account_id: int, old: str, new: str, asker: Asker = NOBODY
+    ) -> Account:
         """Ends every token of the account."""
-        account = await self.check_password(account_id, old)
+        account = await self.check_password(account_id, old, asker)
         passwords.check(new, account.email)
-        changed = await self._store.set_password(account_id, await self._passwords.hash(new))
+        hashed = await self._passwords.hash(new, asker)
+        changed = await self._store.set_password(account_id, hashed)
         if changed is None:
             raise AccountNotFound("This account was deleted.")
         return changed
 
-    async def reset_password(self, token: str, password: str) -> Account:
+    async def reset_password(self, token: str, password: str, asker: Asker = NOBODY) -> Account:
         """Sets the password by a one-time link from an administrator."""
         found = await self._find_pass(token, Purpose.RESET)
         account = await self.get(found.account_id or 0)
         passwords.check(password, account.email)
-        hashed = await self._passwords.hash(password)
+        hashed = await self._passwords.hash(password, asker)
         changed = await self._store.set_password(account.id, hashed, pass_hash=found.token_hash)
         if changed is None:
             raise PassRefused("This link was used already. Ask for another one.")
@@ -215,11 +232,12 @@ class AccountService:
         *,
         is_admin: bool = False,
         pass_hash: bytes | None = None,
+        asker: Asker = NOBODY,
     ) -> Account:
         account = Account(
             id=new_id(),
             email=email,
-            password_hash=await self._passwords.hash(password),
+            password_hash=await self._passwords.hash(password, asker),
             is_admin=is_admin,
             created_at=self._clock.now(),
         )

@@ -47,6 +47,9 @@ class LimitClass(StrEnum):
     STORED_ANSWERS = "stored-answers"  # account or address; answers to an Idempotency-Key
     SIGN_IN_ACCOUNT = "sign-in-account"  # e-mail address, whether or not it has an account
     SIGN_IN_ADDRESS = "sign-in-address"  # address
+    SIGN_IN_NEWCOMER = "sign-in-newcomer"  # e-mail and address, where the e-mail's tries are gone
+    SIGN_IN_DEVICE = "sign-in-device"  # browser that signed in before
+    REAUTHENTICATE = "reauthenticate"  # account; the current password, of somebody signed in
     REGISTER = "register"  # address
     REDEEM = "redeem"  # address; links that work once: set-up, a new password, an invitation
     BULK = "bulk"  # account; many links in one request, and imports
@@ -67,6 +70,9 @@ POLICIES: Mapping[LimitClass, tuple[str, ...]] = {
     LimitClass.STORED_ANSWERS: ("stored-answers",),
     LimitClass.SIGN_IN_ACCOUNT: ("sign-in-account",),
     LimitClass.SIGN_IN_ADDRESS: ("sign-in",),
+    LimitClass.SIGN_IN_NEWCOMER: ("sign-in-newcomer",),
+    LimitClass.SIGN_IN_DEVICE: ("sign-in-device",),
+    LimitClass.REAUTHENTICATE: ("reauthenticate",),
     LimitClass.REGISTER: ("register",),
     LimitClass.REDEEM: ("redeem",),
     LimitClass.BULK: ("bulk",),
@@ -101,6 +107,9 @@ WORTH_A_WRITE = frozenset(
         LimitClass.ACCOUNT_CREATE,
         LimitClass.SIGN_IN_ACCOUNT,
         LimitClass.SIGN_IN_ADDRESS,
+        LimitClass.SIGN_IN_NEWCOMER,
+        LimitClass.SIGN_IN_DEVICE,
+        LimitClass.REAUTHENTICATE,
         LimitClass.REPORT,
     )
     for name in POLICIES[class_]

@@ -1,30 +1,24 @@
 """Passwords: what they may be, and their hashes, made away from the event loop."""
 
-import asyncio
 import base64
 import hmac
 import os
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
 
 import bcrypt
 
-from kurz.people.errors import PasswordRefused, SignInBusy
+from kurz.people.errors import PasswordRefused
+from kurz.people.hash_queue import NOBODY, Asker, HashQueue
 
 COST = 12  # of bcrypt: a rule of the product
 MIN_LENGTH = 8
 MAX_BYTES = 1024
-# One hash takes a core for a quarter of a second: half of the cores, and a line this long, are all
-# that a flood of sign-ins gets.
-MAX_WAITING = 16
+# One hash takes a core for a quarter of a second: half of the cores are all that sign-ins get.
 NICENESS = 10  # hashing gives way to redirects
-
-T = TypeVar("T")
 
 
 def check(password: str, email: str) -> None:
@@ -50,39 +44,25 @@ class Passwords:
         self._cost = cost
         threads = max(1, (os.cpu_count() or 1) // 2)
         self._pool = ThreadPoolExecutor(threads, "kurz-bcrypt", initializer=_give_way)
-        self._most = threads + MAX_WAITING
-        self._pending = 0
+        self._queue = HashQueue(self._pool, threads)
         # What nobody's password fits, and takes as long to refuse as any other.
         self._decoy = f"$2b${cost:02}$" + "." * 53
         self.checks = 0
 
-    async def hash(self, password: str) -> str:
-        return await self._run(lambda: self._hash(password))
+    async def hash(self, password: str, asker: Asker = NOBODY) -> str:
+        return await self._queue.run(asker, lambda: self._hash(password))
 
-    async def verify(self, password: str, hashed: str | None) -> bool:
+    async def verify(self, password: str, hashed: str | None, asker: Asker = NOBODY) -> bool:
         """True if the password is the hash's. Without a hash it takes the same time to say no."""
-        return await self._run(lambda: self._verify(password, hashed))
+        return await self._queue.run(asker, lambda: self._verify(password, hashed))
 
     def close(self) -> None:
         """Returns when no thread is left: whoever closes it may be about to fork."""
         self._pool.shutdown(cancel_futures=True)
 
-    def check_room(self) -> None:
-        """Raises `SignInBusy` when the line is full: before anything else is done for nothing."""
-        if self._pending >= self._most:
-            raise SignInBusy("Too many people sign in at this moment. Try again in a few seconds.")
-
-    async def _run(self, work: Callable[[], T]) -> T:
-        self.check_room()
-        self._pending += 1
-        future = asyncio.get_running_loop().run_in_executor(self._pool, work)
-        future.add_done_callback(self._leave)
-        return await asyncio.shield(future)
-
-    def _leave(self, future: "asyncio.Future[T]") -> None:
-        self._pending -= 1
-        if not future.cancelled():
-            future.exception()  # whoever asked may have left: it is not to be missed aloud
+    def check_room(self, asker: Asker) -> None:
+        """Raises `SignInBusy` when the line is full."""
+        self._queue.check_room(asker)
 
     def _hash(self, password: str) -> str:
         return bcrypt.hashpw(_prehash(password), bcrypt.gensalt(self._cost)).decode()

@@ -1,15 +1,14 @@
 """Passwords: every byte counts, and hashing takes nothing from the rest (threats T16, T18, T19)."""
 
 import asyncio
-import threading
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kurz.people.errors import PasswordRefused, SignInBusy
-from kurz.people.passwords import COST, MAX_BYTES, MAX_WAITING, Passwords, check
+from kurz.people.errors import PasswordRefused
+from kurz.people.passwords import COST, MAX_BYTES, Passwords, check
 
 EMAIL = "ada@example.com"
 
@@ -19,35 +18,6 @@ def passwords() -> Iterator[Passwords]:
     made = Passwords(cost=4)
     yield made
     made.close()
-
-
-class Blocked:
-    """Keeps the pool busy with work that does not end before `release`."""
-
-    def __init__(self, passwords: Passwords) -> None:
-        self._passwords = passwords
-        self._gate = threading.Event()
-        self.tasks: list[asyncio.Task[bool]] = []
-
-    async def fill(self, places: int) -> None:
-        for _ in range(places):
-            self.tasks.append(
-                asyncio.create_task(self._passwords._run(lambda: self._gate.wait(60)))
-            )
-        await asyncio.sleep(0)
-
-    async def release(self) -> None:
-        self._gate.set()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
-        while self._passwords._pending:  # noqa: ASYNC110  the work of callers who have left
-            await asyncio.sleep(0.001)
-
-
-@pytest.fixture
-async def blocked(passwords):
-    made = Blocked(passwords)
-    yield made
-    await made.release()
 
 
 @pytest.mark.parametrize(
@@ -129,6 +99,9 @@ async def test_refusing_nobody_costs_one_check_like_refusing_somebody(passwords)
         "🔑🔒🔓🗝" * 64,  # 1024 bytes
         "tab\tand\nline",
         "NUL\0inside",
+        "kurz-und-gut",
+        "password horse password",
+        "x1y2z3x1y2z3",
         "        spaced  out",
         "пароль-который-никто-не-угадает",
     ],
@@ -158,6 +131,13 @@ def test_a_password_that_is_long_enough_may_be_anything(password):
         EMAIL.upper(),
         "example.com",
         "Example.COM",
+        "passwordpassword",
+        "Password-password!",
+        "kurzkurz12",
+        "12kurzKURZkurz",
+        "abc123abc123",
+        "qwertz qwertz",
+        "adaada2026",
     ],
     ids=ascii,
 )
@@ -169,69 +149,6 @@ def test_a_password_that_is_tried_first_is_refused_without_repeating_it(password
 
 def test_the_longest_password_has_1024_bytes():
     assert MAX_BYTES == 1024
-
-
-async def test_beyond_the_bound_nobody_waits(passwords, blocked):
-    await blocked.fill(passwords._most)
-    for _ in range(3):
-        with pytest.raises(SignInBusy) as refused:
-            await passwords.verify("x", None)
-        assert refused.value.retry_after_seconds > 0
-    with pytest.raises(SignInBusy):
-        await passwords.hash("x")
-    assert passwords.checks == 0
-
-
-async def test_the_line_is_short():
-    passwords = Passwords(cost=4)
-    passwords.close()
-    assert passwords._most - passwords._pool._max_workers == MAX_WAITING == 16
-
-
-async def test_after_the_rush_everybody_is_served_again(passwords, blocked):
-    await blocked.fill(passwords._most)
-    with pytest.raises(SignInBusy):
-        await passwords.verify("x", None)
-    await blocked.release()
-    answers = await asyncio.gather(*(passwords.verify("x", None) for _ in range(passwords._most)))
-    assert answers == [False] * passwords._most
-
-
-async def test_whoever_waits_is_served_in_the_end(passwords, blocked):
-    await blocked.fill(1)
-    hashed = asyncio.create_task(passwords.hash("correct horse battery staple"))
-    await asyncio.sleep(0.01)
-    await blocked.release()
-    assert (await hashed).startswith("$2b$04$")
-
-
-async def test_a_caller_who_leaves_frees_the_place(passwords, blocked):
-    await blocked.fill(passwords._most)
-    for task in blocked.tasks:
-        task.cancel()
-    done = await asyncio.gather(*blocked.tasks, return_exceptions=True)
-    assert all(isinstance(result, asyncio.CancelledError) for result in done)
-    await blocked.release()
-    assert await passwords.verify("x", None) is False
-
-
-async def test_a_caller_who_leaves_does_not_make_room_for_more_work_than_the_bound(
-    passwords, blocked
-):
-    """The work goes on: else hanging up would be the way around the bound."""
-    await blocked.fill(passwords._most)
-    for task in blocked.tasks[:5]:
-        task.cancel()
-    await asyncio.sleep(0)
-    with pytest.raises(SignInBusy):
-        await passwords.verify("x", None)
-
-
-async def test_work_that_fails_frees_the_place_too(passwords):
-    for _ in range(passwords._most + 5):
-        with pytest.raises(ValueError, match="salt"):
-            await passwords.verify("x", "this is no hash")
-    assert passwords._pending == 0
 
 
 async def test_the_event_loop_goes_on_while_passwords_are_hashed():

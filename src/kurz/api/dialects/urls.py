@@ -7,12 +7,12 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validato
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
-from kurz.api.auth import check_credentials
 from kurz.api.bodies import described, read_body
 from kurz.api.callers import get_caller, get_creator
 from kurz.api.claims import claim_all, claiming_place
 from kurz.api.creating import Maker, find_maker, make
 from kurz.api.dependencies import context
+from kurz.api.devices import asker_of, check_credentials
 from kurz.api.links import delete
 from kurz.api.places import place_of, views
 from kurz.api.responses import Answer
@@ -236,7 +236,11 @@ async def register(request: Request) -> Response:
     kurz = context(request)
     body = await read_body(request, Login)
     await kurz.limit_by_address(request, LimitClass.REGISTER)
-    return _token(request, await kurz.accounts.register(body.email, body.password), 201)
+    return _token(
+        request,
+        await kurz.accounts.register(body.email, body.password, asker=asker_of(request)),
+        201,
+    )
 
 
 @router.post(

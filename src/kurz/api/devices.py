@@ -1,0 +1,80 @@
+"""Signing in, and the cookie by which a browser is known that has signed in before."""
+
+from fastapi import Request
+
+from kurz.api.callers import cookies_of
+from kurz.api.dependencies import client_of, context
+from kurz.people.accounts import Account, normalise_email
+from kurz.people.devices import LIFE
+from kurz.people.errors import EmailRefused
+from kurz.people.hash_queue import Asker
+from kurz.people.limits import LimitClass, TooManyRequests
+
+SECURE_COOKIE = "__Secure-kurz-device"
+PLAIN_COOKIE = "kurz-device"
+PATH = "/api"  # browsers do not send it when they follow a short link
+MAX_COOKIES = 4  # of this name: a neighbouring host may have added some
+
+
+async def check_credentials(request: Request, email: str, password: str) -> Account:
+    """Signs in. A browser that is known to the account has tries of its own. Others are limited by
+    account and by address, whether or not there is such an account."""
+    spelled = _spelled_once(email)
+    is_known = await _is_known(request, spelled)
+    if not is_known:
+        await _limit_stranger(request, spelled)
+    asker = Asker(client_of(request), is_known=is_known)
+    return await context(request).accounts.sign_in(email, password, asker)
+
+
+def asker_of(request: Request, *, is_known: bool = False) -> Asker:
+    """`is_known`: somebody who is signed in."""
+    return Asker(client_of(request), is_known=is_known)
+
+
+def device_cookie(request: Request, account: Account) -> str:
+    """Only for answers under a host that has pages."""
+    value = context(request).devices.issue(account.id, account.epoch, account.email)
+    secure = "; Secure" if request.scope["scheme"] == "https" else ""
+    seconds = int(LIFE.total_seconds())
+    return (
+        f"{_name(request)}={value}; Path={PATH}; HttpOnly; SameSite=Strict"
+        f"; Max-Age={seconds}{secure}"
+    )
+
+
+async def _is_known(request: Request, email: str) -> bool:
+    """The signature is checked before anything is counted or looked up: strangers, and cookies of
+    other accounts, use nothing up."""
+    kurz = context(request)
+    for cookie in cookies_of(request, _name(request))[:MAX_COOKIES]:
+        device = kurz.devices.read(cookie, email)
+        if device is not None:
+            await kurz.limits.check(LimitClass.SIGN_IN_DEVICE, device.id)
+            return await kurz.accounts.knows(device)
+    return False
+
+
+async def _limit_stranger(request: Request, email: str) -> None:
+    kurz = context(request)
+    await kurz.limit_by_address(request, LimitClass.SIGN_IN_ADDRESS)
+    try:
+        await kurz.limits.check(LimitClass.SIGN_IN_ACCOUNT, email)
+    except TooManyRequests as refused:
+        try:
+            newcomer = f"{email} {client_of(request)}"
+            await kurz.limits.check(LimitClass.SIGN_IN_NEWCOMER, newcomer)
+        except TooManyRequests:
+            raise refused from None  # it tells the shorter wait
+
+
+def _spelled_once(email: str) -> str:
+    """Else each spelling of an address would have guesses of its own."""
+    try:
+        return normalise_email(email)
+    except EmailRefused:
+        return email.strip().lower()
+
+
+def _name(request: Request) -> str:
+    return SECURE_COOKIE if request.scope["scheme"] == "https" else PLAIN_COOKIE

@@ -1,0 +1,56 @@
+"""Browsers that have signed in before: a signed cookie, which counts for one account only."""
+
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from kurz.clock import Clock
+
+LIFE = timedelta(days=180)
+_COOKIE = re.compile(
+    r"(1\.([1-9][0-9]{0,15})\.([0-9]{1,15})\.([0-9]{1,12})\.([A-Za-z0-9_-]{22}))\.([0-9a-f]{64})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """`epoch` is the account's at the time of issue: a new password, another role or being disabled
+    ends it. `id` is what its tries are counted by."""
+
+    account_id: int
+    epoch: int
+    id: str
+
+
+class Devices:
+    """The signature covers the e-mail address, which is not in the cookie: it is checked before
+    anything is looked up, and for another account it is nothing."""
+
+    def __init__(self, key: bytes, clock: Clock) -> None:
+        self._key = key
+        self._clock = clock
+
+    def issue(self, account_id: int, epoch: int, email: str) -> str:
+        """A new one for each sign-in, with tries of its own."""
+        issued_at = int(self._clock.now().timestamp())
+        text = f"1.{account_id}.{epoch}.{issued_at}.{secrets.token_urlsafe(16)}"
+        return f"{text}.{self._sign(text, email)}"
+
+    def read(self, cookie: str, email: str) -> Device | None:
+        """None: not ours, not for this address, or too old."""
+        match = _COOKIE.fullmatch(cookie)
+        if match is None:
+            return None
+        text, account_id, epoch, issued_at, device_id, signature = match.groups()
+        age_seconds = self._clock.now().timestamp() - int(issued_at)
+        if not hmac.compare_digest(self._sign(text, email), signature):
+            return None
+        if age_seconds >= LIFE.total_seconds():
+            return None
+        return Device(int(account_id), int(epoch), device_id)
+
+    def _sign(self, text: str, email: str) -> str:
+        signed = f"{text}.{email}".encode(errors="surrogatepass")
+        return hmac.digest(self._key, signed, "sha256").hex()
