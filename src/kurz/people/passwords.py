@@ -33,8 +33,20 @@ def check(password: str, email: str) -> None:
         raise PasswordRefused(f"A password has at most {MAX_BYTES} bytes.")
     plain = password.lower()
     local, _, domain = email.partition("@")
-    if plain in _common() or len(set(plain)) < 4 or plain in (email, local, domain):
+    obvious = _common() | {email, local, domain}
+    if plain in obvious or len(set(plain)) < 4 or _repeats(plain, obvious):
         raise PasswordRefused("This password is among the first that anybody would try.")
+
+
+def _repeats(plain: str, obvious: frozenset[str]) -> bool:
+    """Whether it is an obvious one several times over, such as `passwordpassword`, with or without
+    something between, and digits at either end: `kurz-kurz`, `kurzkurz12`."""
+    squeezed = "".join(filter(str.isalnum, plain))
+    return any(
+        text[:size] in obvious and text[:size] * (len(text) // size) == text
+        for text in (plain, squeezed, squeezed.strip("0123456789"))
+        for size in range(1, len(text) // 2 + 1)
+    )
 
 
 class Passwords:
