@@ -95,7 +95,7 @@ def get(
 
 
 async def listen(kurz: Kurz, about: About) -> None:
-    async for _ in await Live(kurz.reports.store, kurz.clock).listen(about, 0, 1):
+    async for _ in await Live(kurz.reports.store, kurz.clock).listen(about, 1, 0, 1):
         pass
 
 

@@ -20,7 +20,7 @@ from kurz.api.idempotency import Receipts
 from kurz.api.schemas.system import SystemRead
 from kurz.bootstrap import Kurz, open_custom_domains
 from kurz.checking import open_link_checks
-from kurz.clicks.live import Live
+from kurz.clicks.live import MAX_OF_ACCOUNT, Live
 from kurz.dashboard.app import DashboardApp
 from kurz.dashboard.build import Files, NotBuilt
 from kurz.dashboard.shell import Facts
@@ -297,7 +297,9 @@ def _context(
         tagging=kurz.tagging,
         link_checks=open_link_checks(kurz),
         reports=kurz.reports,
-        live=Live(kurz.reports.store, clock),
+        live=Live(
+            kurz.reports.store, clock, max_of_account=max(1, MAX_OF_ACCOUNT // settings.workers)
+        ),
         totals=RecentTotals(SqlTotalsStore(database, clock)),
         upkeep=open_upkeep(kurz),
         exporter=kurz.exporter,

@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from kurz.clicks.errors import TooManyStreams
 from kurz.errors import Kind, KurzError, MethodNotAllowed, Unavailable, problem
 from kurz.links.errors import VersionOutdated
 from kurz.people.errors import HostUnknown, QuotaExceeded
@@ -105,9 +106,7 @@ def status_of(error: type[KurzError]) -> int:
 def respond(error: KurzError, headers: dict[str, str] | None = None) -> ProblemResponse:
     status = status_of(type(error))
     sent = dict(headers or {})
-    if isinstance(error, Unavailable):
-        sent["retry-after"] = str(error.retry_after_seconds)
-    if isinstance(error, QuotaExceeded):
+    if isinstance(error, Unavailable | QuotaExceeded | TooManyStreams):
         sent["retry-after"] = str(error.retry_after_seconds)
     if isinstance(error, TooManyRequests):
         sent |= error.header_fields

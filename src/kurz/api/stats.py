@@ -156,7 +156,7 @@ def _family(
         openapi_extra=needs(permission),
         responses={
             200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
-            **problems(404),
+            **problems(404, 429),
         },
     )
     async def listen(
@@ -168,7 +168,10 @@ def _family(
     ) -> Response:
         """Server-sent events: one at once, and one whenever numbers change, with today's numbers
         and the newest clicks."""
-        heard = await context(request).live.listen(asked.about, seconds, ASK_AGAIN_SECONDS)
+        caller = await get_caller(request)
+        heard = await context(request).live.listen(
+            asked.about, caller.account_id, seconds, ASK_AGAIN_SECONDS
+        )
         ask_again = partial(_enter_again, request, asked.place, permission)
         headers = {"x-accel-buffering": "no"}
         return StreamingResponse(

@@ -1,5 +1,7 @@
 """What can go wrong with stats."""
 
+from typing import ClassVar
+
 from kurz.errors import Kind, KurzError, Unavailable
 
 
@@ -12,3 +14,10 @@ class PeriodRefused(KurzError):
 class ListenersFull(Unavailable):
     code = "listeners-full"
     title = "Too many listen to live numbers"
+
+
+class TooManyStreams(KurzError):
+    kind = Kind.LIMITED
+    code = "too-many-streams"
+    title = "This account listens to live numbers too often"
+    retry_after_seconds: ClassVar[int] = 5

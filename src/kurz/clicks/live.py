@@ -1,13 +1,14 @@
 """Numbers as they change: today's, and the newest clicks."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 import structlog
 
 from kurz.clicks.click import Click, name
-from kurz.clicks.errors import ListenersFull
+from kurz.clicks.errors import ListenersFull, TooManyStreams
 from kurz.clicks.reports import About, ReportStore
 from kurz.clicks.series import Numbers
 from kurz.clicks.visitors import DAY_MICROS
@@ -15,6 +16,7 @@ from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
 
 MAX_LISTENERS = 200  # in a worker
+MAX_OF_ACCOUNT = 5  # in all workers of a server; a page that is not seen does not listen
 LOOK_SECONDS = 1.0
 NEWEST = 10
 
@@ -35,24 +37,35 @@ class Live:
     """Looks once a second at every subject that somebody listens to, however many do."""
 
     def __init__(
-        self, store: ReportStore, clock: Clock, *, max_listeners: int = MAX_LISTENERS
+        self,
+        store: ReportStore,
+        clock: Clock,
+        *,
+        max_listeners: int = MAX_LISTENERS,
+        max_of_account: int = MAX_OF_ACCOUNT,
     ) -> None:
         self._store = store
         self._clock = clock
         self._max_listeners = max_listeners
-        self._listeners = 0
+        self._max_of_account = max_of_account
+        self._accounts: Counter[int] = Counter()  # how many streams each of them has
         self._watches: dict[About, _Watch] = {}
         self._is_closed = False
 
     async def listen(
-        self, about: About, seconds: float, rest_seconds: float
+        self, about: About, account_id: int, seconds: float, rest_seconds: float
     ) -> AsyncGenerator[Now | None, None]:
         """The numbers at once and when they change, for that long; None where nothing has changed
-        for `rest_seconds`. Ends early when this is closed. Raises `ListenersFull` at the start."""
-        if self._is_closed or self._listeners >= self._max_listeners:
+        for `rest_seconds`. Ends early when this is closed. Raises `ListenersFull` or
+        `TooManyStreams` at the start."""
+        if self._is_closed or self._is_full:
             raise ListenersFull("No more can listen at the moment. Try again later.")
+        if self._accounts[account_id] >= self._max_of_account:
+            raise TooManyStreams(
+                "This account has as many streams of live numbers as it can. Close one first."
+            )
         now = await self._look(about)
-        return self._tell(about, now, seconds, rest_seconds)
+        return self._tell(about, account_id, now, seconds, rest_seconds)
 
     def close(self) -> None:
         """Ends what everybody listens to, and lets nobody in any more."""
@@ -61,12 +74,13 @@ class Live:
             watch.changed.set()
 
     async def _tell(
-        self, about: About, now: Now, seconds: float, rest_seconds: float
+        self, about: About, account_id: int, now: Now, seconds: float, rest_seconds: float
     ) -> AsyncGenerator[Now | None, None]:
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        if self._listeners >= self._max_listeners:
+        if self._is_full or self._accounts[account_id] >= self._max_of_account:
             return  # others came first, while the answer began
+        self._accounts[account_id] += 1
         watch = self._join(about, now)
         try:
             yield now
@@ -77,10 +91,15 @@ class Live:
                 elif not await watch.has_changed(min(rest_seconds, left)):
                     yield None
         finally:
+            self._accounts[account_id] -= 1
+            self._accounts += Counter()  # forgets those that have none
             self._leave(about, watch)
 
+    @property
+    def _is_full(self) -> bool:
+        return self._accounts.total() >= self._max_listeners
+
     def _join(self, about: About, now: Now) -> "_Watch":
-        self._listeners += 1
         watch = self._watches.get(about)
         if watch is None:
             watch = self._watches[about] = _Watch(now)
@@ -89,7 +108,6 @@ class Live:
         return watch
 
     def _leave(self, about: About, watch: "_Watch") -> None:
-        self._listeners -= 1
         watch.listeners -= 1
         if not watch.listeners:
             del self._watches[about]

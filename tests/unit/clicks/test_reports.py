@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kurz.clicks.batch import Event
 from kurz.clicks.breakdowns import NAMES, Value, break_down
 from kurz.clicks.counts import MAX_OF_MANY
-from kurz.clicks.errors import ListenersFull
+from kurz.clicks.errors import ListenersFull, TooManyStreams
 from kurz.clicks.live import Live
 from kurz.clicks.moments import Moments
 from kurz.clicks.months import add_up, merge, month_of, months_of, pack, unpack, without
@@ -21,6 +21,7 @@ from kurz.clicks.series import Day
 from kurz.clock import EPOCH
 from support.clock import FrozenClock
 
+ADA, BOB = 1, 2
 COUNTS = st.dictionaries(
     st.tuples(st.sampled_from("crbodlsLn"), st.sampled_from(["", "*", "a", "b", "c", "d"])).map(
         "".join
@@ -118,7 +119,7 @@ def live(store):
 
 
 async def test_all_who_listen_hear_of_a_change_by_one_look(store, live):
-    heard = [await live.listen(EVERYTHING, 60, 60) for _ in range(3)]
+    heard = [await live.listen(EVERYTHING, ADA, 60, 60) for _ in range(3)]
     firsts = [await anext(each) for each in heard]
     assert [now.all_clicks for now in firsts] == [1, 1, 1]
     store.clicks, before = 5, store.looks
@@ -130,7 +131,10 @@ async def test_all_who_listen_hear_of_a_change_by_one_look(store, live):
 
 
 async def test_what_changes_while_nobody_reads_is_told_then(store, live):
-    slow, quick = await live.listen(EVERYTHING, 60, 60), await live.listen(EVERYTHING, 60, 60)
+    slow, quick = (
+        await live.listen(EVERYTHING, ADA, 60, 60),
+        await live.listen(EVERYTHING, ADA, 60, 60),
+    )
     await anext(slow)
     await anext(quick)
     store.clicks = 2
@@ -141,37 +145,54 @@ async def test_what_changes_while_nobody_reads_is_told_then(store, live):
 
 
 async def test_only_so_many_may_listen_and_those_who_leave_make_room(live):
-    heard = [await live.listen(EVERYTHING, 60, 60) for _ in range(3)]
+    heard = [await live.listen(EVERYTHING, ADA, 60, 60) for _ in range(3)]
     for each in heard:
         await anext(each)
     with pytest.raises(ListenersFull):
-        await live.listen(EVERYTHING, 60, 60)
+        await live.listen(EVERYTHING, ADA, 60, 60)
     await heard[0].aclose()
-    again = await live.listen(EVERYTHING, 60, 60)
+    again = await live.listen(EVERYTHING, ADA, 60, 60)
     assert (await anext(again)).all_clicks == 1
     for each in (*heard[1:], again):
         await each.aclose()
     assert live._watches == {}
 
 
+async def test_an_account_has_so_many_streams_and_others_have_theirs(store):
+    live = Live(store, FrozenClock(), max_listeners=10, max_of_account=2)
+    begun = [await live.listen(EVERYTHING, ADA, 60, 60) for _ in range(3)]
+    heard = [await anext(each, None) for each in begun]
+    assert [now is not None for now in heard] == [True, True, False]  # all had begun at once
+    with pytest.raises(TooManyStreams):
+        await live.listen(EVERYTHING, ADA, 60, 60)
+    other = await live.listen(EVERYTHING, BOB, 60, 60)
+    assert await anext(other) is not None
+    await begun[0].aclose()
+    again = await live.listen(EVERYTHING, ADA, 60, 60)
+    assert await anext(again) is not None
+    for each in (*begun, other, again):
+        await each.aclose()
+    assert not live._accounts
+
+
 async def test_silence_is_told_and_the_time_ends(live):
-    heard = [now async for now in await live.listen(EVERYTHING, 0.05, 0.01)]
+    heard = [now async for now in await live.listen(EVERYTHING, ADA, 0.05, 0.01)]
     assert heard[0] is not None
     assert None in heard
     assert set(heard[1:]) == {None}
 
 
 async def test_nobody_hears_anything_after_the_end(live):
-    heard = await live.listen(EVERYTHING, 60, 60)
+    heard = await live.listen(EVERYTHING, ADA, 60, 60)
     await anext(heard)
     live.close()
     assert [now async for now in heard] == []
     with pytest.raises(ListenersFull):
-        await live.listen(EVERYTHING, 60, 60)
+        await live.listen(EVERYTHING, ADA, 60, 60)
 
 
 async def test_who_listens_is_let_go_when_it_closes(live):
-    heard = await live.listen(EVERYTHING, 60, 60)
+    heard = await live.listen(EVERYTHING, ADA, 60, 60)
     await anext(heard)
     waiting = asyncio.create_task(anext(heard, "ended"))
     await asyncio.sleep(0)
