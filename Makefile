@@ -19,11 +19,12 @@ run: need-python ## Set up what is needed and serve on http://127.0.0.1:8080
 
 setup: need-python ## Set up everything for running, testing and developing
 	@$(PYTHON) scripts/setup.py dev
+	@$(BIN)/python scripts/browser.py
 
 web: setup ## Build the dashboard, if its sources have changed
 	@$(BIN)/python scripts/web.py build
 
-test: web ## Run the tests, on real PostgreSQL and Redis servers from wheels
+test: web ## Run the tests, on real PostgreSQL and Redis servers and a real browser
 	@$(BIN)/pytest -n $(WORKERS) -m "not long" || { \
 		echo "Once more, one at a time, what failed while everything ran at once:"; \
 		$(BIN)/pytest -m "not long" --last-failed --last-failed-no-failures=none --exitfirst; }
@@ -96,4 +97,4 @@ clean: ## Remove what set-up and tests made (not your data)
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 need-python:
-	@test -n "$(PYTHON)" || { echo "kurz needs Python 3.11 or newer."; exit 1; }
+	@test -n "$(PYTHON)" || { echo "kurz needs Python 3.11 or newer. Debian and Ubuntu: apt install python3 python3-venv" >&2; exit 1; }

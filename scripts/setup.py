@@ -1,9 +1,10 @@
 """Sets up `.venv` in the project folder: `setup.py run` for the program, `setup.py dev` for tests.
 
-Needs Python 3.11 or newer and nothing else; does nothing when all is in place.
+Needs Python 3.11 or newer with `venv`, and nothing else; does nothing when all is in place.
 """
 
 import hashlib
+import importlib.util
 import os
 import subprocess
 import sys
@@ -27,6 +28,7 @@ def main() -> None:
     if not is_usable():
         make_venv()
     run(*PIP, *locked("setup"))
+    remove_setuptools()
     if call(*UV, "--compile-bytecode", *locked(wanted)):
         print("pip may know a way to the packages that uv does not; it takes longer.", flush=True)
         run(*PIP, *locked(wanted))
@@ -50,7 +52,7 @@ def stamp(wanted: str) -> Path:
 def fingerprint(wanted: str) -> str:
     """Changes when another install is needed: other versions, another place, another Python."""
     digest = hashlib.sha256(f"{ROOT} {sys.version}".encode())
-    for name in (f"requirements/{wanted}.lock", "pyproject.toml"):
+    for name in ("requirements/setup.lock", f"requirements/{wanted}.lock", "pyproject.toml"):
         digest.update((ROOT / name).read_bytes())
     return digest.hexdigest()
 
@@ -64,14 +66,17 @@ def is_usable() -> bool:
 
 
 def make_venv() -> None:
-    try:
-        venv.create(VENV, clear=True, symlinks=True, with_pip=True)
-    except (subprocess.CalledProcessError, ImportError):
-        # Debian keeps ensurepip in a package of its own; another pip can do its work.
-        venv.create(VENV, clear=True, symlinks=True, with_pip=False)
-        bootstrap = [sys.executable, "-m", "pip", "--python", str(PYTHON), "install", "pip"]
-        if subprocess.run(bootstrap, check=False).returncode:
-            sys.exit("This Python has neither venv nor pip. On Debian: apt install python3-venv")
+    """Debian and Ubuntu keep what puts pip into it in a package of its own."""
+    if importlib.util.find_spec("ensurepip") is None:
+        sys.exit("kurz needs Python's venv. Debian and Ubuntu: apt install python3-venv")
+    venv.create(VENV, clear=True, symlinks=True, with_pip=True)
+
+
+def remove_setuptools() -> None:
+    """Older Pythons put an old one beside pip; nothing here needs it."""
+    find = "import importlib.util as it, sys; sys.exit(it.find_spec('setuptools') is None)"
+    if not call(str(PYTHON), "-c", find):
+        run(str(PYTHON), "-m", "pip", "--quiet", "uninstall", "--yes", "setuptools")
 
 
 def locked(name: str) -> list[str]:

@@ -57,26 +57,33 @@ def sources() -> list[Path]:
     )
 
 
-def fingerprint(paths: list[Path]) -> str:
+def fingerprint(paths: list[Path], folder: Path = WEB) -> str:
     digest = hashlib.sha256()
     for path in paths:
         content = path.read_bytes()
-        digest.update(f"{path.relative_to(WEB)} {len(content)}\n".encode() + content)
+        digest.update(f"{path.relative_to(folder)} {len(content)}\n".encode() + content)
     return digest.hexdigest()
 
 
 def npm(*arguments: str) -> None:
+    run_npm(*arguments, folder=WEB)
+
+
+def run_npm(*arguments: str, folder: Path) -> None:
+    """The npm that comes with Node."""
+    script = Path(node()).parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    run_node(str(script), *arguments, folder=folder, npm_config_update_notifier="false")
+
+
+def run_node(*arguments: str, folder: Path, **variables: str) -> None:
     program = node()
-    folder = Path(program).parent
-    script = folder.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     # Packages start `node` by its name. Whom the system trusts, Node trusts too.
-    path = f"{folder}{os.pathsep}{os.environ.get('PATH', '')}"
-    quiet = {"npm_config_update_notifier": "false"}
-    env = {"NODE_USE_SYSTEM_CA": "1", **quiet, **os.environ, "PATH": path}
-    command = [program, str(script), *arguments]
-    finished = subprocess.run(command, cwd=WEB, env=env, check=False, stdout=sys.stderr)
+    path = f"{Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    env = {"NODE_USE_SYSTEM_CA": "1", **os.environ, **variables, "PATH": path}
+    command = [program, *arguments]
+    finished = subprocess.run(command, cwd=folder, env=env, check=False, stdout=sys.stderr)
     if finished.returncode:
-        sys.exit("The dashboard: something is wrong, and above stands what.")
+        sys.exit(f"Failed, for the reason above, in {folder.relative_to(ROOT)}.")
 
 
 def node() -> str:

@@ -92,9 +92,9 @@ def s3() -> Iterator[S3Server]:
 
 
 @pytest.fixture(scope="session")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+def chromium() -> Iterator[Chromium]:
     """One process for all tests; each person in them has a browser of their own in it."""
-    process = Chromium(tmp_path_factory.mktemp("chromium"))
+    process = Chromium()
     yield process
     process.close()
 

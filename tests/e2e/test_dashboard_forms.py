@@ -20,7 +20,7 @@ from support.visitor import Visitor
 # A browser does not meet the engine.
 pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 
-LIST = r"/api/v1/links\?*"
+LIST = "/api/v1/links?*"
 
 
 def edit(visitor: Visitor, code: str) -> None:

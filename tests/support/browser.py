@@ -1,39 +1,40 @@
-"""A real browser without a window, driven over a pipe by its own protocol: one process for many
-people in it, who know nothing of each other. It tells whether a page ran a script that it should
-not have."""
+"""A real headless browser, driven by Playwright: one process for many people, who share no cookies
+and no storage. It reports whether a page ran a script that it should not have."""
 
-import json
-import os
-import select
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any, NamedTuple, Self, TypeVar
 
 import pytest
+from browser import launch_options
+from playwright.async_api import Dialog, async_playwright
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 SECONDS = 60
-# The browser reads commands from descriptor 3, and writes to 4.
-_START = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4);"
-_START += "os.execv(sys.argv[3], sys.argv[3:])"
-_OPTIONS = (
-    "--headless",
-    "--no-sandbox",  # it has no rights to make one in a container
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-extensions",
-    "--disable-background-networking",
-    "--no-first-run",
-    "--no-proxy-server",
-    "--remote-debugging-pipe",
-)
-# Before any script of a page: what payloads call, and what the page's policy had to stop.
+# Runs before any script of a page: reports what payloads call, and what the policy had to stop.
 _WATCH = """
-for (const name of ["alert", "confirm", "prompt", "print"]) window[name] = () => ran(name);
-addEventListener("securitypolicyviolation", (event) => stopped(event.violatedDirective));
+for (const name of ["alert", "confirm", "prompt", "print"]) window[name] = () => told("ran", name);
+addEventListener("securitypolicyviolation", (it) => told("stopped", it.violatedDirective));
 """
+TOUCH = """document.querySelectorAll("*").forEach((it) => {
+  it.focus?.();
+  it.dispatchEvent(new MouseEvent("mouseover", {bubbles: true}));
+})"""
+# Finds the button, link or field with a name, as a person would: in the open dialog first.
+_NAMED = """({
+  query(root, selector) { return this.queryAll(root, selector)[0] ?? null; },
+  queryAll(root, selector) {
+    const [name, kind] = JSON.parse(selector);
+    const label = (it) => it.getAttribute("aria-label")
+      ?? (it.labels?.[0] ?? it).textContent.trim();
+    const seen = (it) => it.checkVisibility() && !it.closest("[inert]");
+    const found = [...root.querySelectorAll(kind)].filter((it) => seen(it) && label(it) === name);
+    const best = found.findLast((it) => it.closest("[role=dialog]")) ?? found[0];
+    return best === undefined ? [] : [best];
+  },
+})"""
+
+T = TypeVar("T")
 
 
 class Seen(NamedTuple):
@@ -44,174 +45,102 @@ class Seen(NamedTuple):
     html: str
 
 
-TOUCH = """document.querySelectorAll("*").forEach((it) => {
-  it.focus?.();
-  it.dispatchEvent(new MouseEvent("mouseover", {bubbles: true}));
-})"""
-Event = dict[str, Any]
-# What the browser says of a question to a page that was left before it could answer.
-_LEFT = (
-    "Inspected target navigated or closed",
-    "Execution context was destroyed.",
-    "Cannot find context with specified id",
-)
-
-
-class PageWasLeft(Exception):
-    """While it was asked something."""
-
-
 class Chromium:
-    """The process. It is started at the first use, which takes seconds, and then serves everybody:
-    a `Browser` each."""
+    """The process. It is started at the first use, which takes a second, and then serves everybody:
+    a `Browser` each. Playwright's event loop has a thread of its own, because many tests have an
+    event loop in theirs."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
-        self._unread = b""
-        self._number = 0
-        self._events: dict[str, list[Event]] = {}
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Waits until it is done."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._loop.run_forever, name="playwright")
+            self._thread.start()
+            self.run(self._start())
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(2 * SECONDS)
 
     def close(self) -> None:
-        if self._process is None:
+        if self._loop is None:
             return
-        self.call("Browser.close")
-        self._process.wait(SECONDS)
-        os.close(self._to)
-        os.close(self._from)
+        self.run(self._stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
-    def events(self, session: str) -> list[Event]:
-        """What a session has told until now, and will; nothing of others is kept."""
-        return self._events.setdefault(session, [])
+    async def _start(self) -> None:
+        options = launch_options()
+        if options is None:
+            pytest.fail("These tests need a browser: `make setup` brings one.")
+        self._playwright = await async_playwright().start()
+        await self._playwright.selectors.register("named", script=_NAMED)
+        self.browser = await self._playwright.chromium.launch(**options)
 
-    def forget(self, session: str) -> None:
-        self._events.pop(session, None)
-
-    def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
-        if self._process is None:
-            self._start()
-        number = self._send(method, session, **params)
-        while True:
-            found = self.read()
-            if found is not None and found["id"] == number:
-                if found.get("error", {}).get("message") in _LEFT:
-                    raise PageWasLeft(method)
-                assert "error" not in found, (method, found)
-                result: dict[str, Any] = found["result"]
-                return result
-
-    def read(self) -> Event | None:
-        """The next message: an answer, or None if it was an event, which is kept."""
-        while b"\0" not in self._unread:
-            ready, _, _ = select.select([self._from], [], [], SECONDS)
-            assert ready, "the browser says nothing"
-            piece = os.read(self._from, 1 << 20)
-            assert piece, "the browser has ended"
-            self._unread += piece
-        text, _, self._unread = self._unread.partition(b"\0")
-        message: Event = json.loads(text)
-        if "id" in message:
-            return message
-        if message["method"] == "Page.javascriptDialogOpening":  # "Leave this page?"
-            self._send("Page.handleJavaScriptDialog", message["sessionId"], accept=True)
-        events = self._events.get(message.get("sessionId", ""))
-        if events is not None:
-            events.append(message)
-        return None
-
-    def _send(self, method: str, session: str | None, **params: Any) -> int:
-        """The number that the answer will have."""
-        self._number += 1
-        message = {"id": self._number, "method": method, "params": params}
-        if session is not None:
-            message["sessionId"] = session
-        piece = json.dumps(message).encode() + b"\0"
-        while piece:
-            piece = piece[os.write(self._to, piece) :]
-        return self._number
-
-    def _start(self) -> None:
-        if CHROMIUM is None:
-            pytest.fail("These tests need Chromium: install it, so that `chromium` can be found.")
-        (theirs_in, self._to), (self._from, theirs_out) = os.pipe(), os.pipe()
-        trampoline = [sys.executable, "-c", _START, str(theirs_in), str(theirs_out)]
-        self._process = subprocess.Popen(
-            [*trampoline, CHROMIUM, *_OPTIONS, f"--user-data-dir={self._folder}"],
-            pass_fds=(theirs_in, theirs_out),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(theirs_in)
-        os.close(theirs_out)
+    async def _stop(self) -> None:
+        await self.browser.close()
+        await self._playwright.stop()
 
 
 class Browser:
-    """One person's: it begins with no cookies and nothing remembered, and ends with all of it.
+    """One person's: it begins with no cookies and nothing stored, and takes all of it along.
     `bypasses_policy`: Content-Security-Policies are ignored, so that escaping alone protects."""
 
     def __init__(self, chromium: Chromium, *, bypasses_policy: bool) -> None:
+        self._run = chromium.run
         self._chromium = chromium
         self._bypasses_policy = bypasses_policy
+        self._told: list[tuple[str, str]] = []
+        self._dialogs: list[str] = []
 
     def __enter__(self) -> Self:
-        call = self._chromium.call
-        self._context = call("Target.createBrowserContext")["browserContextId"]
-        target = call("Target.createTarget", url="about:blank", browserContextId=self._context)
-        attached = call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
-        self._session: str = attached["sessionId"]
-        self._events = self._chromium.events(self._session)
-        for name in ("ran", "stopped"):
-            self._ask("Runtime.addBinding", name=name)
-        for domain in ("Page", "Runtime", "Network"):
-            self._ask(f"{domain}.enable")
-        self._ask("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
-        self._ask("Page.setBypassCSP", enabled=self._bypasses_policy)
-        # As if its window were in front, whichever others are open.
-        self._ask("Emulation.setFocusEmulationEnabled", enabled=True)
+        self._run(self._start())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._chromium.call("Target.disposeBrowserContext", browserContextId=self._context)
-        self._chromium.forget(self._session)
+        self._run(self._context.close())
+
+    async def _start(self) -> None:
+        # Without a viewport of its own, so that `resize` can also turn it into a phone.
+        self._context = await self._chromium.browser.new_context(
+            bypass_csp=self._bypasses_policy,
+            no_viewport=True,
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        self._context.set_default_timeout(SECONDS * 1000)
+        await self._context.expose_function("told", lambda *call: self._told.append(call))
+        await self._context.add_init_script(_WATCH)
+        self.page = await self._context.new_page()
+        self.page.on("dialog", self._leave)
+        self._protocol = await self._context.new_cdp_session(self.page)
 
     def send_headers(self, **headers: str) -> None:
         """With every request from now on."""
-        self._ask("Network.setExtraHTTPHeaders", headers=headers)
+        self._run(self._context.set_extra_http_headers(headers))
 
     def open(self, url: str) -> Seen:
         """Loads a page, touches everything in it that can be touched, and looks."""
-        self._events.clear()
+        self._told.clear()
         # The same page with another fragment would not be loaded.
-        self._ask("Page.navigate", url="about:blank")
-        self._wait("Page.loadEventFired")
-        failed = self._ask("Page.navigate", url=url).get("errorText")
-        assert not failed, (url, failed)
-        self._wait("Page.loadEventFired")
-        self._evaluate(TOUCH)
+        self._run(self.page.goto("about:blank"))
+        self._run(self.page.goto(url))
+        self.evaluate(TOUCH)
         # Errors of pictures and the like come after the page.
-        self._evaluate("new Promise((done) => setTimeout(() => requestIdleCallback(done), 0))")
-        html = self._evaluate("document.documentElement.outerHTML")
-        return Seen(self._called("ran"), self._called("stopped"), html)
+        self.evaluate("new Promise((done) => setTimeout(() => requestIdleCallback(done), 0))")
+        html = self.evaluate("document.documentElement.outerHTML")
+        return Seen(self._calls("ran"), self._calls("stopped"), html)
 
-    def _called(self, name: str) -> list[str]:
-        calls = [it["params"] for it in self._events if it["method"] == "Runtime.bindingCalled"]
-        return [it["payload"] for it in calls if it["name"] == name]
+    def evaluate(self, expression: str) -> str:
+        """The value of an expression in the page, as Python would print it."""
+        return str(self._run(self.page.evaluate(expression)))
 
-    def _evaluate(self, expression: str) -> str:
-        done = self._ask(
-            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
-        )
-        assert "exceptionDetails" not in done, done
-        return str(done["result"].get("value"))
+    def _calls(self, name: str) -> list[str]:
+        """What pages have reported: calls arrive in order, so that all before this one are here."""
+        self.evaluate("told('', '')")
+        return [value for kind, value in self._told if kind == name]
 
-    def _ask(self, method: str, **params: Any) -> dict[str, Any]:
-        return self._chromium.call(method, self._session, **params)
-
-    def _wait(self, method: str) -> None:
-        """Takes the event out: the next one is another's."""
-        while True:
-            for event in self._events:
-                if event["method"] == method:
-                    self._events.remove(event)
-                    return
-            self._chromium.read()
+    async def _leave(self, dialog: Dialog) -> None:
+        """Answers "Leave this page?" with yes."""
+        self._dialogs.append(dialog.type)
+        await dialog.accept()

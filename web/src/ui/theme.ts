@@ -8,7 +8,7 @@ const accent: MantineColorsTuple = [
   "#ffa07c",
   "#ff7a47",
   "#ff5a1f",
-  "#e0480f",
+  "#e84d12",
   "#b83600",
   "#8f2a00",
   "#661e00",

@@ -1,0 +1,93 @@
+"""Which browser the tests take: an installed one only if it works."""
+
+import asyncio
+import json
+import platform
+from pathlib import Path
+
+import browser
+import pytest
+
+from support.browser import Chromium
+
+
+def make_program(folder: Path, name: str, script: str) -> Path:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def working(tmp_path):
+    """A program with a name of its own that starts the browser of the other tests."""
+    options = browser.launch_options()
+    assert options is not None
+    variables = "\n".join(
+        f"export {name}='{options['env'][name]}'"
+        for name in ("LD_LIBRARY_PATH", "FONTCONFIG_PATH")
+        if name in options["env"]
+    )
+    start = f'exec {options["executable_path"]} "$@"'
+    return make_program(tmp_path, "google-chrome", f"{variables}\n{start}")
+
+
+def test_an_installed_one_that_starts_is_taken(working):
+    [launch] = browser.usable([working])
+    assert launch["executable_path"] == str(working)
+
+
+def test_a_stub_is_passed_over(tmp_path, working):
+    stub = make_program(tmp_path, "chromium-browser", "echo 'Please install the snap.' >&2; exit 1")
+    [launch] = browser.usable([stub, working])
+    assert launch["executable_path"] == str(working)
+
+
+def test_one_that_is_too_old_is_not_usable(working):
+    launch = {"executable_path": str(working), "args": [], "env": {}}
+    assert browser.why_not(launch) == ""
+    assert browser.why_not(launch, oldest=9999).endswith("; the tests need 9999 or newer.")
+
+
+def test_programs_are_looked_for_by_their_usual_names(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert browser.sorted_programs("") == []
+    for name in ("google-chrome", "chromium"):
+        make_program(tmp_path, name, "")
+    assert [path.name for path in browser.sorted_programs("")] == ["chromium", "google-chrome"]
+
+
+def test_another_choice_is_made_once_something_has_changed(tmp_path):
+    choice = tmp_path / "browser.json"
+    program = make_program(tmp_path, "chromium", "")
+    state = browser.describe("", [program])
+    assert not browser.is_chosen(state, choice)
+    launch = {"executable_path": str(program), "args": [], "env": {}}
+    choice.write_text(json.dumps({"state": state, "launch": launch}))
+    assert browser.is_chosen(state, choice)
+    assert browser.describe("package", []) != state
+    make_program(tmp_path, "chromium", "exit 1")
+    assert browser.describe("", [program]) != state
+    program.unlink()
+    assert not browser.is_chosen(state, choice)
+
+
+def test_a_program_of_ones_own_that_does_not_start_is_refused(tmp_path, monkeypatch):
+    stub = make_program(tmp_path, "mine", "exit 1")
+    monkeypatch.setenv("KURZ_TEST_CHROMIUM", str(stub))
+    with pytest.raises(SystemExit, match=r"KURZ_TEST_CHROMIUM: .*mine is not a Chromium"):
+        browser.main(tmp_path / "browser.json")
+    assert not (tmp_path / "browser.json").exists()
+
+
+def test_a_machine_that_no_package_is_for_is_told_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("KURZ_TEST_CHROMIUM", "package")
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    with pytest.raises(SystemExit, match="Install Chromium, or set KURZ_TEST_CHROMIUM"):
+        browser.main(tmp_path / "browser.json")
+
+
+def test_the_browser_leaves_the_threads_of_tests_without_a_loop(chromium: Chromium):
+    """Else no asynchronous test could follow in the same process."""
+    chromium.run(asyncio.sleep(0))
+    assert asyncio.run(asyncio.sleep(0, 7)) == 7
