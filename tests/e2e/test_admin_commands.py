@@ -322,3 +322,30 @@ def test_a_server_with_weak_secrets_does_not_start_and_does_not_tell_them(
     told = ("KURZ_SECRET", "KURZ_ADMIN_PASSWORD")
     secrets = {weak, *(value for name, value in environment.items() if name in told)}
     assert not any(secret in done.stderr + done.stdout for secret in secrets)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_quotas_are_set_on_the_command_line(terminal, tmp_path):
+    password = tmp_path / "password"
+    password.write_text(PASSWORD)
+    terminal.run("admin", "create", EMAIL, "--password-file", str(password))
+    terminal.run("admin", "workspace", "create", "lab", "--owner", EMAIL)
+    for given, shown in (
+        ((), "unlimited (the default)"),
+        (("50",), "50 links a month"),
+        (("unlimited",), "unlimited"),
+        (("default",), "unlimited (the default)"),
+    ):
+        assert terminal.run("admin", "quota", EMAIL, *given).stdout == f"{EMAIL}: {shown}\n"
+    for given, shown in (
+        ((), "unlimited"),
+        (("7",), "7 links a month"),
+        (("0",), "0 links a month"),
+        (("unlimited",), "unlimited"),
+    ):
+        done = terminal.run("admin", "workspace", "quota", "lab", *given)
+        assert done.stdout == f"@lab: {shown}\n"
+    for command in (("admin", "quota", EMAIL), ("admin", "workspace", "quota", "lab")):
+        refused = terminal.run(*command, "lots")
+        assert refused.returncode == 2
+        assert "a quota is a number" in refused.stderr

@@ -15,6 +15,7 @@ from kurz.api.pages import Page, page_by
 from kurz.api.schemas.people import (
     AccountEdit,
     AccountList,
+    AccountQuotaEdit,
     AccountRead,
     InvitationList,
     OneTimeLink,
@@ -28,6 +29,7 @@ from kurz.api.security import needs
 from kurz.api.workspaces import WorkspaceId, workspace_read
 from kurz.people.access import Permission
 from kurz.people.errors import WorkspaceNotFound
+from kurz.people.quotas import UNLIMITED
 
 router = APIRouter(prefix="/api/v1/admin", tags=["admin"], responses=problems(401, 403, 503))
 
@@ -81,6 +83,30 @@ async def edit_account(request: Request, account_id: AccountId) -> AccountRead:
         account = await kurz.accounts.set_admin(account_id, is_admin=changes["is_admin"])
     if "is_disabled" in changes:
         account = await kurz.accounts.set_disabled(account_id, is_disabled=changes["is_disabled"])
+    kurz.identity.forget()
+    return account_read(account)
+
+
+@router.put(
+    "/accounts/{account_id}/quota",
+    response_model=AccountRead,
+    summary="Set a person's quota",
+    operation_id="set_account_quota",
+    responses=problems(400, 404, 413, 415, 422),
+    openapi_extra=described(AccountQuotaEdit) | ADMIN,
+)
+async def set_account_quota(request: Request, account_id: AccountId) -> AccountRead:
+    """Counts everywhere within 5 seconds. Null: as `KURZ_LINKS_PER_MONTH` has it."""
+    kurz = context(request)
+    caller = await get_admin(request)
+    body = await read_body(request, AccountQuotaEdit)
+    await kurz.accounts.get(account_id)
+    changes = {"links_per_month": body.links_per_month}
+    await note(request, caller, "set-quota", f"account {account_id}", **changes)
+    given = body.links_per_month
+    account = await kurz.accounts.set_quota(
+        account_id, UNLIMITED if given == "unlimited" else given
+    )
     kurz.identity.forget()
     return account_read(account)
 

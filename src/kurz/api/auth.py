@@ -25,6 +25,7 @@ from kurz.api.security import nobody, session
 from kurz.people.accounts import Account
 from kurz.people.errors import RequestForged
 from kurz.people.limits import LimitClass
+from kurz.people.quotas import UNLIMITED
 from kurz.people.tokens import LIFE
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
@@ -157,7 +158,10 @@ async def _read_entry(request: Request, schema: type[AnyEntry]) -> AnyEntry:
 
 
 def account_read(account: Account) -> AccountRead:
-    return AccountRead.model_validate(account, from_attributes=True)
+    fields = {name: getattr(account, name) for name in AccountRead.model_fields}
+    if account.links_per_month == UNLIMITED:
+        fields["links_per_month"] = "unlimited"
+    return AccountRead(**fields)
 
 
 def _begin(request: Request, body: Entry, account: Account, status: int) -> Response:

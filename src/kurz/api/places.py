@@ -12,7 +12,7 @@ from kurz.api.problems import refusal
 from kurz.links.model import ROOT_WORKSPACE_ID, Link, Scope, space_of
 from kurz.links.view import view
 from kurz.people.access import Caller, Permission
-from kurz.people.quotas import Allowance, allowances
+from kurz.people.quotas import Allowance, account_quota, allowances
 from kurz.people.workspaces import Workspace
 
 MAX_WORKSPACE_ID = 2**53
@@ -40,7 +40,7 @@ class Place:
         return allowances(
             kurz.clock.now(),
             account_id=self.caller.account_id,
-            per_account=kurz.links_per_month,
+            per_account=account_quota(self.caller.links_per_month, kurz.links_per_month),
             workspace_id=None if workspace is None else workspace.id,
             per_workspace=None if workspace is None else workspace.links_per_month,
         )

@@ -11,7 +11,7 @@ from kurz.api.schemas.people import QuotaRead
 from kurz.api.schemas.problems import problems
 from kurz.api.security import needs, somebody
 from kurz.people.access import Permission
-from kurz.people.quotas import Allowance, allowances
+from kurz.people.quotas import Allowance, account_quota, allowances
 
 router = APIRouter(prefix="/api/v1", responses=problems(401, 403, 503))
 
@@ -28,7 +28,9 @@ async def get_my_quota(request: Request) -> QuotaRead:
     kurz = context(request)
     caller = await get_caller(request)
     found = allowances(
-        kurz.clock.now(), account_id=caller.account_id, per_account=kurz.links_per_month
+        kurz.clock.now(),
+        account_id=caller.account_id,
+        per_account=account_quota(caller.links_per_month, kurz.links_per_month),
     )
     return await _read(kurz, found)
 

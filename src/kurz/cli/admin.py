@@ -11,6 +11,7 @@ from kurz.cli import bans, output, reports, values
 from kurz.cli.counter import counter
 from kurz.cli.lists import lists
 from kurz.cli.places import get_workspace
+from kurz.cli.quotas import quota, workspace_quota
 from kurz.cli.reaper import reaper
 from kurz.cli.session import AsJson, DataDir, note, shown_dashboard_url, with_kurz
 from kurz.people.access import Permission
@@ -49,6 +50,7 @@ def register(app: typer.Typer) -> None:
         disable,
         enable,
         invite,
+        quota,
         reaper,
         lists,
         counter,
@@ -60,6 +62,7 @@ def register(app: typer.Typer) -> None:
     key.command("revoke")(revoke_key)
     workspace.command("create")(create_workspace)
     workspace.command("list")(list_workspaces)
+    workspace.command("quota")(workspace_quota)
     admin.add_typer(key)
     admin.add_typer(workspace)
     reports.register(admin)

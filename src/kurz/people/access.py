@@ -49,6 +49,7 @@ class Caller:
     token_id: str | None = None
     key_id: int | None = None
     key_workspace_id: int | None = None
+    links_per_month: int | None = None  # the account's own quota
 
     @property
     def name(self) -> str:

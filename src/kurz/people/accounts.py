@@ -41,6 +41,7 @@ class Account:
     created_at: datetime
     signed_in_at: datetime | None = None
     disabled_at: datetime | None = None
+    links_per_month: int | None = None  # as `quotas.account_quota` reads it
 
 
 class AccountStore(Protocol):
@@ -70,6 +71,9 @@ class AccountStore(Protocol):
 
     async def set_disabled(self, account_id: int, disabled_at: datetime | None) -> Account | None:
         """None as for `set_admin`."""
+
+    async def set_quota(self, account_id: int, links_per_month: int | None) -> Account | None:
+        """None: there is no such account. Its tokens stay."""
 
     async def note_sign_in(self, account_id: int, signed_in_at: datetime) -> None: ...
 
@@ -218,6 +222,13 @@ class AccountService:
     async def needs_set_up(self) -> bool:
         """True while there is no administrator. The last one cannot be removed."""
         return not await self._store.has_admin()
+
+    async def set_quota(self, account_id: int, links_per_month: int | None) -> Account:
+        """None: the server's default. `quotas.UNLIMITED`: no quota."""
+        changed = await self._store.set_quota(account_id, links_per_month)
+        if changed is None:
+            raise AccountNotFound("There is no account with this id.")
+        return changed
 
     async def _find_pass(self, token: str, purpose: Purpose) -> Pass:
         found = await self._passes.find(hash_token(token))

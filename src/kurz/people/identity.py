@@ -62,6 +62,7 @@ class Identity:
         return Caller(
             account_id=account.id,
             email=account.email,
+            links_per_month=account.links_per_month,
             permissions=_permissions(account, frozenset(Permission)),
             token_id=claims.token_id,
             expires_at=claims.expires_at,
@@ -79,6 +80,7 @@ class Identity:
         return Caller(
             account_id=account.id,
             email=account.email,
+            links_per_month=account.links_per_month,
             permissions=_permissions(account, implied(key.permissions)),
             key_id=key.id,
             key_workspace_id=key.workspace_id,

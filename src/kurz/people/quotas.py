@@ -23,6 +23,17 @@ class Allowance:
         return datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
 
 
+UNLIMITED = -1  # of an account, where the server's default is a number
+
+
+def account_quota(own: int | None, default: int) -> int | None:
+    """What a person may create in a month. `own` None: the server's default, of which 0 is
+    unlimited. None: as many as they like."""
+    if own is None:
+        return default or None
+    return None if own == UNLIMITED else own
+
+
 class UsageStore(Protocol):
     """An outage raises `StoreUnavailable`."""
 
@@ -34,14 +45,14 @@ def allowances(
     now: datetime,
     *,
     account_id: int | None = None,
-    per_account: int = 0,
+    per_account: int | None = None,
     workspace_id: int | None = None,
     per_workspace: int | None = None,
 ) -> tuple[Allowance, ...]:
     """What a new link has to fit; nothing where there is no quota."""
     month = now.year * 100 + now.month
     found = []
-    if account_id is not None and per_account:
+    if account_id is not None and per_account is not None:
         found.append(Allowance(f"account:{account_id}", per_account, month))
     if workspace_id is not None and per_workspace is not None:
         found.append(Allowance(f"workspace:{workspace_id}", per_workspace, month))

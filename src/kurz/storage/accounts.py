@@ -121,6 +121,19 @@ def set_disabled(
     return _update(connection, account_id, disabled_at=to_micros_or_none(disabled_at))
 
 
+def set_quota(
+    connection: sa.Connection, account_id: int, links_per_month: int | None
+) -> Account | None:
+    statement = (
+        sa.update(accounts)
+        .where(accounts.c.id == account_id)
+        .values(links_per_month=links_per_month)
+        .returning(*accounts.c)
+    )
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else to_account(row)
+
+
 def note_sign_in(connection: sa.Connection, account_id: int, signed_in_at: datetime) -> None:
     connection.execute(
         sa.update(accounts)
@@ -263,6 +276,7 @@ def to_account(row: sa.RowMapping) -> Account:
         created_at=from_micros(row["created_at"]),
         signed_in_at=from_micros_or_none(row["signed_in_at"]),
         disabled_at=from_micros_or_none(row["disabled_at"]),
+        links_per_month=row["links_per_month"],
     )
 
 
@@ -300,6 +314,9 @@ class SqlAccountStore:
 
     async def set_disabled(self, account_id: int, disabled_at: datetime | None) -> Account | None:
         return await self._database.write(set_disabled, account_id, disabled_at)
+
+    async def set_quota(self, account_id: int, links_per_month: int | None) -> Account | None:
+        return await self._database.write(set_quota, account_id, links_per_month)
 
     async def note_sign_in(self, account_id: int, signed_in_at: datetime) -> None:
         await self._database.write(note_sign_in, account_id, signed_in_at)

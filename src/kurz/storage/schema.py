@@ -234,6 +234,7 @@ accounts = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("signed_in_at", sa.BigInteger),
     sa.Column("disabled_at", sa.BigInteger),
+    sa.Column("links_per_month", sa.BigInteger),  # NULL: the server's default; -1: unlimited
 )
 
 # Tokens that were signed out, until they would have ended anyway.

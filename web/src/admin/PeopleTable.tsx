@@ -88,6 +88,7 @@ function Acts(props: { person: Person; isMe: boolean; ask: (act: PersonAct) => v
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item onClick={() => ask("reset")}>{words.reset}…</Menu.Item>
+        <Menu.Item onClick={() => ask("quota")}>{words.editQuota}…</Menu.Item>
         {!isMe && (
           <>
             <Menu.Item onClick={() => ask(person.is_admin ? "unmakeAdmin" : "makeAdmin")}>

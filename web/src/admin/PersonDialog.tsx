@@ -7,6 +7,7 @@ import { Confirm } from "../ui/Confirm";
 import { toast } from "../ui/toasts";
 import { OneTime } from "./OneTime";
 import type { Person } from "./PeopleTable";
+import { PersonQuota } from "./PersonQuota";
 import { ReasonField } from "./ReasonField";
 
 export type PersonAct =
@@ -15,6 +16,7 @@ export type PersonAct =
   | "disable"
   | "enable"
   | "reset"
+  | "quota"
   | "ban"
   | "unban";
 
@@ -51,6 +53,7 @@ export function PersonDialog({ person, act, onClose }: Props) {
       />
     );
   }
+  if (act === "quota") return <PersonQuota person={person} onClose={onClose} />;
   const run = async () => {
     await doAct(person.id, act, reason.trim() || null);
     await queries.invalidateQueries({ queryKey: ["admin"] });
@@ -70,7 +73,11 @@ export function PersonDialog({ person, act, onClose }: Props) {
   );
 }
 
-function doAct(accountId: number, act: Exclude<PersonAct, "reset">, reason: string | null) {
+function doAct(
+  accountId: number,
+  act: Exclude<PersonAct, "reset" | "quota">,
+  reason: string | null,
+) {
   const params = { path: { account_id: accountId } };
   const ban = "/api/v1/admin/accounts/{account_id}/ban";
   if (act === "ban") return need(api.PUT(ban, { params, body: { reason } }));

@@ -1767,6 +1767,26 @@ export interface paths {
         patch: operations["edit_account"];
         trace?: never;
     };
+    "/api/v1/admin/accounts/{account_id}/quota": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set a person's quota
+         * @description Counts everywhere within 5 seconds. Null: as `KURZ_LINKS_PER_MONTH` has it.
+         */
+        put: operations["set_account_quota"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/accounts/{account_id}/reset-link": {
         parameters: {
             query?: never;
@@ -2176,6 +2196,11 @@ export interface components {
             signed_in_at: string | null;
             /** Disabled At */
             disabled_at: string | null;
+            /**
+             * Links Per Month
+             * @description Links that this person may create in a month; null: the server's default.
+             */
+            links_per_month: number | "unlimited" | null;
         };
         /**
          * AllTimeRead
@@ -3015,6 +3040,11 @@ export interface components {
             signed_in_at: string | null;
             /** Disabled At */
             disabled_at: string | null;
+            /**
+             * Links Per Month
+             * @description Links that this person may create in a month; null: the server's default.
+             */
+            links_per_month: number | "unlimited" | null;
             /** Scopes */
             scopes: components["schemas"]["Permission"][];
         };
@@ -3854,6 +3884,14 @@ export interface components {
              * @default null
              */
             is_disabled?: boolean | null;
+        };
+        /** AccountQuotaEdit */
+        AccountQuotaEdit: {
+            /**
+             * Links Per Month
+             * @description Links that the person may create in a month, `unlimited`, or null for the server's default.
+             */
+            links_per_month: number | "unlimited" | null;
         };
         /** BanReason */
         BanReason: {
@@ -13638,6 +13676,113 @@ export interface operations {
             };
             /** @description It is taken, or was changed at the same time. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has a type that is not accepted. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not accepted. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached; `Retry-After` says when to try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_account_quota: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                account_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountQuotaEdit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountRead"];
+                };
+            };
+            /** @description The body cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nobody signed in, or the credential does not fit. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description This is not yours to do. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is nothing here that you may see. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -86,6 +86,9 @@ export const people = texts({
     editQuotaOf: (name: string) => `Edit quota of ${name}`,
     quotaTitle: (name: string) => `Quota of ${name}`,
     quotaText: "How many links may be made in it in a month. Empty: any number.",
+    noLimit: "unlimited",
+    personQuotaText:
+      "How many links this person may create in a month: a number, or “unlimited”. Empty: the server default.",
     quotaSave: "Save",
     quotaSaved: "The quota is saved.",
   },
@@ -174,6 +177,9 @@ export const people = texts({
     editQuotaOf: (name: string) => `Kontingent ändern: ${name}`,
     quotaTitle: (name: string) => `Kontingent von ${name}`,
     quotaText: "So viele Links dürfen dort im Monat entstehen. Leer: beliebig viele.",
+    noLimit: "unbegrenzt",
+    personQuotaText:
+      "So viele Links darf diese Person im Monat anlegen: eine Zahl oder „unbegrenzt“. Leer: die Vorgabe des Servers.",
     quotaSave: "Speichern",
     quotaSaved: "Das Kontingent ist gespeichert.",
   },

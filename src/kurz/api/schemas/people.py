@@ -63,6 +63,9 @@ class AccountRead(BaseModel):
     created_at: AwareDatetime
     signed_in_at: AwareDatetime | None
     disabled_at: AwareDatetime | None
+    links_per_month: int | Literal["unlimited"] | None = Field(
+        description="Links that this person may create in a month; null: the server's default."
+    )
 
 
 class SessionRead(BaseModel):
@@ -177,6 +180,15 @@ class QuotaRead(BaseModel):
 class QuotaEdit(Strict):
     links_per_month: Annotated[int, Field(strict=True, ge=0, le=10**12)] | None = Field(
         description="Links that may be made in it in a month; null: any number."
+    )
+
+
+class AccountQuotaEdit(Strict):
+    links_per_month: (
+        Annotated[int, Field(strict=True, ge=0, le=10**12)] | Literal["unlimited"] | None
+    ) = Field(
+        description="Links that the person may create in a month, `unlimited`, or null for the"
+        " server's default."
     )
 
 
