@@ -71,10 +71,8 @@ async def hit(line: Line) -> float:
 
 
 def resident_bytes(program: Program) -> int:
-    """Of the program and its workers."""
-    own = program.process.pid
-    children = Path(f"/proc/{own}/task/{own}/children").read_text().split()
-    pages = [Path(f"/proc/{pid}/statm").read_text().split()[1] for pid in (own, *children)]
+    """Of the workers: the jobs process grows by itself, while it starts."""
+    pages = [Path(f"/proc/{pid}/statm").read_text().split()[1] for pid in program.workers]
     return sum(map(int, pages)) * os.sysconf("SC_PAGE_SIZE")
 
 

@@ -309,7 +309,7 @@ class Connection(Intake):
     def _discard(self, count: int) -> None:
         self._discarded_bytes += count
         if self._discarded_bytes > LINGER_BYTES:
-            self.transport.close()
+            self.flow.hold()  # its client has until the end of its time to read the answer
 
     def _close_after_answers(self) -> None:
         self.takes_shortcut = False

@@ -147,8 +147,11 @@ async def test_an_early_answer_half_closes_and_the_rest_is_thrown_away(stage, fi
     assert not stage.wire.is_closed
     for _ in range(LINGER_BYTES // 100_000):
         await stage.receive(LONG + b"x" * (100_000 - len(LONG)))
-    assert not stage.wire.is_closed
+    assert stage.wire.is_reading_now
     await stage.receive(b"x" * 100_000)
+    assert not stage.wire.is_reading_now
+    assert not stage.wire.is_closed
+    stage.connection.expire()
     assert stage.wire.is_closed
     assert stage.paths == ["/"]
     assert stage.wire.statuses == [200]
