@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.dashboard import do, find, make, sign_up, take
+from support.dashboard import do, find, make, set_up, sign_up, take
 from support.seeded import seed, seed_checks
 from support.site import SITE
 from support.visitor import Visitor
@@ -223,7 +223,7 @@ def test_a_destination_is_checked_now(
 
 
 def test_a_place_has_numbers_of_all_its_links(visitor, visit, program, data_dir, pictures):
-    sign_up(visitor)
+    set_up(visitor, program)
     make(visitor, custom_code="winter", title="Winter sale", tags=["shop"])
     make(visitor, custom_code="report", title="Annual report 2026", tags=["press"])
     make(visitor, custom_code="tickets", title="<img src=x onerror=alert(1)>", tags=["a/b<c>"])
