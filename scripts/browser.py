@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from web import ROOT, fingerprint, run_node, run_npm
+from web import ROOT, fingerprint, node, run_node, run_npm
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 # Older ones lack what Playwright 1.65 or the dashboard expects.
@@ -51,7 +51,13 @@ def launch_options() -> dict[str, Any] | None:
     """For Playwright, once `main` has chosen."""
     if not CHOICE.exists():
         return None
+    use_our_node()
     return _with_environment(json.loads(CHOICE.read_text())["launch"])
+
+
+def use_our_node() -> None:
+    """Playwright's own needs a library that a bare system lacks (libatomic)."""
+    os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", node())
 
 
 def _with_environment(launch: dict[str, Any]) -> dict[str, Any]:
@@ -91,6 +97,7 @@ def why_not(launch: dict[str, Any], oldest: int = OLDEST) -> str:
     is called chromium may be a stub that asks to install one."""
     from playwright.sync_api import Error, sync_playwright
 
+    use_our_node()
     with sync_playwright() as playwright:
         try:
             browser = playwright.chromium.launch(**_with_environment(launch), timeout=60_000)
