@@ -98,16 +98,20 @@ def test_another_password_ends_the_sessions_elsewhere(
     elsewhere.type("Password", PASSWORD)
     elsewhere.press("Enter")
     elsewhere.wait_for("location.pathname === '/app/links'")
+    make_keys(here, Mine=None, Team=1)
     here.visit("/app/account")
     here.type("Present password", "not this one")
     here.type("New password", NEW_PASSWORD)
+    here.click("Also revoke my API keys")
     here.click("Change the password")
     here.wait_for_text("The present password is not right.")
+    assert names_of_keys(here) == ["Team", "Mine"]
     assert here.value("New password") == NEW_PASSWORD
     here.type("Present password", PASSWORD)
     here.click("Change the password")
     here.wait_for_text("You are signed out everywhere else.")
     assert ask(here, "GET", "/me")[0] == 200
+    assert names_of_keys(here) == ["Team"]
     assert ask(elsewhere, "GET", "/me")[0] == 401
     elsewhere.click("Keys")
     elsewhere.wait_for_text("You were signed out")
@@ -163,6 +167,18 @@ def test_an_account_is_exported_and_deleted(visit, program, pictures):
     assert "press-office" in slugs
 
 
+def make_keys(visitor: Visitor, **places: int | None) -> None:
+    """By their names: for everything, or for the first workspace, which is made."""
+    ask(visitor, "POST", "/workspaces", {"name": "Press office", "slug": "press"})
+    for name, place in places.items():
+        key = {"name": name, "scopes": ["links:read"], "workspace_id": place}
+        assert ask(visitor, "POST", "/keys", key)[0] == 201
+
+
+def names_of_keys(visitor: Visitor) -> list[str]:
+    return [key["name"] for key in ask(visitor, "GET", "/keys")[1]["keys"]]
+
+
 def open_reset(visitor: Visitor, program: Program) -> None:
     printed = program.run("admin", "reset-password", "ada@example.com")
     visitor.visit("/app/reset#" + printed.split("#")[1].split()[0])
@@ -189,11 +205,21 @@ def test_links_that_work_once_lead_into_the_dashboard(start_program, environment
     visitor.wait_for_text("No links yet")
     assert ask(visitor, "GET", "/me")[1]["is_admin"] is True
 
+    make_keys(visitor, Mine=None, Kept=1, Team=1)
     open_reset(visitor, program)
     visitor.picture(pictures / "reset.png")
     visitor.type(PASSWORD_FIELD, "another horse battery")
     visitor.click("Set the password")
+    visitor.wait_for_text("These keys are for a single workspace")
+    assert visitor.evaluate("document.querySelectorAll('#keys input:checked').length") == "0"
+    take(visitor, pictures, "reset-keys", is_plain=True)
+    visitor.evaluate(
+        "[...document.querySelectorAll('#keys label')]"
+        ".find((it) => it.textContent.startsWith('Team')).click()"
+    )
+    visitor.click("Continue")
     visitor.wait_for("location.pathname === '/app/links'")
+    assert names_of_keys(visitor) == ["Kept"]
     open_reset(visitor, program)
     visitor.type(PASSWORD_FIELD, NEW_PASSWORD)
     visitor.hold("/api/v1/auth/reset")

@@ -1046,6 +1046,36 @@ async def test_a_form_of_another_site_cannot_sign_anybody_in(client, people):
     assert "access-control-allow-origin" not in preflight.headers
 
 
+@pytest.mark.parametrize(
+    ("way", "more", "are_ended"),
+    [
+        ("reset", {}, True),
+        ("reset", {"ends_keys": False}, False),
+        ("change", {}, False),
+        ("change", {"ends_keys": True}, True),
+    ],
+)
+async def test_a_new_password_ends_keys_where_it_should_but_none_of_a_workspace(
+    client, people, kurz, way, more, are_ended
+):
+    person, other = await people.add(), await people.add()
+    team = await people.workspace(person)
+    own = await people.key(person, Permission.LINKS_READ)
+    of_team = await people.key(person, Permission.LINKS_READ, workspace_id=team.id)
+    others = await people.key(other, Permission.LINKS_READ)
+    if way == "reset":
+        token, _ = await kurz.passes.make_reset(person.id, None)
+        body = {"token": token, "password": OTHER_PASSWORD} | more
+        answer = await client.post(f"{AUTH}/reset", json=body)
+    else:
+        body = {"old_password": PASSWORD, "new_password": OTHER_PASSWORD} | more
+        answer = await client.post(f"{AUTH}/password", json=body, headers=person.headers)
+    assert answer.status_code == 200, answer.text
+    assert await status_of(client, person.headers) == 401
+    statuses = [await status_of(client, {"x-api-key": key}) for key in (own, of_team, others)]
+    assert statuses == [401 if are_ended else 200, 200, 200]
+
+
 async def test_a_page_that_changes_its_password_never_sees_the_token(client, people):
     person = await people.add("ada@example.com")
     client.cookies.set("kurz", person.token)

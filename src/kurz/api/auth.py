@@ -104,7 +104,11 @@ async def change_password(request: Request) -> Response:
     await kurz.limits.check(LimitClass.REAUTHENTICATE, str(caller.account_id))
     asker = asker_of(request, is_known=True)
     account = await kurz.accounts.change_password(
-        caller.account_id, body.old_password, body.new_password, asker
+        caller.account_id,
+        body.old_password,
+        body.new_password,
+        asker,
+        ends_keys=body.ends_keys,
     )
     kurz.identity.forget()
     if "authorization" not in request.headers:  # a page's, where no script may see the token
@@ -121,11 +125,14 @@ async def change_password(request: Request) -> Response:
     openapi_extra=described(Reset) | nobody(),
 )
 async def reset_password(request: Request) -> Response:
-    """Ends every token of the account, and gives a new one."""
+    """Ends every token of the account, and its keys unless `ends_keys` is false; keys for a single
+    workspace stay. Gives a new token."""
     kurz = context(request)
     body = await _read_entry(request, Reset)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
-    account = await kurz.accounts.reset_password(body.token, body.password, asker_of(request))
+    account = await kurz.accounts.reset_password(
+        body.token, body.password, asker_of(request), ends_keys=body.ends_keys
+    )
     kurz.identity.forget()
     return _begin(request, body, account, 200)
 

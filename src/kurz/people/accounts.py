@@ -62,9 +62,15 @@ class AccountStore(Protocol):
     async def has_admin(self) -> bool: ...
 
     async def set_password(
-        self, account_id: int, password_hash: str, *, pass_hash: bytes | None = None
+        self,
+        account_id: int,
+        password_hash: str,
+        *,
+        pass_hash: bytes | None = None,
+        ends_keys: bool = False,
     ) -> Account | None:
-        """With `pass_hash`, only if that pass still works; it is used up."""
+        """With `pass_hash`, only if that pass still works; it is used up. `ends_keys` deletes the
+        account's keys, but not those that are for one workspace."""
 
     async def set_admin(self, account_id: int, *, is_admin: bool) -> Account | None:
         """None: there is no such account, or it is the last administrator."""
@@ -168,24 +174,35 @@ class AccountService:
         return account
 
     async def change_password(
-        self, account_id: int, old: str, new: str, asker: Asker = NOBODY
+        self,
+        account_id: int,
+        old: str,
+        new: str,
+        asker: Asker = NOBODY,
+        *,
+        ends_keys: bool = False,
     ) -> Account:
-        """Ends every token of the account."""
+        """Ends every token of the account; `ends_keys` as the store's."""
         account = await self.check_password(account_id, old, asker)
         passwords.check(new, account.email)
         hashed = await self._passwords.hash(new, asker)
-        changed = await self._store.set_password(account_id, hashed)
+        changed = await self._store.set_password(account_id, hashed, ends_keys=ends_keys)
         if changed is None:
             raise AccountNotFound("This account was deleted.")
         return changed
 
-    async def reset_password(self, token: str, password: str, asker: Asker = NOBODY) -> Account:
-        """Sets the password by a one-time link from an administrator."""
+    async def reset_password(
+        self, token: str, password: str, asker: Asker = NOBODY, *, ends_keys: bool = True
+    ) -> Account:
+        """Sets the password by a one-time link from an administrator. Somebody else may have known
+        the old one, and made keys: they end, unless the person says otherwise."""
         found = await self._find_pass(token, Purpose.RESET)
         account = await self.get(found.account_id or 0)
         passwords.check(password, account.email)
         hashed = await self._passwords.hash(password, asker)
-        changed = await self._store.set_password(account.id, hashed, pass_hash=found.token_hash)
+        changed = await self._store.set_password(
+            account.id, hashed, pass_hash=found.token_hash, ends_keys=ends_keys
+        )
         if changed is None:
             raise PassRefused("This link was used already. Ask for another one.")
         return changed

@@ -23,7 +23,7 @@ WORDS = {
         ),
         "reset": Words(
             heading="A new password.",
-            text="Choose a new one. It ends every session you have; keys go on working.",
+            text="Choose a new one. It ends every session you have.",
             button="Set the password",
             done="Done. You are signed in; your links come up.",
         ),
@@ -43,7 +43,7 @@ WORDS = {
         ),
         "reset": Words(
             heading="Ein neues Passwort.",
-            text="Bitte ein neues wählen. Alle Sitzungen enden damit; Schlüssel gelten weiter.",
+            text="Bitte ein neues wählen. Alle Sitzungen enden damit.",
             button="Passwort setzen",
             done="Fertig. Du bist angemeldet; deine Links öffnen sich.",
         ),

@@ -97,9 +97,13 @@ def set_password(
     password_hash: str,
     pass_hash: bytes | None,
     now: datetime | None,
+    ends_keys: bool,  # noqa: FBT001  queries take what they are handed
 ) -> Account | None:
     if pass_hash is not None and now is not None and take_pass(connection, pass_hash, now) is None:
         return None
+    if ends_keys:
+        own = (keys.c.account_id == account_id) & keys.c.workspace_id.is_(None)
+        connection.execute(sa.delete(keys).where(own))
     return _update(connection, account_id, password_hash=password_hash)
 
 
@@ -304,10 +308,17 @@ class SqlAccountStore:
         return await self._database.read(has_admin)
 
     async def set_password(
-        self, account_id: int, password_hash: str, *, pass_hash: bytes | None = None
+        self,
+        account_id: int,
+        password_hash: str,
+        *,
+        pass_hash: bytes | None = None,
+        ends_keys: bool = False,
     ) -> Account | None:
         now = self._clock.now()
-        return await self._database.write(set_password, account_id, password_hash, pass_hash, now)
+        return await self._database.write(
+            set_password, account_id, password_hash, pass_hash, now, ends_keys
+        )
 
     async def set_admin(self, account_id: int, *, is_admin: bool) -> Account | None:
         return await self._database.write(set_admin, account_id, is_admin)

@@ -10,7 +10,7 @@ import { useNow } from "../ui/format";
 import table from "../ui/table.module.css";
 import { toast } from "../ui/toasts";
 import { When } from "../ui/When";
-import type { Key } from "./KeysPage";
+import type { Key } from "./keyQueries";
 import styles from "./keys.module.css";
 
 export function KeyTable({ keys }: { keys: readonly Key[] }) {

@@ -1,8 +1,5 @@
 import { Button } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, need, type Schemas } from "../api/client";
-import { everyPage } from "../api/pages";
 import { keys as texts } from "../strings/keys";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
@@ -11,8 +8,7 @@ import { PageHead } from "../ui/PageHead";
 import { Empty, Failed, Loading } from "../ui/states";
 import { KeyDialog } from "./KeyDialog";
 import { KeyTable } from "./KeyTable";
-
-export type Key = Schemas["KeyRead"];
+import { useKeys } from "./keyQueries";
 
 /** What programs sign in with. */
 export default function KeysPage() {
@@ -33,14 +29,7 @@ export default function KeysPage() {
 
 function List({ onNew }: { onNew: () => void }) {
   const words = useTexts(texts);
-  const keys = useQuery({
-    queryKey: ["keys"],
-    queryFn: () =>
-      everyPage(
-        (query) => need(api.GET("/api/v1/keys", { params: { query } })),
-        (page) => page.keys,
-      ),
-  });
+  const keys = useKeys();
   if (keys.isLoadingError) return <Failed error={keys.error} retry={keys.refetch} />;
   if (keys.isPending) return <Loading />;
   if (keys.data.length === 0) {

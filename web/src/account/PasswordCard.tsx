@@ -1,7 +1,7 @@
-import { Button, PasswordInput } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
+import { Button, Checkbox, PasswordInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { Problem } from "../api/client";
+import { api, need, Problem } from "../api/client";
 import { changePassword, useMe } from "../api/session";
 import { account as texts } from "../strings/account";
 import { useTexts } from "../strings/language";
@@ -9,6 +9,7 @@ import { Card } from "../ui/Card";
 import form from "../ui/form.module.css";
 import { FormProblem } from "../ui/states";
 import { toast } from "../ui/toasts";
+import { useKeys } from "./keyQueries";
 
 const SHORTEST = 8;
 
@@ -19,9 +20,18 @@ export function PasswordCard() {
   const [next, setNext] = useState("");
   const [isTried, setTried] = useState(false);
   const isShort = next.length < SHORTEST;
+  const queries = useQueryClient();
+  const [endsKeys, setEndsKeys] = useState(false);
+  const [revoked, setRevoked] = useState<readonly string[]>([]);
   const change = useMutation({
-    mutationFn: () => changePassword(old, next),
+    mutationFn: async () => {
+      await changePassword(old, next, endsKeys);
+      await Promise.allSettled(revoked.map((id) => revoke(Number(id))));
+    },
     onSuccess: () => {
+      queries.invalidateQueries({ queryKey: ["keys"] });
+      setEndsKeys(false);
+      setRevoked([]);
       setOld("");
       setNext("");
       setTried(false);
@@ -57,6 +67,12 @@ export function PasswordCard() {
           onChange={(event) => setNext(event.currentTarget.value)}
           error={isTried && isShort && words.shortPassword}
         />
+        <Checkbox
+          label={words.revokeKeys}
+          checked={endsKeys}
+          onChange={(event) => setEndsKeys(event.currentTarget.checked)}
+        />
+        <WorkspaceKeys chosen={revoked} onChange={setRevoked} />
         {!isWrong && <FormProblem error={change.error} />}
         <div className={`${form.acts} ${form.left}`}>
           <Button type="submit" loading={change.isPending}>
@@ -66,6 +82,36 @@ export function PasswordCard() {
       </form>
     </Card>
   );
+}
+
+/** Others may rely on them: each is asked about. */
+function WorkspaceKeys(props: {
+  chosen: readonly string[];
+  onChange: (chosen: readonly string[]) => void;
+}) {
+  const words = useTexts(texts);
+  const keys = useKeys().data?.filter((key) => key.workspace_id !== null) ?? [];
+  if (keys.length === 0) return null;
+  return (
+    <Checkbox.Group
+      label={words.revokeWorkspaceKeys}
+      value={[...props.chosen]}
+      onChange={props.onChange}
+    >
+      {keys.map((key) => (
+        <Checkbox
+          key={key.id}
+          mt="xs"
+          value={String(key.id)}
+          label={`${key.name} (${key.prefix}…)`}
+        />
+      ))}
+    </Checkbox.Group>
+  );
+}
+
+function revoke(key_id: number): Promise<unknown> {
+  return need(api.DELETE("/api/v1/keys/{key_id}", { params: { path: { key_id } } }));
 }
 
 /** Whether it was the present password that did not fit. */

@@ -1281,7 +1281,8 @@ export interface paths {
         put?: never;
         /**
          * Set a new password by a one-time link
-         * @description Ends every token of the account, and gives a new one.
+         * @description Ends every token of the account, and its keys unless `ends_keys` is false; keys for a single
+         *     workspace stay. Gives a new token.
          */
         post: operations["reset_password"];
         delete?: never;
@@ -4193,6 +4194,12 @@ export interface components {
             old_password: string;
             /** New Password */
             new_password: string;
+            /**
+             * Ends Keys
+             * @description Also revoke your keys; those for a single workspace stay.
+             * @default false
+             */
+            ends_keys?: boolean;
         };
         /** QuotaEdit */
         QuotaEdit: {
@@ -4285,6 +4292,12 @@ export interface components {
             token: string;
             /** Password */
             password: string;
+            /**
+             * Ends Keys
+             * @description Also revoke your keys; those for a single workspace stay.
+             * @default true
+             */
+            ends_keys?: boolean;
         };
         /** Setup */
         Setup: {

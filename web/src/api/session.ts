@@ -46,9 +46,14 @@ export async function signUp(email: string, password: string): Promise<void> {
   keep.write(KEY, session.expires_at);
 }
 
-/** Ends every other session; this one goes on with a new token. */
-export async function changePassword(old_password: string, new_password: string): Promise<void> {
-  const body = { old_password, new_password };
+/** Ends every other session; this one goes on with a new token. `ends_keys`: revokes the keys that are not for a single
+ *  workspace. */
+export async function changePassword(
+  old_password: string,
+  new_password: string,
+  ends_keys: boolean,
+): Promise<void> {
+  const body = { old_password, new_password, ends_keys };
   const session = await need(api.POST("/api/v1/auth/password", { body }));
   keep.write(KEY, session.expires_at);
 }

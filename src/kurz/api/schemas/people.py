@@ -45,11 +45,21 @@ class Setup(Entry):
 class Reset(Entry):
     token: str = Field(description="The token of the one-time link.")
     password: str
+    ends_keys: bool = Field(
+        default=True,
+        strict=True,
+        description="Also revoke your keys; those for a single workspace stay.",
+    )
 
 
 class PasswordChange(Strict):
     old_password: str
     new_password: str
+    ends_keys: bool = Field(
+        default=False,
+        strict=True,
+        description="Also revoke your keys; those for a single workspace stay.",
+    )
 
 
 class AccountDelete(Strict):

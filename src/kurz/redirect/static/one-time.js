@@ -84,10 +84,39 @@ async function enter(path, body) {
   remember(await ask(path, { ...body, as_cookie: true }));
 }
 
+/** Keys for a single workspace may be what a team's programs use: each is asked about, and none is
+ *  revoked unless it is ticked. Goes on when that is done. */
+async function offerKeys() {
+  const found = await ask("keys?limit=100").catch(() => ({ keys: [] })); // the password is set
+  const left = found.keys.filter((key) => key.workspace_id !== null);
+  if (!left.length) return;
+  const keys = document.getElementById("keys");
+  for (const { id, name, prefix } of left) {
+    const label = document.createElement("label");
+    const box = document.createElement("input");
+    label.className = "choice";
+    box.type = "checkbox";
+    box.value = id;
+    label.append(box, `${name} (${prefix}…)`);
+    keys.querySelector("fieldset").append(label);
+  }
+  form.hidden = text.hidden = true;
+  keys.hidden = false;
+  keys.querySelector("input").focus();
+  await new Promise((done) => keys.addEventListener("submit", (event) => done(event.preventDefault())));
+  keys.hidden = true;
+  const ticked = [...keys.querySelectorAll("input:checked")];
+  const revoked = ticked.map(({ value }) => fetch(`/api/v1/keys/${value}`, { method: "DELETE" }));
+  await Promise.allSettled(revoked);
+}
+
 // Each gives the number of the workspace that one is in now, if there is one.
 const acts = {
   setup: (fields) => enter("auth/setup", { token, ...fields }),
-  reset: ({ password }) => enter("auth/reset", { token, password }),
+  reset: async ({ password, ends_keys }) => {
+    await enter("auth/reset", { token, password, ends_keys: ends_keys === "on" });
+    await offerKeys();
+  },
   join: async ({ email, password, has_account }) => {
     if (email !== undefined && !has_account) {
       await enter("auth/register", { email, password, invitation: token });

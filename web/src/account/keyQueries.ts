@@ -1,0 +1,17 @@
+import { useQuery } from "@tanstack/react-query";
+import { api, need, type Schemas } from "../api/client";
+import { everyPage } from "../api/pages";
+
+export type Key = Schemas["KeyRead"];
+
+/** The keys of whoever is signed in. */
+export function useKeys() {
+  return useQuery({
+    queryKey: ["keys"],
+    queryFn: () =>
+      everyPage(
+        (query) => need(api.GET("/api/v1/keys", { params: { query } })),
+        (page) => page.keys,
+      ),
+  });
+}
