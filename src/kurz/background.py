@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from kurz import metrics
+from kurz import logs, metrics
 from kurz.bootstrap import Kurz, open_followers_database
 from kurz.checking import are_on as are_checks_on
 from kurz.checking import open_checking
@@ -48,12 +48,9 @@ async def open_jobs(
         open_checking(kurz, boot_clock, followers_database) as checking,
         open_loader(kurz, journals) as loader,
     ):
-        loader.start()
-        reaping.runner.start()
-        screening.runner.start()
-        checking.start()
-        try:
-            yield lambda: row.write(
+
+        def tick() -> None:
+            row.write(
                 {
                     metrics.JOBS_ALIVE_AT: int(time.time()),
                     **own_usage(),
@@ -64,6 +61,14 @@ async def open_jobs(
                     **checking.counts(),
                 }
             )
+            logs.tell_repeats()
+
+        loader.start()
+        reaping.runner.start()
+        screening.runner.start()
+        checking.start()
+        try:
+            yield tick
         finally:  # all end at the same time, while the clicks that are left are counted
             checking.leave_off()
             for runner in (reaping.runner, screening.runner, *chores):

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 
 # Of a connection of a process that nobody waits for: it writes by two of them, and reads by four.
 BACKGROUND_CACHE_KIB = 8 * 1024
+LOOK_UP_CONNECTIONS = 2  # one of which is kept
 PUBLIC_IDS = 2**53  # what a JavaScript number holds exactly
 
 
@@ -257,7 +258,13 @@ def open_database(settings: Settings, *, is_background: bool = False) -> Databas
     if settings.database_url is not None:
         from kurz.storage.postgres import PostgresDatabase
 
-        return PostgresDatabase(settings.database_url, deadlines=_deadlines(settings))
+        return PostgresDatabase(
+            settings.database_url,
+            deadlines=_deadlines(settings),
+            # Without those that are for look-ups of redirects alone.
+            pool_size=settings.database_connections - LOOK_UP_CONNECTIONS,
+            kept_idle=settings.database_idle_connections - 1,
+        )
     if settings.database_replica_urls:
         raise SettingRefused("KURZ_DATABASE_REPLICA_URLS needs KURZ_DATABASE_URL beside it.")
     if not settings.database_path.exists():

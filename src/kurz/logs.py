@@ -3,7 +3,10 @@
 import contextlib
 import io
 import logging
+import re
 import sys
+import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TextIO, cast
 
@@ -26,6 +29,98 @@ _TRACEBACKS = structlog.processors.ExceptionRenderer(
 )
 
 
+WINDOW_SECONDS = 60.0
+MAX_LINES = 500  # that are remembered: strangers may cause many
+_REPEATABLE = ("warning", "error", "critical")
+# What differs between two lines about the same trouble.
+_VARYING = ("timestamp", "request_id", "exc_info", "seconds", "ms")
+# The same, where a reason is told: each process that cannot start for it is another one.
+_VARYING_BY_REASON = ("pid", "pause_seconds")
+_ADDRESS = re.compile(r"\b0x[0-9a-f]+")
+
+
+class _Line:
+    """A line that was written, and how often it came again since."""
+
+    def __init__(self, fields: EventDict, written_at: float) -> None:
+        self.fields = fields
+        self.written_at = written_at
+        self.repeated = 0
+
+
+class Repeats:
+    """A processor. A warning or error like one of the last minute is counted, but not written: an
+    outage that every request or round meets would fill the disk. After that minute a line says in
+    `repeated` how many came. What differs in more than its time and request is another line."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._lines: dict[tuple[tuple[str, str], ...], _Line] = {}
+
+    def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
+        if event.get("level") not in _REPEATABLE or "repeated" in event:
+            return event
+        varying = _VARYING + (_VARYING_BY_REASON if "reason" in event else ())
+        fields = {name: _short(value) for name, value in event.items() if name not in varying}
+        key = tuple(sorted((name, str(value)) for name, value in fields.items()))
+        if error := event.get("exc_info"):
+            shown = error if isinstance(error, BaseException) else sys.exception()
+            key = (*key, ("error", str(_short(repr(shown)))))
+        now, line = self._monotonic(), self._lines.pop(key, None)
+        if line is not None and now - line.written_at < WINDOW_SECONDS:
+            line.repeated += 1
+            self._lines[key] = line  # those that came last are remembered longest
+            raise structlog.DropEvent
+        self._lines[key] = _Line(fields, now)
+        while len(self._lines) > MAX_LINES:
+            del self._lines[next(iter(self._lines))]
+        return {**event, "repeated": line.repeated} if line and line.repeated else event
+
+    def take_due(self) -> list[EventDict]:
+        """The lines that came again, and whose minute is over."""
+        now = self._monotonic()
+        due: list[EventDict] = []
+        for key, line in list(self._lines.items()):
+            if now - line.written_at < WINDOW_SECONDS:
+                continue
+            if not line.repeated:
+                del self._lines[key]
+                continue
+            due.append({**line.fields, "repeated": line.repeated})
+            line.written_at, line.repeated = now, 0
+        return due
+
+
+class _LibraryRepeats(logging.Filter):
+    """The same for lines of libraries. Objects in them differ by their addresses."""
+
+    def __init__(self, repeats: Repeats) -> None:
+        super().__init__()
+        self._repeats = repeats
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = _ADDRESS.sub("0x…", record.getMessage())
+        error = record.exc_info[1] if record.exc_info else None
+        event = {"level": record.levelname.lower(), "event": text, "exc_info": error}
+        try:
+            event = {**self._repeats(None, "", event)}
+        except structlog.DropEvent:
+            return False
+        if "repeated" in event:
+            record.msg, record.args = f"{text} (repeated {event['repeated']} times)", ()
+        return True
+
+
+_repeats = Repeats()
+
+
+def tell_repeats() -> None:
+    """To be called every second or so, where there is something that does."""
+    for fields in _repeats.take_due():
+        level, event = fields.pop("level"), fields.pop("event")
+        getattr(structlog.get_logger(), level)(event, **fields)
+
+
 class _Unfailing:
     """A stream whose full disk or closed end is nobody's problem: answers go on without a log."""
 
@@ -43,6 +138,8 @@ class _Unfailing:
 
 def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
     """Sends our events and those of libraries to `stream`, in the same form."""
+    global _repeats  # noqa: PLW0603  a process has one log
+    _repeats = Repeats()
     as_json = log_format == "json" or (log_format == "auto" and not stream.isatty())
     shared: list[Processor] = [
         _add_request_id,
@@ -63,12 +160,13 @@ def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
     )
     threshold = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
-        processors=[*shared, *render],
+        processors=[*shared, _repeats, *render],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
         logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _Unfailing(stream))),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(stream)
+    handler.addFilter(_LibraryRepeats(_repeats))
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

@@ -11,7 +11,7 @@ from functools import partial
 
 import structlog
 
-from kurz import __version__, metrics
+from kurz import __version__, logs, metrics
 from kurz.api.app import create_api
 from kurz.api.callers import is_member
 from kurz.api.cors import Cors
@@ -132,6 +132,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         async def tick() -> None:
             await path.tick()
             lists.tick()
+            logs.tell_repeats()
             capacity.report()
             count()
 

@@ -61,6 +61,12 @@ class Settings(LimitSettings, WebSettings):
     database_write_milliseconds: int = _setting(
         1000, values.integer(10, 60_000), "How long a write to PostgreSQL may take before 503."
     )
+    database_connections: int = _setting(
+        10, values.integer(3, 1000), "Connections to PostgreSQL that each process holds at most."
+    )
+    database_idle_connections: int = _setting(
+        2, values.integer(1, 1000), "Those of them that are kept when there is nothing to do."
+    )
     redis_url: str | None = _setting(
         None,
         values.redis_url,

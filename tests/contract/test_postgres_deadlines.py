@@ -12,10 +12,11 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import prepare
+from kurz.bootstrap import open_database, prepare
 from kurz.errors import StoreUnavailable
 from kurz.settings import Settings
 from kurz.storage import postgres as postgres_engine
+from kurz.storage.database import Database
 from kurz.storage.look_ups import LookUps
 from kurz.storage.patience import LIST_SECONDS, patience
 from kurz.storage.postgres import MAX_WAITING, POOL_SIZE, PostgresDatabase
@@ -250,6 +251,24 @@ async def use_both(look_ups: LookUps) -> None:
     await asyncio.gather(*(look_ups.find(0, f"{n}") for n in range(150)))
     if look_ups.connections < 2:
         raise StoreUnavailable("One is being connected.")
+
+
+async def test_as_many_connections_are_used_as_is_set(own_postgres):
+    settings = Settings(database_url=own_postgres.url(), database_connections=5)
+    database = open_database(settings)
+    with patience(LIST_SECONDS):
+        slow = [asyncio.create_task(database.read(sleep, 0.5)) for _ in range(6)]
+    await until_in_use(database, 3)  # two are for look-ups of redirects
+    assert database.counts()["database_waiting"] == 3
+    await asyncio.gather(*slow)
+    assert database.counts()["database_connections"] == 3
+    await database.close()
+
+
+async def until_in_use(database: Database, number: int) -> None:
+    async with asyncio.timeout(10):
+        while database.counts()["database_in_use"] < number:  # noqa: ASYNC110  a count
+            await asyncio.sleep(0.01)
 
 
 async def test_slow_calls_hold_no_look_up_up(database, look_ups):

@@ -229,6 +229,18 @@ async def test_waiting_for_a_turn_does_not_count(dns, web, base):
     assert gate.seconds_until("site.example") > 0
 
 
+async def test_who_asks_waits_for_the_turn_of_a_site_once(dns, web, base):
+    web.manners = {"/": redirects("/b"), "/b": says(404)}
+    gate = SiteGate(seconds_between=1000)
+    checker = make_checker(dns, {web.port}, gate=gate)
+    finding = await checker.check(f"{base}/", was_ok=False, is_asked=True)
+    assert finding == answered(BROKEN, 404)
+    assert web.lines == ["HEAD /", "HEAD /b", "GET /b"]
+    assert gate.seconds_until("site.example") > 900  # the next one is a whole turn later
+    with pytest.raises(NoTurn):
+        await checker.check(f"{base}/", was_ok=False, is_asked=True)
+
+
 async def test_an_address_that_is_not_called_takes_no_turn(dns, web):
     gate = SiteGate()
     checker = make_checker(dns, {web.port}, gate=gate)

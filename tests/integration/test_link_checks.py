@@ -61,6 +61,19 @@ async def test_a_check_is_asked_for_and_its_result_told(place, kurz, clock):
     assert shown["last_checked_at"] == "2026-03-01T12:02:00Z"
 
 
+async def test_who_asks_is_told_that_a_destination_is_broken(place, kurz, clock):
+    link = await place.make(URL)
+    path = f"{place.links}/{link['id']}"
+    await place.ask("POST", f"{path}/checks")
+    clock.advance(seconds=5)
+    await conclude_at(kurz, URL, GONE)
+    shown = (await place.ask("GET", path)).json()
+    assert (shown["destination_status"], shown["destination_http_status"]) == ("broken", 404)
+    clock.advance(minutes=10)
+    await conclude_at(kurz, URL, FAILING)  # which nobody asked for: it stays so
+    assert (await place.ask("GET", path)).json()["destination_status"] == "broken"
+
+
 async def test_others_learn_nothing_from_checks_of_the_same_url(desk, team, kurz, clock):
     await desk.make(URL)
     await follow(kurz)

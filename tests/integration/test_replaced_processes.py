@@ -40,7 +40,7 @@ def program(tmp_path: Path, clock: WrongClock) -> Iterator[WrongClockProgram]:
         "KURZ_WORKERS": str(WORKERS),
         "KURZ_KEEP_ALIVE_SECONDS": "3600",
         "KURZ_LOG_FORMAT": "json",
-        "KURZ_LOG_LEVEL": "info",
+        "KURZ_LOG_LEVEL": "debug",  # which tells of runs that did nothing
         "KURZ_REAPER_FIRST_AFTER": "0s",
         "KURZ_REAPER_INTERVAL": "1m",
         "KURZ_REAPER_AT_LEAST": "0s",

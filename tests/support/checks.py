@@ -42,7 +42,7 @@ class TableChecker:
     def urls(self) -> list[str]:
         return [url for url, _ in self.asked]
 
-    async def check(self, location: str, *, was_ok: bool) -> Finding:
+    async def check(self, location: str, *, was_ok: bool, is_asked: bool = False) -> Finding:
         self.asked.append((location, was_ok))
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)

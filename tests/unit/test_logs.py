@@ -81,3 +81,65 @@ def test_texts_of_a_kilobyte_stay_whole(log, text):
     structlog.get_logger().info("request", path=text)
     [line] = log()
     assert text in line or json.dumps(text) in line
+
+
+def test_a_line_that_repeats_is_written_once_then_as_a_count():
+    seconds = [0.0]
+    repeats = logs.Repeats(lambda: seconds[0])
+
+    def tell(**fields: object) -> bool:
+        """Whether it was written."""
+        try:
+            repeats(None, "", {"level": "warning", "event": "unavailable", **fields})
+        except structlog.DropEvent:
+            return False
+        return True
+
+    assert [tell(detail="down", request_id=str(number)) for number in range(4)] == [True] + [
+        False
+    ] * 3
+    assert tell(detail="full")  # which is another trouble
+    assert tell(level="info")
+    assert tell(level="info")
+    assert repeats.take_due() == []
+    seconds[0] = 60.0
+    expected = {"level": "warning", "event": "unavailable", "detail": "down", "repeated": 3}
+    assert repeats.take_due() == [expected]
+    assert not tell(detail="down")  # still the same outage
+    seconds[0] = 120.0
+    assert repeats.take_due() == [expected | {"repeated": 1}]
+    seconds[0] = 180.0
+    assert repeats.take_due() == []
+    assert tell(detail="down")
+
+
+def test_lines_that_strangers_cause_are_not_remembered_without_end():
+    repeats = logs.Repeats(lambda: 0.0)
+    for number in range(3 * logs.MAX_LINES):
+        repeats(None, "", {"level": "error", "event": "request failed", "path": f"/{number}"})
+    assert len(repeats._lines) == logs.MAX_LINES
+
+
+def test_different_mistakes_are_different_lines(log):
+    for mistake in (ValueError("one"), ValueError("one"), ValueError("two")):
+        try:
+            raise mistake
+        except ValueError:
+            structlog.get_logger().exception("failed")
+    assert "".join(log()).count("failed") == 2
+
+
+def test_lines_of_libraries_are_counted_too(log):
+    library = logging.getLogger("a library")
+    for place in (0x7F5624838F90, 0x7F5624838A10):
+        library.error("Fatal error on <Connection object at %s>", hex(place))
+    assert len(log()) == 1
+
+
+def test_processes_that_cannot_start_for_the_same_reason_are_one_line(log):
+    logger = structlog.get_logger()
+    for pid in (1, 2, 3):
+        logger.error("process ended", pid=pid, pause_seconds=pid / 10, reason="no database")
+    for pid in (4, 5):  # which crashed, each by itself
+        logger.error("process ended", pid=pid)
+    assert len(log()) == 3

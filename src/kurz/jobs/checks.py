@@ -149,7 +149,9 @@ class CheckJob:
         """What cannot be checked, or not written down, waits for the next run."""
         started_at, was_ok = self._clock.now(), destination.standing.was_ok
         try:
-            finding = await self._checker.check(destination.location, was_ok=was_ok)
+            finding = await self._checker.check(
+                destination.location, was_ok=was_ok, is_asked=destination.asked_at is not None
+            )
         except NoTurn:
             until = self._clock.now() + LATER * (1 + fraction(key_of(destination.location)))
             await self._insist(lambda: self._store.defer(destination.id, until))

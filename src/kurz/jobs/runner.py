@@ -150,8 +150,13 @@ class Runner:
             work.cancel()
 
     def _tell(self, result: Result, counts: Mapping[str, int]) -> None:
-        tell = {Outcome.FAILED: _log.error, Outcome.SKIPPED: _log.warning}
-        tell.get(result.outcome, _log.info)(
+        did_nothing = not any(counts.values()) and result.reason is None
+        tell = {
+            Outcome.FAILED: _log.error,
+            Outcome.SKIPPED: _log.warning,
+            Outcome.DONE: _log.debug if did_nothing else _log.info,
+        }
+        tell[result.outcome](
             f"the {self._schedule.job} ran",
             outcome=str(result.outcome),
             seconds=round(self._last_seconds, 3),

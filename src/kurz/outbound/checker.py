@@ -82,9 +82,11 @@ class DestinationChecker:
         self._total_seconds = total_seconds
         self._lines = asyncio.Semaphore(at_once)
 
-    async def check(self, location: str, *, was_ok: bool) -> Finding:
+    async def check(self, location: str, *, was_ok: bool, is_asked: bool = False) -> Finding:
         """Raises nothing but `NoTurn`, and `StoreUnavailable` if our own names are not known."""
-        visit = _Visit(self._dialer, self._gate, self._lines, self._total_seconds)
+        visit = _Visit(
+            self._dialer, self._gate, self._lines, self._total_seconds, is_asked=is_asked
+        )
         own_hosts = await self._own_hosts()
         seen: set[str] = set()
         while len(seen) <= MAX_REDIRECTS:
@@ -109,10 +111,17 @@ class DestinationChecker:
 
 
 class _Visit:
-    """The requests of one check. `status` is that of the last answer."""
+    """The requests of one check. `status` is that of the last answer. If it `is_asked`, a site is
+    waited for once: then all requests to it, at most 12 of them, follow each other."""
 
     def __init__(
-        self, dialer: Dialer, gate: SiteGate, lines: asyncio.Semaphore, seconds: float
+        self,
+        dialer: Dialer,
+        gate: SiteGate,
+        lines: asyncio.Semaphore,
+        seconds: float,
+        *,
+        is_asked: bool,
     ) -> None:
         self._dialer = dialer
         self._gate = gate
@@ -120,6 +129,8 @@ class _Visit:
         self._seconds_left = seconds
         self._waiting_left = ALL_TURNS_SECONDS
         self._is_first = True
+        self._is_asked = is_asked
+        self._called: set[str] = set()
         self._loop = asyncio.get_running_loop()
         self.status: int | None = None
 
@@ -177,12 +188,18 @@ class _Visit:
     @asynccontextmanager
     async def _line_to(self, site: str) -> AsyncIterator[None]:
         """When it is the site's turn, and this machine is not too busy. Raises `NoTurn`."""
+        if self._is_asked and site in self._called:
+            async with self._lines:
+                self._gate.called(site)
+                yield
+            return
         most = FIRST_TURN_SECONDS if self._is_first else TURN_SECONDS
         started = self._loop.time()
         async with AsyncExitStack() as line:
             async with self._gate.turn(site, min(most, self._waiting_left)):
                 await line.enter_async_context(self._lines)
                 self._gate.called(site)
+            self._called.add(site)
             self._is_first = False
             self._waiting_left -= self._loop.time() - started
             yield

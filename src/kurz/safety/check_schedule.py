@@ -1,5 +1,5 @@
 """What several checks in a row say of a destination, and when the next one is due. A single failure
-makes nothing broken."""
+makes nothing broken, unless somebody asked for that check and waits for what it finds."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,14 +45,15 @@ def conclude(
 ) -> Verdict:
     """What a check says of a destination that began and ended then. Only the begin is told: how
     long somebody did not answer is nobody's business."""
-    standing = judge(destination.standing, finding, started_at)
+    is_asked = destination.asked_at is not None
+    standing = judge(destination.standing, finding, started_at, is_asked=is_asked)
     clicks = destination.clicks
     if destination.standing.status is None:  # they may be of years
         clicks = replace(clicks, before=clicks.now)
     clicked_at = now if clicks.now > clicks.before else clicks.clicked_at
     interval = interval_of(standing, replace(clicks, clicked_at=clicked_at), now)
     return Verdict(
-        check=Check(started_at, finding),
+        check=Check(started_at, finding, is_asked),
         standing=standing,
         clicks=clicks.now,
         clicked_at=clicked_at,
@@ -68,7 +69,7 @@ def as_seen(checks: Sequence[Check]) -> list[Check]:
     for check in checks:
         was_ok = was_ok or check.finding.result is DestinationStatus.OK
         is_told = was_ok or check.finding.reason is not Reason.NO_NAME
-        seen.append(check if is_told else Check(check.checked_at, NOT_PUBLIC))
+        seen.append(check if is_told else replace(check, finding=NOT_PUBLIC))
     return seen
 
 
@@ -76,13 +77,14 @@ def stand(checks: Sequence[Check]) -> Standing:
     """What these checks, in their order, say by themselves."""
     standing = Standing()
     for check in as_seen(checks):
-        standing = judge(standing, check.finding, check.checked_at)
+        standing = judge(standing, check.finding, check.checked_at, is_asked=check.is_asked)
     return standing
 
 
-def judge(before: Standing, finding: Finding, now: datetime) -> Standing:
-    """What is shown. Broken is only what was so again and again; until then the status stays. Name
-    servers that do not answer say nothing about a destination, unless they go on like that."""
+def judge(before: Standing, finding: Finding, now: datetime, *, is_asked: bool = False) -> Standing:
+    """What is shown. Broken is only what was so again and again, or when somebody asked; until then
+    the status stays. Name servers that do not answer say nothing about a destination, unless they
+    go on like that."""
     if finding.reason is Reason.NAME_SERVERS:
         unanswered = before.unanswered + 1
         if before.status is not None and unanswered < NEEDED:
@@ -98,7 +100,7 @@ def judge(before: Standing, finding: Finding, now: datetime) -> Standing:
         failing_since=before.failing_since or now,
         unanswered=0,
     )
-    if _is_broken(failing, finding, now):
+    if is_asked or _is_broken(failing, finding, now):
         broken = DestinationStatus.BROKEN
         return replace(failing, status=broken, http_status=finding.http_status)
     if before.status is None:
@@ -117,8 +119,9 @@ def _is_broken(failing: Standing, finding: Finding, now: datetime) -> bool:
 
 
 def interval_of(standing: Standing, clicks: Clicks, now: datetime) -> timedelta:
-    """Until the next check."""
-    if standing.status is DestinationStatus.BROKEN:
+    """Until the next check. One that was broken when somebody asked is looked at again soon."""
+    is_certain = standing.failures >= NEEDED_OF_GONE
+    if standing.status is DestinationStatus.BROKEN and is_certain:
         doublings = min(max(standing.failures - NEEDED, 0), MOST_DOUBLINGS)
         return min(USUALLY * float(2**doublings), RARELY)
     if 0 < standing.unanswered < NEEDED:

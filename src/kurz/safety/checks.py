@@ -63,9 +63,10 @@ class NoTurn(Exception):
 
 
 class Checker(Protocol):
-    async def check(self, location: str, *, was_ok: bool) -> Finding:
+    async def check(self, location: str, *, was_ok: bool, is_asked: bool = False) -> Finding:
         """Calls a destination, politely: each request waits for the turn of its site. `was_ok`:
-        it has answered before. Takes seconds, and as long as the turns take. Raises `NoTurn`."""
+        it has answered before. `is_asked`: somebody waits for it, so all requests to a site follow
+        each other in one turn. Takes seconds, and as long as the turns take. Raises `NoTurn`."""
 
 
 class Turns(Protocol):
@@ -83,10 +84,11 @@ class Turns(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One of a destination's last checks."""
+    """One of a destination's last checks. `is_asked`: somebody asked for it."""
 
     checked_at: datetime
     finding: Finding
+    is_asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ def record_verdict(connection: sa.Connection, destination_id: int, verdict: Verd
         "result": check.finding.result,
         "reason": check.finding.reason,
         "http_status": check.finding.http_status,
+        "is_asked": check.is_asked,
     }
     theirs = checks.c.destination_id == destination_id
     known = sa.select(checks.c.id).where(theirs, checks.c.checked_at == checked_at)
@@ -311,4 +312,4 @@ def _shown(standing: Standing) -> Standing:
 
 def _check(row: sa.Row[*tuple[Any, ...]]) -> Check:
     finding = Finding(DestinationStatus(row.result), Reason(row.reason), row.http_status)
-    return Check(from_micros(row.checked_at), finding)
+    return Check(from_micros(row.checked_at), finding, bool(row.is_asked))

@@ -27,11 +27,11 @@ from kurz.storage.patience import (
 from kurz.storage.postgres_errors import READ_ONLY_STATE, busy, translate, unreachable
 from kurz.storage.postgres_hosts import CONNECT_SECONDS, Hosts
 
-POOL_SIZE = 8  # with the two of the read path's look-ups ten a process
+POOL_SIZE = 8  # with the two of the read path's look-ups ten a process: ADMA's number
 MAX_WAITING = 100  # more would wait longer than anybody does
 TESTED_AFTER_SECONDS = 0.1
 TEST_SECONDS = 0.5
-KEPT_IDLE = 1  # and one of the look-ups'
+KEPT_IDLE = 1  # and one of the look-ups': ADMA's 2
 IDLE_SECONDS = 60.0
 SET_UP_SECONDS = 3.0  # for what SQLAlchemy asks on a new connection: a dozen round trips at first
 CLEAN_UP_SECONDS = 1.0  # for what was given up, to be cancelled in good order
@@ -45,8 +45,18 @@ class PostgresDatabase:
     behind and cleared away in the background. Connections are made there too, to the end, so that
     whoever comes next finds one even if making it takes longer than anybody may wait."""
 
-    def __init__(self, url: str, *, is_replica: bool = False, deadlines: Deadlines = USUAL) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        is_replica: bool = False,
+        deadlines: Deadlines = USUAL,
+        pool_size: int = POOL_SIZE,
+        kept_idle: int = KEPT_IDLE,
+    ) -> None:
         self.deadlines = deadlines
+        self._pool_size = pool_size
+        self._kept_idle = kept_idle
         # Who has more patience than usual has it for connections too.
         longest = max(deadlines.look_up_seconds, deadlines.write_seconds)
         connect_seconds = max(CONNECT_SECONDS, longest)
@@ -54,7 +64,7 @@ class PostgresDatabase:
         self.hosts = Hosts(url, is_replica=is_replica, connect_seconds=connect_seconds)
         self.on_commit: Callable[[Sequence[Change]], None] = tell_nobody
         self._is_replica = is_replica
-        self._permits = asyncio.Semaphore(POOL_SIZE)
+        self._permits = asyncio.Semaphore(pool_size)
         self._idle: dict[ConnectionPoolEntry, float] = {}
         self._sweeping: asyncio.TimerHandle | None = None
         self._calls: set[asyncio.Task[Any]] = set()
@@ -73,7 +83,7 @@ class PostgresDatabase:
             "postgresql+asyncpg://",
             async_creator=connect,
             hide_parameters=True,  # in errors, which are logged
-            pool_size=POOL_SIZE,
+            pool_size=pool_size,
             max_overflow=0,
             pool_use_lifo=True,  # those that are not needed grow old
         )
@@ -127,7 +137,7 @@ class PostgresDatabase:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> T:
-        if self._waiting - (POOL_SIZE - self._in_use) >= MAX_WAITING:
+        if self._waiting - (self._pool_size - self._in_use) >= MAX_WAITING:
             raise self._too_late(seconds)
         call = _Call()
         task = asyncio.create_task(self._perform(call, query, args, kwargs))
@@ -215,11 +225,11 @@ class PostgresDatabase:
         self._sweeping = None
         since = time.monotonic() - IDLE_SECONDS
         newest = sorted(self._idle, key=self._idle.__getitem__, reverse=True)
-        for record in newest[KEPT_IDLE:]:
+        for record in newest[self._kept_idle :]:
             if self._idle[record] <= since:
                 _hang_up(record)
                 del self._idle[record]
-        if len(self._idle) > KEPT_IDLE:
+        if len(self._idle) > self._kept_idle:
             wait_seconds = min(self._idle.values()) - since
             self._sweeping = asyncio.get_running_loop().call_later(wait_seconds, self._sweep)
 

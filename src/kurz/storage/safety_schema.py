@@ -61,6 +61,8 @@ checks = sa.Table(
     sa.Column("result", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("http_status", sa.SmallInteger),
+    # Not told by an instance of an earlier version.
+    sa.Column("is_asked", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index("ix_checks_destination_id_id", "destination_id", "id"),
     sqlite_autoincrement=True,
 )

@@ -24,6 +24,7 @@ class Work:
     """Counts how often it is done; fails, or is cut short, as the test says."""
 
     def __init__(self) -> None:
+        self.counts = {"purged": 3}
         self.runs = 0
         self.looks = 0
         self.failure: Exception | None = None
@@ -39,7 +40,8 @@ class Work:
     async def run(self, turn: Turn) -> Result:
         self.runs += 1
         self.on_run()
-        turn.add("purged", 3)
+        for name, count in self.counts.items():
+            turn.add(name, count)
         self.begun.set()
         if self.waits:
             await turn.stopping.wait()
@@ -216,6 +218,20 @@ def test_the_next_run_is_told(clock):
     assert SCHEDULE.next_at(runs, now) == now + timedelta(minutes=14)
     assert at_night.next_at(ended, now) == now + timedelta(hours=14)
     assert replace(SCHEDULE, is_enabled=False).next_at(ended, now) is None
+
+
+@pytest.mark.parametrize(
+    ("counts", "level"), [({}, "debug"), ({"purged": 0}, "debug"), ({"purged": 3}, "info")]
+)
+async def test_a_run_that_did_nothing_is_told_to_those_who_look_closely(
+    make_runner, work, clock, counts, level
+):
+    structlog.reset_defaults()
+    runner, work.counts = make_runner(), counts
+    clock.advance(minutes=1)
+    with capture_logs() as logs:
+        assert await runner.tick()
+    assert [line["log_level"] for line in logs if line["event"] == "the reaper ran"] == [level]
 
 
 @pytest.mark.parametrize(

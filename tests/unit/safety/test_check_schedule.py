@@ -53,6 +53,16 @@ def test_what_is_shown(findings, status, http_status):
     assert (standing.status, standing.http_status) == (DestinationStatus(status), http_status)
 
 
+@pytest.mark.parametrize("finding", [SILENT, FAILING, GONE])
+@pytest.mark.parametrize("before", [Standing(), after(OK)])
+def test_who_asks_sees_at_once_that_it_is_broken(before, finding):
+    standing = judge(before, finding, NOW, is_asked=True)
+    assert standing.status is DestinationStatus.BROKEN
+    assert standing.http_status == finding.http_status
+    assert interval_of(standing, QUIET, NOW) == 10 * MINUTE  # it may have been a moment
+    assert judge(standing, OK, NOW + HOUR).status is DestinationStatus.OK
+
+
 def test_it_is_broken_only_when_it_has_been_for_an_hour():
     assert after(OK, *9 * [SILENT], apart=7 * MINUTE).status is DestinationStatus.OK
     assert after(OK, *10 * [SILENT], apart=7 * MINUTE).status is DestinationStatus.BROKEN
