@@ -7,7 +7,7 @@ BIN := .venv/bin
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup web test check format lock test-faults bench bench-clicks bench-create bench-jobs bench-list bench-reaper bench-redirect bench-screening bench-sign-in bench-start bench-stats bench-transfer openapi clean need-python
+.PHONY: help run setup web test check format lock test-faults bench bench-clicks bench-create bench-jobs bench-list bench-overload bench-reaper bench-redirect bench-screening bench-sign-in bench-start bench-stats bench-transfer openapi clean need-python
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -45,7 +45,7 @@ format: setup ## Format the code and mend what can be mended by machine
 test-faults: setup ## Run the long proofs: kills and outages, many rounds
 	@KURZ_TEST_DEADLINES=strict $(BIN)/pytest -n 1 -m "long or deadlines"
 
-bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening bench-jobs ## Run every benchmark
+bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening bench-jobs bench-overload ## Run every benchmark
 
 bench-clicks: setup ## How fast clicks are counted, and what visitors notice of it (needs wrk)
 	@$(BIN)/python benchmarks/clicks.py
@@ -62,6 +62,9 @@ bench-jobs: setup ## What the jobs process takes after an import of a million li
 
 bench-list: setup ## How long a page takes in a list of a million links
 	@$(BIN)/python benchmarks/list.py
+
+bench-overload: setup ## What creates and redirects get at three times the load that saturates creates
+	@$(BIN)/python benchmarks/overload.py
 
 bench-reaper: setup ## How fast expired links are ended, and what visitors notice of it (needs wrk)
 	@$(BIN)/python benchmarks/reaper.py

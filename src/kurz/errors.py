@@ -51,6 +51,14 @@ class StoreBusy(StoreUnavailable):
     retry_after_seconds = 1
 
 
+class Overloaded(Unavailable):
+    """More is in progress than a worker can do without keeping visitors waiting."""
+
+    code = "overloaded"
+    title = "The server is busy"
+    retry_after_seconds = 1
+
+
 class SignInRequired(KurzError):
     kind = Kind.UNAUTHENTICATED
     code = "sign-in-required"

@@ -45,6 +45,7 @@ from kurz.server.app import App, AsgiApp
 from kurz.server.capacity import Capacity, connection_cap, file_limit, open_files
 from kurz.server.connection import Connection
 from kurz.server.hosts import Hosts
+from kurz.server.overload import BoundedWork, QuickRefusals, Work
 from kurz.server.proxies import TrustedProxies
 from kurz.server.scoreboard import Scoreboard
 from kurz.server.usage import own_usage, usage_of
@@ -114,7 +115,9 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         capacity = _capacity(settings, path)
 
         def count() -> None:
-            row.write({**_numbers(kurz, path, app), **_numbers_of(capacity), **lists.counts()})
+            numbers = {**_numbers(kurz, path, app), **_numbers_of(capacity), **lists.counts()}
+            refused = quick.answers  # the application did not see them
+            row.write({**numbers, **bounded.counts(), "api_5xx": numbers["api_5xx"] + refused})
 
         def rows() -> list[Mapping[str, int]]:
             count()
@@ -144,15 +147,19 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         told = _Told(check_store, tell_metrics, tell_system)
         context = _context(kurz, keyring, limits, root_workspace_id, told)
         watch = Watch(kurz, context.upkeep, board.scoreboard.made_at)
+        bounded = BoundedWork(create_api(context), most_in_flight(settings))
+        hsts_seconds = _hsts_seconds(settings)
+        quick = QuickRefusals(bounded, settings.keep_alive_seconds, hsts_seconds)
         app = App(
-            api=_api(settings, context),
+            api=_with_cors(settings, bounded),
             redirect=_redirect(kurz, path, context, own_links),
             dashboard=dashboard,
             hosts=hosts,
             proxies=proxies,
             freshness=path.heartbeat,
-            hsts_seconds=_hsts_seconds(settings),
+            hsts_seconds=hsts_seconds,
         )
+        path.lane.take_other = quick.answer
         shortcut = path.lane.answer if settings.fast_lane == "on" else None
         connect = partial(Connection, shortcut=shortcut, capacity=capacity)
         yield Serving(app, connect, capacity, tick, context.live.close)
@@ -174,8 +181,7 @@ def _numbers_of(capacity: Capacity) -> dict[str, int]:
     }
 
 
-def _api(settings: Settings, context: Context) -> AsgiApp:
-    api = create_api(context)
+def _with_cors(settings: Settings, api: AsgiApp) -> AsgiApp:
     return Cors(api, settings.allowed_origins) if settings.allowed_origins else api
 
 
@@ -184,6 +190,14 @@ def _hsts_seconds(settings: Settings) -> int:
     addresses = [url for url in (settings.base_url, settings.dashboard_url) if url]
     is_safe = addresses and all(url.startswith("https://") for url in addresses)
     return settings.hsts_seconds if is_safe else 0
+
+
+def most_in_flight(settings: Settings) -> dict[Work, int]:
+    return {
+        Work.CREATES: settings.creates_in_flight,
+        Work.TRANSFERS: settings.transfers_in_flight,
+        Work.REQUESTS: settings.requests_in_flight,
+    }
 
 
 def _hosts(kurz: Kurz, root_workspace_id: int | None) -> Hosts:

@@ -16,6 +16,7 @@ from kurz.addresses import LOOPBACK, check_addresses, host_of
 from kurz.errors import SettingRefused
 from kurz.scheduling import Window
 from kurz.setting_limits import LimitSettings
+from kurz.setting_load import LoadSettings
 from kurz.setting_values import setting as _setting
 from kurz.setting_web import WebSettings
 
@@ -24,7 +25,7 @@ CONFIG_FILE = "kurz.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(LimitSettings, WebSettings):
+class Settings(LimitSettings, LoadSettings, WebSettings):
     base_url: str | None = _setting(
         None, values.base_url, "Address people reach kurz under; short URLs start with it."
     )

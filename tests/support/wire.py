@@ -61,6 +61,9 @@ class Wire(closing[socket.socket]):
         self._socket.sendall((head + body).encode())
         return self.receive()
 
+    def send_raw(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
     def receive(self) -> Answer:
         """The next answer, when it is whole."""
         while (end := self._received.find(_END)) < 0:

@@ -1,12 +1,10 @@
 """The outermost ASGI application: which site a request is for, who answers it, and what every
 answer carries."""
 
-import itertools
 import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from secrets import token_hex
 from typing import Any, Protocol
 
 import structlog
@@ -16,7 +14,9 @@ from kurz.headers import CACHING, HSTS, POLICY, SECURITY_HEADERS, STRICTEST_POLI
 from kurz.logs import request_id
 from kurz.people.workspaces import Site
 from kurz.server.hosts import Hosts
+from kurz.server.overload import REFUSED
 from kurz.server.proxies import TrustedProxies
+from kurz.server.request_ids import next_request_id
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -34,8 +34,6 @@ UNTRUSTED_PROXY = (
 )
 
 log = structlog.get_logger()
-_PROCESS = token_hex(6)
-_numbers = itertools.count(1)
 
 
 class Pages(Protocol):
@@ -106,6 +104,8 @@ class App:
                 await _send_internal_error(reply.send)
         # What went well is told at level debug only: a line each costs a tenth of a create.
         is_trouble = reply.status is None or reply.status >= worth_telling
+        if REFUSED in scope:
+            return  # logged there, not for each
         if is_trouble or log.is_enabled_for(logging.DEBUG):
             milliseconds = round((time.perf_counter() - started) * 1000, 2)
             told = {"method": scope["method"], "path": scope["path"], "status": reply.status}
@@ -177,7 +177,7 @@ class _Reply:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self.request_id = f"{_PROCESS}-{next(_numbers):x}"
+        self.request_id = next_request_id()
         self.status: int | None = None
         # On the sites that people sign in at; browsers then use HTTPS for short links there, too.
         self.hsts: bytes | None = None

@@ -1,0 +1,344 @@
+"""How much slow work a worker does at once. What is above is refused at once: else everything,
+redirects too, would wait for all of it."""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from email.utils import formatdate
+from enum import StrEnum
+from typing import Any, Protocol
+
+import httptools
+import structlog
+
+from kurz.errors import Overloaded, problem
+from kurz.headers import HSTS, POLICY, SECURITY_HEADERS, STRICTEST_POLICY
+from kurz.server.request_ids import next_request_id
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+REFUSED = "kurz.is_overloaded"  # in the scope of a request that was
+LOG_SECONDS = 10.0  # between two log lines
+
+MAX_QUICK_BYTES = 16 * 1024
+_SHORT_DIGITS = 4  # of a length in bytes
+
+_LINKS = "/links"
+_CREATES = frozenset({"/", "/api/urls", "/api/urls/public", "/api/urls/sync", "/api/v1/claims"})
+_MANY = "/links/bulk"
+_TRANSFERS = ("/export", "/import")
+# Sign-ins have a line of their own, streams of live numbers a number, and the rest is quick.
+_FREE = ("/api/v1/auth/", "/api/auth/", "/api/docs", "/api/problems/", "/api/openapi.json")
+_STREAM = "/stats/live"
+_ORIGIN = re.compile(rb"\r\norigin:", re.IGNORECASE)
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+
+log = structlog.get_logger()
+
+
+class Work(StrEnum):
+    CREATES = "creates"
+    TRANSFERS = "transfers"  # imports and exports, which may go on for long
+    REQUESTS = "requests"  # whatever else the API does
+
+
+# How much of it is done at once. A create takes half a millisecond of the loop's time, a list up to
+# five. A transfer gives way by itself, and nobody wants to wait for the end of another.
+AT_ONCE = {Work.CREATES: 16, Work.TRANSFERS: 1000, Work.REQUESTS: 16}
+
+
+def work_of(method: str, path: str) -> Work | None:
+    """None: it is not counted."""
+    if not path.startswith("/api/"):
+        return Work.CREATES if path == "/" else None  # the others are probes
+    if path.startswith(_FREE) or path.endswith(_STREAM):
+        return None
+    if path.endswith(_TRANSFERS):
+        return Work.TRANSFERS
+    if method == "POST" and (path in _CREATES or path.endswith((_LINKS, _MANY))):
+        return Work.CREATES
+    return Work.REQUESTS
+
+
+class Places:
+    """For work of one kind. So much of it is done at once that a turn of the loop stays short; some
+    more waits for its turn, so that a burst is not refused."""
+
+    def __init__(self, most: int, at_once: int) -> None:
+        self.most = most
+        self.in_flight = 0
+        self.refused = 0
+        self._coming = 0
+        self._turns = asyncio.Semaphore(min(at_once, most))
+
+    @property
+    def are_taken(self) -> bool:
+        return self.in_flight >= self.most
+
+    def expect(self) -> bool:
+        """Whether there is a place for one whose task begins in the next turn of the loop."""
+        if self.in_flight + self._coming >= self.most:
+            return False
+        if not self._coming:
+            asyncio.get_running_loop().call_soon(self._expect_none)
+        self._coming += 1
+        return True
+
+    def _expect_none(self) -> None:
+        self._coming = 0
+
+    async def take(self) -> None:
+        """Not where they are taken. Returns when it is this one's turn."""
+        self.in_flight += 1
+        try:
+            await self._turns.acquire()
+        except BaseException:
+            self.in_flight -= 1
+            raise
+
+    def give_back(self) -> None:
+        self.in_flight -= 1
+        self._turns.release()
+
+
+class BoundedWork:
+    """An application that has at most so much of each kind of work in flight."""
+
+    def __init__(self, app: AsgiApp, most: Mapping[Work, int]) -> None:
+        self._app = app
+        self._places = {work: Places(most[work], AT_ONCE[work]) for work in Work}
+        self._logged_at = -LOG_SECONDS
+        self._unlogged = 0
+        self._bodies = {work: _body(work) for work in Work}
+
+    def counts(self) -> dict[str, int]:
+        counts = {f"{work}_in_flight": places.in_flight for work, places in self._places.items()}
+        refused = {f"{work}_refused": places.refused for work, places in self._places.items()}
+        return counts | refused
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        work = work_of(scope["method"], scope["path"])
+        if work is None:
+            await self._app(scope, receive, send)
+        elif self._places[work].are_taken:
+            await self._refuse(work, scope, send)
+        elif scope["method"] in _WITH_BODY and work is not Work.TRANSFERS:
+            await self._run_with_body(work, scope, receive, send)
+        else:
+            await self._run(work, scope, receive, send)
+
+    def refusal(self, method: str, path: str) -> bytes | None:
+        """The body of the refusal for a request that has come; None: it comes to its task."""
+        work = work_of(method, path)
+        if work is None or self._places[work].expect():
+            return None
+        self._note(work)
+        return self._bodies[work]
+
+    async def _run(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
+        places = self._places[work]
+        await places.take()
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            places.give_back()
+
+    async def _run_with_body(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
+        """Counts from when the body is whole: a client that sends it slowly keeps nobody out."""
+        if not _is_short(scope["headers"]):
+            await self._run_long(work, scope, receive, send)
+            return
+        first = await receive()
+        replayed = _replay(first, receive)
+        if first.get("more_body", False):
+            await self._run_long(work, scope, replayed, send)
+        elif self._places[work].are_taken:
+            await self._refuse(work, scope, send)
+        else:  # it waits for its turn here, before the application has spent anything on it
+            await self._run(work, scope, replayed, send)
+
+    async def _run_long(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
+        """The application reads the body while it arrives, and may refuse it before its end."""
+        places = self._places[work]
+        has_place = False
+
+        async def receive_whole() -> Message:
+            nonlocal has_place
+            message = await receive()
+            if not has_place and not message.get("more_body", False):
+                if places.are_taken:
+                    self._note(work)
+                    scope[REFUSED] = True
+                    raise _overloaded(work)
+                await places.take()
+                has_place = True
+            return message
+
+        try:
+            await self._app(scope, receive_whole, send)
+        finally:
+            if has_place:
+                places.give_back()
+
+    async def _refuse(self, work: Work, scope: Scope, send: Send) -> None:
+        self._note(work)
+        scope[REFUSED] = True
+        body = self._bodies[work]
+        await send({"type": "http.response.start", "status": 503, "headers": _headers(body)})
+        await send({"type": "http.response.body", "body": body})
+
+    def _note(self, work: Work) -> None:
+        self._places[work].refused += 1
+        self._unlogged += 1
+        now = time.monotonic()
+        if now - self._logged_at >= LOG_SECONDS:
+            in_flight = {work.value: places.in_flight for work, places in self._places.items()}
+            log.warning("overloaded: requests are refused", refused=self._unlogged, **in_flight)
+            self._logged_at, self._unlogged = now, 0
+
+
+class Client(Protocol):
+    """A connection."""
+
+    transport: Any
+    deadline: float
+    loop: asyncio.AbstractEventLoop
+
+
+class QuickRefusals:
+    """Refuses a POST from its bytes, for a fifth of what the way through the application costs: at
+    three times the load that a worker can do, that would take half of its time."""
+
+    def __init__(
+        self, bounded: BoundedWork, keep_alive_seconds: float, hsts_seconds: int = 0
+    ) -> None:
+        self.answers = 0
+        self._hsts_seconds = hsts_seconds
+        self._bounded = bounded
+        self._keep_alive_seconds = keep_alive_seconds
+        self._parser = _RequestParser()
+        self._start = b""
+        self._renew_at = 0.0
+
+    def answer(self, client: Client, data: bytes) -> bool:
+        """True: the chunk was one whole request, and is refused."""
+        if data[:6] != b"POST /" or len(data) > MAX_QUICK_BYTES or _ORIGIN.search(data):
+            return False  # among others what a page of another origin sends
+        if not self._parser.is_whole(data):
+            return False
+        target = data[5 : data.find(b" ", 5)].partition(b"?")[0]
+        body = self._bounded.refusal("POST", target.decode("latin-1"))
+        if body is None:
+            return False
+        self.answers += 1
+        # Behind what the lane answers in this turn of the loop.
+        now = client.loop.time()
+        if now >= self._renew_at:
+            self._renew_at = now + 1.0
+            self._start = _start_of_answer(self._hsts_seconds)
+        request_id = next_request_id().encode()
+        answer = b"%s%d\r\nx-request-id: %s\r\n\r\n%s" % (
+            self._start,
+            len(body),
+            request_id,
+            body,
+        )
+        client.loop.call_soon(client.transport.write, answer)
+        client.deadline = now + self._keep_alive_seconds
+        return True
+
+
+class _RequestParser:
+    """Tells whether a chunk is exactly one request whose connection stays open, by the judgement of
+    the parser that the ASGI path uses."""
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpRequestParser(self)
+
+    def is_whole(self, data: bytes) -> bool:
+        self._begun = self._completed = 0
+        self._stays_open = True
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._stays_open = False
+        if self._begun == self._completed == 1 and self._stays_open:
+            return True
+        self._parser = httptools.HttpRequestParser(self)  # it may wait for the rest of something
+        return False
+
+    def on_message_begin(self) -> None:
+        self._begun += 1
+
+    def on_headers_complete(self) -> None:
+        if not self._parser.should_keep_alive():
+            self._stays_open = False
+
+    def on_message_complete(self) -> None:
+        self._completed += 1
+
+
+def _is_short(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a body comes along with its head, as most do."""
+    size = b""
+    for name, value in headers:
+        if name == b"expect":
+            return False  # the client waits until somebody wants it
+        if name == b"content-length":
+            size = value
+    return 0 < len(size) <= _SHORT_DIGITS
+
+
+def _replay(first: Message, receive: Receive) -> Receive:
+    """As if the first message had not been received yet."""
+    waiting = [first]
+
+    async def replayed() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replayed
+
+
+def _overloaded(work: Work) -> Overloaded:
+    return Overloaded(
+        f"Too many {work} are in progress. Nothing was done. Try again in"
+        f" {Overloaded.retry_after_seconds} second."
+    )
+
+
+def _body(work: Work) -> bytes:
+    return json.dumps(problem(_overloaded(work), 503)).encode()
+
+
+_HEADERS = (
+    (b"content-type", b"application/problem+json"),
+    (b"retry-after", b"%d" % Overloaded.retry_after_seconds),
+    (b"cache-control", b"no-store"),
+)
+
+
+def _headers(body: bytes) -> list[tuple[bytes, bytes]]:
+    return [
+        *_HEADERS,
+        (b"content-length", b"%d" % len(body)),
+    ]
+
+
+def _start_of_answer(hsts_seconds: int) -> bytes:
+    """Of a refusal as the application gives it, up to its length. It is made once a second."""
+    headers = [
+        (b"date", formatdate(usegmt=True).encode()),
+        *_HEADERS,
+        *SECURITY_HEADERS,
+        (POLICY, STRICTEST_POLICY),
+    ]
+    if hsts_seconds:
+        headers.append((HSTS, b"max-age=%d" % hsts_seconds))
+    lines = [b"%s: %s" % header for header in headers]
+    return b"\r\n".join([b"HTTP/1.1 503 Service Unavailable", *lines, b"content-length: "])

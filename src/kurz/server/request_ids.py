@@ -1,0 +1,11 @@
+"""Names of requests, by which log lines and answers are found."""
+
+import itertools
+from secrets import token_hex
+
+_PROCESS = token_hex(6)
+_numbers = itertools.count(1)
+
+
+def next_request_id() -> str:
+    return f"{_PROCESS}-{next(_numbers):x}"

@@ -1,0 +1,25 @@
+"""The settings of how much an instance does at once, and what it does when it cannot go on."""
+
+from dataclasses import dataclass
+
+from kurz import setting_values as values
+from kurz.setting_values import setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadSettings:
+    creates_in_flight: int = setting(
+        256,
+        values.integer(1, 10_000),
+        "Creates that a worker has in progress; more get 503 with Retry-After.",
+    )
+    requests_in_flight: int = setting(
+        128,
+        values.integer(1, 10_000),
+        "Other requests of the API that a worker has in progress; more get 503.",
+    )
+    transfers_in_flight: int = setting(
+        8,
+        values.integer(1, 1000),
+        "Imports and exports that a worker has in progress; more get 503.",
+    )

@@ -1,0 +1,172 @@
+"""How much slow work is done at once, and what counts as such."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from kurz.errors import Overloaded
+from kurz.server.overload import AT_ONCE, REFUSED, BoundedWork, Work, work_of
+
+LIMITS = {Work.CREATES: 2, Work.TRANSFERS: 1, Work.REQUESTS: 3}
+
+
+class Api:
+    """Reads the body, and answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.may_end = asyncio.Event()
+        self.begun = 0
+        self.most_at_once = 0
+        self._at_once = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body", False):
+            pass
+        self.begun += 1
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        await self.may_end.wait()
+        self._at_once -= 1
+        if scope.get("fails"):
+            raise ValueError("failed")
+        await send({"type": "http.response.start", "status": 201, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+class Caller:
+    """One request, whose body comes in these pieces when the event before each is set."""
+
+    def __init__(
+        self, app: BoundedWork, method: str = "POST", path: str = "/api/v1/links", size: int = 2
+    ) -> None:
+        self.pieces: asyncio.Queue[tuple[bytes, bool]] = asyncio.Queue()
+        self.status = 0
+        self.headers: dict[bytes, bytes] = {}
+        self.body = b""
+        fields = [(b"content-length", b"%d" % size)] if method == "POST" else []
+        self.scope: dict[str, Any] = {"method": method, "path": path, "headers": fields}
+        self._app = app
+
+    async def run(self) -> None:
+        await self._app(self.scope, self._receive, self._send)
+
+    async def _receive(self) -> dict[str, Any]:
+        body, is_last = await self.pieces.get()
+        return {"type": "http.request", "body": body, "more_body": not is_last}
+
+    async def _send(self, message: Any) -> None:
+        self.status = message.get("status", self.status)
+        self.headers |= dict(message.get("headers", []))
+        self.body += message.get("body", b"")
+
+
+async def start(*callers: Caller, whole: bool = True) -> list["asyncio.Task[None]"]:
+    tasks = []
+    for caller in callers:
+        if whole:
+            caller.pieces.put_nowait((b"{}", True))
+        tasks.append(asyncio.create_task(caller.run()))
+    await asyncio.sleep(0.01)
+    return tasks
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "work"),
+    [
+        ("POST", "/", Work.CREATES),
+        ("POST", "/api/v1/links", Work.CREATES),
+        ("POST", "/api/v1/workspaces/7/links", Work.CREATES),
+        ("POST", "/api/v1/links/bulk", Work.CREATES),
+        ("POST", "/api/urls/public", Work.CREATES),
+        ("POST", "/api/v1/links/import", Work.TRANSFERS),
+        ("GET", "/api/v1/workspaces/7/links/export", Work.TRANSFERS),
+        ("GET", "/api/v1/links", Work.REQUESTS),
+        ("GET", "/api/v1/me/stats", Work.REQUESTS),
+        ("PATCH", "/api/v1/links/5", Work.REQUESTS),
+        ("GET", "/api/v1/me/stats/live", None),
+        ("POST", "/api/v1/auth/login", None),
+        ("GET", "/readyz", None),
+    ],
+)
+def test_what_counts_as_what(method, path, work):
+    assert work_of(method, path) is work
+
+
+async def test_what_is_above_gets_503_and_the_next_one_a_place_again():
+    api = Api()
+    app = BoundedWork(api, LIMITS)
+    callers = [Caller(app) for _ in range(3)]
+    tasks = await start(*callers)
+    assert [caller.status for caller in callers] == [0, 0, 503]
+    assert callers[2].headers[b"retry-after"] == b"1"
+    assert json.loads(callers[2].body)["type"] == "/api/problems/overloaded"
+    assert REFUSED in callers[2].scope
+    assert app.counts()["creates_in_flight"] == 2
+    api.may_end.set()
+    await asyncio.gather(*tasks)
+    late = Caller(app)
+    await asyncio.gather(*await start(late))
+    assert late.status == 201
+    counts = app.counts()
+    assert (counts["creates_in_flight"], counts["creates_refused"]) == (0, 1)
+
+
+async def test_kinds_of_work_do_not_keep_each_other_out():
+    app = BoundedWork(Api(), LIMITS)
+    callers = [Caller(app) for _ in range(2)] + [Caller(app, "GET") for _ in range(4)]
+    tasks = await start(*callers)
+    assert [caller.status for caller in callers] == [0, 0, 0, 0, 0, 503]
+    for task in tasks:
+        task.cancel()
+
+
+async def test_a_few_are_worked_on_and_the_rest_wait_for_their_turn():
+    api = Api()
+    most = 3 * AT_ONCE[Work.CREATES]
+    app = BoundedWork(api, {**LIMITS, Work.CREATES: most})
+    callers = [Caller(app) for _ in range(most)]
+    tasks = await start(*callers)
+    assert api.begun == AT_ONCE[Work.CREATES]
+    tasks[-1].cancel()  # a client that leaves while it waits
+    api.may_end.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert api.most_at_once == AT_ONCE[Work.CREATES]
+    assert [caller.status for caller in callers] == [201] * (most - 1) + [0]
+    assert app.counts()["creates_in_flight"] == 0
+
+
+@pytest.mark.parametrize("size", [4, 100_000])
+async def test_one_whose_body_is_not_whole_takes_no_place(size):
+    api = Api()
+    app = BoundedWork(api, LIMITS)
+    slow = [Caller(app, size=size) for _ in range(3)]
+    tasks = await start(*slow, whole=False)
+    for caller in slow:
+        caller.pieces.put_nowait((b"{", False))
+    quick = [Caller(app) for _ in range(2)]
+    tasks += await start(*quick)
+    assert api.begun == 2
+    slow[0].pieces.put_nowait((b"}", True))
+    with pytest.raises(Overloaded):
+        await tasks[0]
+    api.may_end.set()
+    await asyncio.gather(*tasks[3:])
+    assert [caller.status for caller in quick] == [201, 201]
+    for caller in slow[1:]:
+        caller.pieces.put_nowait((b"}", True))
+    await asyncio.gather(*tasks[1:3])
+    assert app.counts()["creates_in_flight"] == 0
+
+
+async def test_one_that_fails_gives_its_place_back():
+    api = Api()
+    api.may_end.set()
+    app = BoundedWork(api, LIMITS)
+    failing = Caller(app)
+    failing.scope["fails"] = True
+    [task] = await start(failing)
+    with pytest.raises(ValueError, match="failed"):
+        await task
+    assert app.counts()["creates_in_flight"] == 0
