@@ -59,6 +59,13 @@ class Overloaded(Unavailable):
     retry_after_seconds = 1
 
 
+class WritesFail(Unavailable):
+    """What is in memory or can be read is answered all the same."""
+
+    code = "writes-fail"
+    title = "Some writes fail"
+
+
 class SignInRequired(KurzError):
     kind = Kind.UNAUTHENTICATED
     code = "sign-in-required"

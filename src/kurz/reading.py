@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from kurz.bootstrap import Kurz
+from kurz.clicks.dropped import DroppedClicks
 from kurz.clicks.journal import Journal
 from kurz.clicks.visitors import Visitors
 from kurz.feed.heartbeat import Heartbeat
@@ -107,7 +108,11 @@ async def open_read_path(
     shared = kurz.shared
     resolver = Resolver(hot, store, clock, cache=shared.cache, floors=shared.floors)
     slugs = Slugs(kurz.workspaces)
-    journal, visitors = Journal(settings.journal_dir), Visitors(SqlSaltStore(kurz.database))
+    lost = DroppedClicks(settings.dropped_clicks_path)
+    journal = Journal(
+        settings.journal_dir, min_free_bytes=settings.min_free_megabytes * 1024**2, lost=lost
+    )
+    visitors = Visitors(SqlSaltStore(kurz.database))
     clicks = ClickWriter(journal, visitors, clock)
     tally = Tally()
 
@@ -150,6 +155,7 @@ async def open_read_path(
         async with _hearing(kurz, memory):
             await visitors.refresh(clock.now())
             await tick()
+            lost.prepare()
             journal.start()
             heartbeat.start()
             yield ReadPath(
@@ -160,6 +166,7 @@ async def open_read_path(
         if refreshing is not None:
             await refreshing
         journal.close()
+        lost.close()
         store.close()
 
 

@@ -3,7 +3,6 @@ path and the API."""
 
 import os
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -48,12 +47,13 @@ from kurz.server.hosts import Hosts
 from kurz.server.overload import BoundedWork, QuickRefusals, Work
 from kurz.server.proxies import TrustedProxies
 from kurz.server.scoreboard import Scoreboard
-from kurz.server.usage import own_usage, usage_of
+from kurz.server.usage import usage_of
 from kurz.settings import Settings
 from kurz.storage.receipts import SqlReceiptStore
 from kurz.storage.totals import SqlTotalsStore
 from kurz.storage.usage import SqlUsageStore
 from kurz.watching import Watch
+from kurz.worker_numbers import FailingWrite, failing_writes, numbers_of
 
 log = structlog.get_logger()
 
@@ -83,6 +83,7 @@ class _Told:
     """What a worker tells of itself, as `Context` has it."""
 
     check_store: Callable[[], Awaitable[None]]
+    failing_writes: Callable[[], list[FailingWrite]]
     metrics: Callable[[], bytes]
     system: Callable[[], Awaitable[SystemRead]]
 
@@ -115,7 +116,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         capacity = _capacity(settings, path)
 
         def count() -> None:
-            numbers = {**_numbers(kurz, path, app), **_numbers_of(capacity), **lists.counts()}
+            numbers = {**numbers_of(kurz, path, app), **_numbers_of(capacity), **lists.counts()}
             refused = quick.answers  # the application did not see them
             row.write({**numbers, **bounded.counts(), "api_5xx": numbers["api_5xx"] + refused})
 
@@ -144,7 +145,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
             if path.resolver.is_deaf:
                 raise StoreUnavailable("Changes by others are not heard of at the moment.")
 
-        told = _Told(check_store, tell_metrics, tell_system)
+        told = _Told(check_store, partial(failing_writes, kurz, path), tell_metrics, tell_system)
         context = _context(kurz, keyring, limits, root_workspace_id, told)
         watch = Watch(kurz, context.upkeep, board.scoreboard.made_at)
         bounded = BoundedWork(create_api(context), most_in_flight(settings))
@@ -254,47 +255,6 @@ def _own_links(settings: Settings) -> str:
     return f"{settings.dashboard_url or settings.base_url or ''}/app/links?status=EXPIRED"
 
 
-def _numbers(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
-    """What this worker has counted."""
-    tally, journal, hot = path.tally, path.journal, path.resolver.hot
-    now = time.time()
-    return {
-        metrics.ALIVE_AT: int(now),
-        **own_usage(),
-        metrics.HEARD_AT: int(now - (time.monotonic() - kurz.shared.feed.heard_at)),
-        **{f"outcome_{outcome}": number for outcome, number in tally.outcomes.items()},
-        "outcome_limited": tally.limited,
-        "outcome_unavailable": tally.unavailable,
-        **{f"api_{digit}xx": app.api_statuses[digit] for digit in (2, 3, 4, 5)},
-        **metrics.latency_counts(tally.latencies),
-        "latency_ns": tally.latency_ns,
-        "lane_answers": tally.lane_answers,
-        "look_ups": path.resolver.look_ups,
-        "journal_records": journal.records,
-        "journal_bytes": journal.bytes,
-        "journal_dropped": journal.dropped,
-        "journal_sync_errors": journal.sync_errors,
-        "hot_links": len(hot.entries),
-        "hot_bytes": hot.size,
-        **_numbers_of_stores(kurz, path),
-    }
-
-
-def _numbers_of_stores(kurz: Kurz, path: ReadPath) -> dict[str, int]:
-    shared = kurz.shared
-    counts = Counter(kurz.database.counts())
-    counts.update(path.store.counts())
-    return {
-        **counts,
-        **shared.cache.counts(),
-        **({} if kurz.replicas is None else kurz.replicas.counts()),
-        "feed_pauses": path.heartbeat.pauses,
-        "feed_wake_ups": shared.feed.wake_ups,
-        "feed_lost_connections": shared.feed.lost_connections,
-        "feed_deaf": int(path.resolver.is_deaf),
-    }
-
-
 def _context(
     kurz: Kurz,
     keyring: Keyring,
@@ -333,6 +293,8 @@ def _context(
         receipts=Receipts(SqlReceiptStore(database), keyring.key("receipts"), clock, limits),
         clock=clock,
         check_store=told.check_store,
+        failing_writes=told.failing_writes,
+        ready_needs_writes=settings.ready_needs_writes == "on",
         ask_redis=partial(_ask_redis, kurz),
         metrics=told.metrics,
         system=told.system,

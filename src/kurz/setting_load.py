@@ -23,3 +23,13 @@ class LoadSettings:
         values.integer(1, 1000),
         "Imports and exports that a worker has in progress; more get 503.",
     )
+    min_free_megabytes: int = setting(
+        64,
+        values.integer(0, 1_000_000),
+        "With less free space on the data folder's disk, no clicks are recorded; 0 is no limit.",
+    )
+    ready_needs_writes: str = setting(
+        "off",
+        values.choice("on", "off"),
+        "`on`: /readyz answers 503 while clicks or links cannot be written.",
+    )

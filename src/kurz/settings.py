@@ -306,6 +306,10 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
         return self.data_dir / "journal"
 
     @property
+    def dropped_clicks_path(self) -> Path:
+        return self.data_dir / "dropped-clicks"
+
+    @property
     def backup_dir(self) -> Path:
         return self.data_dir / "backups"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fastapi import Request
 
@@ -48,7 +48,8 @@ class Context:
     `dashboard_url` None: the pages are where the short URLs are.
     `root_workspace_id`: whose links stand at the root, instead of anonymous and personal ones.
     `check_store` raises `StoreUnavailable` while the store does not answer, or nothing is heard of
-    changes; `ask_redis` tells whether Redis answers, None where there is none."""
+    changes; `failing_writes` says what cannot be written, and why; `ask_redis` tells whether Redis
+    answers, None where there is none."""
 
     links: LinkService
     screen: Screen
@@ -76,6 +77,8 @@ class Context:
     receipts: "Receipts"
     clock: Clock
     check_store: Callable[[], Awaitable[None]]
+    failing_writes: Callable[[], list[tuple[Literal["clicks", "database"], str]]]
+    ready_needs_writes: bool
     ask_redis: Callable[[], Awaitable[bool | None]]
     metrics: Callable[[], bytes]
     system: Callable[[], Awaitable[SystemRead]]

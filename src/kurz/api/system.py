@@ -4,12 +4,13 @@ import hmac
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from kurz.api.callers import get_admin
 from kurz.api.dependencies import context
 from kurz.api.schemas.problems import problems
 from kurz.api.security import needs
+from kurz.errors import WritesFail
 from kurz.people.access import Permission
 
 router = APIRouter(tags=["system"])
@@ -19,12 +20,21 @@ class Health(BaseModel):
     status: str
 
 
+class FailingWrites(BaseModel):
+    """What cannot be written at the moment, as far as the worker that answers knows."""
+
+    what: Literal["clicks", "database"]
+    detail: str = Field(examples=["Less than 64 MiB are free on its disk."])
+
+
 class Readiness(BaseModel):
-    """`redis` is null where none is configured. While it is `out`, the database answers instead."""
+    """`redis` is null where none is configured. While it is `out`, the database answers instead.
+    While writes fail, links are redirected to all the same; clicks may be lost."""
 
     status: Literal["ready"] = "ready"
     database: Literal["ok"] = "ok"
     redis: Literal["ok", "out"] | None
+    failing_writes: list[FailingWrites]
 
 
 @router.get("/healthz", summary="Is the process alive?", operation_id="health")
@@ -41,11 +51,18 @@ async def health() -> Health:
 )
 async def readiness(request: Request) -> Readiness:
     """Answers 503 while the database cannot be reached or written to, or while changes by others
-    are not heard of. Links that are in memory are redirected to all the same."""
+    are not heard of. Links that are in memory are redirected to all the same. Writes that fail,
+    such as on a full disk, are named; with `KURZ_READY_NEEDS_WRITES=on` they are a 503 too."""
     kurz = context(request)
     await kurz.check_store()
     is_redis_up = await kurz.ask_redis()
-    return Readiness(redis=None if is_redis_up is None else "ok" if is_redis_up else "out")
+    failing = [FailingWrites(what=what, detail=detail) for what, detail in kurz.failing_writes()]
+    if failing and kurz.ready_needs_writes:
+        raise WritesFail(" ".join(f"{item.what.capitalize()}: {item.detail}" for item in failing))
+    return Readiness(
+        redis=None if is_redis_up is None else "ok" if is_redis_up else "out",
+        failing_writes=failing,
+    )
 
 
 @router.get(

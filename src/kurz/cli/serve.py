@@ -108,12 +108,13 @@ def supervise(
     gc.disable()  # modules stay for ever: looking for garbage among them is a tenth of the start
     from kurz import logs, metrics
     from kurz.cli.processes import Clocks, get_ready
+    from kurz.clicks.dropped import DroppedClicks
     from kurz.clock import SteadyClock
     from kurz.jobs.boot_clock import BootClock
     from kurz.server.capacity import raise_file_limit
     from kurz.server.scoreboard import Scoreboard
     from kurz.server.serve import bind
-    from kurz.server.supervisor import SLOTS, Supervisor
+    from kurz.server.supervisor import JOBS_SLOT, SLOTS, Supervisor
     from kurz.server.systemd import notify
 
     logs.configure(settings.log_level, settings.log_format)
@@ -126,6 +127,9 @@ def supervise(
     gc.enable()
 
     scoreboard = Scoreboard(metrics.NAMES, SLOTS)
+    # In the row of a process that drops none: it goes on from there.
+    dropped = DroppedClicks(settings.dropped_clicks_path).read()
+    scoreboard.row(JOBS_SLOT).write({"journal_dropped": dropped})
 
     def reload() -> "Plan":
         # The socket stays as it is, and with it what else follows from where kurz listens.

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import structlog
 
+from kurz.clicks.dropped import DroppedClicks
 from kurz.clicks.segment_file import SegmentFile
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -23,6 +24,7 @@ SYNC_SECONDS = 1.0  # what a loss of power may cost
 RETRY_SECONDS = 0.1
 # A disk that is nearly full takes one write and refuses the next: that is one outage, not many.
 RECOVERY_SECONDS = 1.0
+FAILED_SECONDS = 60.0  # how long a failure is told of, if nobody has clicked since
 CLOSE_SECONDS = 10.0  # for a sync under way; a disk that is slower than this is broken
 # The file itself is sound when one of these stops a write: room may come back.
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -41,7 +43,11 @@ class Journal:
         max_bytes: int = MAX_BYTES,
         max_seconds: float = MAX_SECONDS,
         sync_seconds: float = SYNC_SECONDS,
+        min_free_bytes: int = 0,
+        lost: DroppedClicks | None = None,
     ) -> None:
+        """With less than `min_free_bytes` on the disk nothing is recorded, so that the database has
+        what is left. `lost` is told what is dropped."""
         self.records = 0
         self.bytes = 0
         self.dropped = 0
@@ -51,6 +57,9 @@ class Journal:
         self._max_bytes = max_bytes
         self._max_seconds = max_seconds
         self._sync_seconds = sync_seconds
+        self._min_free_bytes = min_free_bytes
+        self._lost = lost
+        self._has_room = True
         self._segment: SegmentFile | None = None
         self._retired: deque[SegmentFile] = deque()
         self._retry_at = 0.0
@@ -64,8 +73,19 @@ class Journal:
     def start(self) -> None:
         """Opens the first segment. If that fails, writes try again: redirects must not wait."""
         self._is_open = True
+        self._look_for_room()
         self._open()
         self._thread.start()
+
+    @property
+    def problem(self) -> str | None:
+        """Why clicks are not recorded at the moment."""
+        if not self._has_room:
+            return f"Less than {self._min_free_bytes // 1024**2} MiB are free on its disk."
+        is_recent = time.monotonic() - self._failed_at < FAILED_SECONDS
+        if self._is_failing and is_recent:
+            return "The journal cannot be written; the log says why."
+        return None
 
     def write(self, records: list[bytes]) -> None:
         """Hands the records to the kernel, in one write, and returns when it has them. Never
@@ -74,7 +94,7 @@ class Journal:
         if segment is None or segment.size >= segment.limit:
             segment = self._renew()
             if segment is None:
-                self.dropped += len(records)
+                self._drop(len(records))
                 return
         data = b"".join(records)
         if segment.size == 0:
@@ -112,8 +132,15 @@ class Journal:
             self._open()
         return self._segment
 
+    def _drop(self, number: int) -> None:
+        self.dropped += number
+        if self._lost is not None:
+            self._lost.add(number)
+
     def _open(self) -> None:
         try:
+            if not self._has_room:
+                raise OSError(errno.ENOSPC, self.problem)
             self._segment = SegmentFile(self._folder, self._max_bytes)
             self.segments += 1
         except OSError as error:
@@ -137,7 +164,7 @@ class Journal:
         size = segment.size + (head + length if whole else 0)
         self.records += whole
         self.bytes += size - segment.size
-        self.dropped += len(records) - whole
+        self._drop(len(records) - whole)
         self._fail(error or OSError(errno.ENOSPC, "only a part could be written"))
         is_sound = error is None or error.errno in _FULL
         if not segment.cut(size) or not is_sound:
@@ -158,6 +185,7 @@ class Journal:
     def _keep_synced(self) -> None:
         while not self._stopping.wait(self._sync_seconds):
             self._let_go()
+            self._look_for_room()
             segment = self._segment
             if segment is not None:
                 self._sync(segment)
@@ -185,8 +213,13 @@ class Journal:
         """Has the next write go elsewhere if this segment is old, or was removed by somebody."""
         is_old = segment.size > 0 and time.monotonic() - segment.begun_at >= self._max_seconds
         with contextlib.suppress(OSError):
-            if is_old or segment.is_lost():
+            if is_old or not self._has_room or segment.is_lost():
                 segment.limit = 0
+
+    def _look_for_room(self) -> None:
+        with contextlib.suppress(OSError):
+            found = os.statvfs(self._folder)
+            self._has_room = found.f_bavail * found.f_frsize >= self._min_free_bytes
 
 
 def _whole(records: list[bytes], stored: int) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,6 +29,7 @@ CACHE_KIB = (
     32 * 1024
 )  # a connection's pages: with SQLite's own 2 MiB, indexes are read again and again
 DIRECT_CACHE_KIB = 4 * 1024  # enough for the upper pages of an index; links have a memory above it
+FAILED_SECONDS = 60.0  # how long a failed write is told of, if there was no other
 BUSY_TIMEOUT_SECONDS = 2.0  # how long a write may wait for another process before it is a 503
 
 _LOCKED = "Another program keeps the database for itself. Try again."
@@ -120,6 +122,7 @@ class SqliteDatabase:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="kurz-read")
         self._local = threading.local()
         self._open_readers: list[sa.Connection] = []
+        self._failed_write: tuple[float, str] | None = None
 
     async def check(self) -> None:
         self._check_file()
@@ -159,7 +162,21 @@ class SqliteDatabase:
     async def write(
         self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        return await self._writer.run(query, *args, **kwargs)
+        try:
+            result = await self._writer.run(query, *args, **kwargs)
+        except StoreUnavailable as error:
+            self._failed_write = time.monotonic(), error.detail
+            raise
+        self._failed_write = None
+        return result
+
+    @property
+    def write_problem(self) -> str | None:
+        """Why the last write failed, if that was within a minute: there may have been no other."""
+        if self._failed_write is None:
+            return None
+        failed_at, detail = self._failed_write
+        return detail if time.monotonic() - failed_at < FAILED_SECONDS else None
 
     def _tell(self, changes: Sequence[Change]) -> None:
         self.on_commit(changes)  # whoever it is by now

@@ -6,10 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from structlog.testing import capture_logs
 
+from kurz.clicks.dropped import DroppedClicks
 from kurz.clicks.header import HEADER_BYTES
 from kurz.clicks.journal import RECOVERY_SECONDS, RETRY_SECONDS, Journal
 from kurz.clicks.segments import find_header, is_held, list_segments, read
@@ -309,3 +311,30 @@ def test_no_descriptor_is_left_open(start):
         journal.write(batch(first))
     journal.close()
     assert len(list(descriptors.iterdir())) <= before
+
+
+def test_nothing_is_recorded_below_the_floor_and_again_above_it(start, folder, monkeypatch):
+    free = 1000
+    real = os.statvfs
+    monkeypatch.setattr(
+        os, "statvfs", lambda path: SimpleNamespace(f_bavail=free, f_frsize=real(path).f_frsize)
+    )
+    block = real("/").f_frsize
+    lost = DroppedClicks(folder.parent / "dropped-clicks")
+    journal = start(min_free_bytes=100 * block, lost=lost)
+    journal.write(batch(0))
+    free = 99
+    wait_for(lambda: journal.problem is not None)
+    wait_for(lambda: journal._segment is None or journal._segment.limit == 0)
+    journal.write(batch(7))
+    assert (journal.records, journal.dropped, lost.read()) == (7, 7, 7)
+    free = 100
+    wait_for(lambda: "free" not in (journal.problem or ""))
+    time.sleep(RETRY_SECONDS)
+    journal.write(batch(14))
+    assert numbers(folder) == [*range(7), *range(14, 21)]
+    other = DroppedClicks(folder.parent / "dropped-clicks")
+    other.add(5)
+    assert lost.read() == 12
+    for file in (lost, other):
+        file.close()

@@ -2134,7 +2134,8 @@ export interface paths {
         /**
          * Can it serve?
          * @description Answers 503 while the database cannot be reached or written to, or while changes by others
-         *     are not heard of. Links that are in memory are redirected to all the same.
+         *     are not heard of. Links that are in memory are redirected to all the same. Writes that fail,
+         *     such as on a full disk, are named; with `KURZ_READY_NEEDS_WRITES=on` they are a 503 too.
          */
         get: operations["readiness"];
         put?: never;
@@ -2573,6 +2574,22 @@ export interface components {
          * @enum {string}
          */
         Ended: "temporary" | "permanent" | "swept" | "deleted";
+        /**
+         * FailingWrites
+         * @description What cannot be written at the moment, as far as the worker that answers knows.
+         */
+        FailingWrites: {
+            /**
+             * What
+             * @enum {string}
+             */
+            what: "clicks" | "database";
+            /**
+             * Detail
+             * @example Less than 64 MiB are free on its disk.
+             */
+            detail: string;
+        };
         /**
          * Fate
          * @enum {string}
@@ -3336,6 +3353,7 @@ export interface components {
         /**
          * Readiness
          * @description `redis` is null where none is configured. While it is `out`, the database answers instead.
+         *     While writes fail, links are redirected to all the same; clicks may be lost.
          */
         Readiness: {
             /**
@@ -3352,6 +3370,8 @@ export interface components {
             database?: "ok";
             /** Redis */
             redis: ("ok" | "out") | null;
+            /** Failing Writes */
+            failing_writes: components["schemas"]["FailingWrites"][];
         };
         /** ReaperRead */
         ReaperRead: {

@@ -1,0 +1,67 @@
+"""What a worker has counted, and what it cannot write."""
+
+import time
+from collections import Counter
+from typing import Literal
+
+from kurz import metrics
+from kurz.bootstrap import Kurz
+from kurz.reading import ReadPath
+from kurz.server.app import App
+from kurz.server.usage import own_usage
+from kurz.storage.sqlite import SqliteDatabase
+
+FailingWrite = tuple[Literal["clicks", "database"], str]
+
+
+def numbers_of(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
+    """What this worker has counted."""
+    tally, journal, hot = path.tally, path.journal, path.resolver.hot
+    now = time.time()
+    return {
+        metrics.ALIVE_AT: int(now),
+        **own_usage(),
+        metrics.HEARD_AT: int(now - (time.monotonic() - kurz.shared.feed.heard_at)),
+        **{f"outcome_{outcome}": number for outcome, number in tally.outcomes.items()},
+        "outcome_limited": tally.limited,
+        "outcome_unavailable": tally.unavailable,
+        **{f"api_{digit}xx": app.api_statuses[digit] for digit in (2, 3, 4, 5)},
+        **metrics.latency_counts(tally.latencies),
+        "latency_ns": tally.latency_ns,
+        "lane_answers": tally.lane_answers,
+        "look_ups": path.resolver.look_ups,
+        "journal_records": journal.records,
+        "journal_bytes": journal.bytes,
+        "journal_dropped": journal.dropped,
+        "journal_failing": int(journal.problem is not None),
+        "journal_sync_errors": journal.sync_errors,
+        "hot_links": len(hot.entries),
+        "hot_bytes": hot.size,
+        **_numbers_of_stores(kurz, path),
+    }
+
+
+def failing_writes(kurz: Kurz, path: ReadPath) -> list[FailingWrite]:
+    database = kurz.database
+    problem = database.write_problem if isinstance(database, SqliteDatabase) else None
+    found: list[FailingWrite] = []
+    if path.journal.problem is not None:
+        found.append(("clicks", path.journal.problem))
+    if problem is not None:
+        found.append(("database", problem))
+    return found
+
+
+def _numbers_of_stores(kurz: Kurz, path: ReadPath) -> dict[str, int]:
+    shared = kurz.shared
+    counts = Counter(kurz.database.counts())
+    counts.update(path.store.counts())
+    return {
+        **counts,
+        **shared.cache.counts(),
+        **({} if kurz.replicas is None else kurz.replicas.counts()),
+        "feed_pauses": path.heartbeat.pauses,
+        "feed_wake_ups": shared.feed.wake_ups,
+        "feed_lost_connections": shared.feed.lost_connections,
+        "feed_deaf": int(path.resolver.is_deaf),
+    }
