@@ -61,7 +61,8 @@ def use_our_node() -> None:
 
 
 def _with_environment(launch: dict[str, Any]) -> dict[str, Any]:
-    return launch | {"env": {**os.environ, **launch["env"]}}
+    """The same language on every machine: where it is "C", Chromium's dates fail in scripts."""
+    return launch | {"env": {**os.environ, "LC_ALL": "en_US.UTF-8", **launch["env"]}}
 
 
 def sorted_programs(wanted: str) -> list[Path]:

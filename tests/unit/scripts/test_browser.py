@@ -8,7 +8,7 @@ from pathlib import Path
 import browser
 import pytest
 
-from support.browser import Chromium
+from support.browser import Browser, Chromium
 
 
 def make_program(folder: Path, name: str, script: str) -> Path:
@@ -85,6 +85,12 @@ def test_a_machine_that_no_package_is_for_is_told_what_to_do(tmp_path, monkeypat
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     with pytest.raises(SystemExit, match="Install Chromium, or set KURZ_TEST_CHROMIUM"):
         browser.main(tmp_path / "browser.json")
+
+
+def test_it_knows_a_language_where_the_system_has_none(chromium: Chromium):
+    with Browser(chromium, bypasses_policy=False) as one:
+        assert one.evaluate("new Intl.DateTimeFormat().resolvedOptions().locale") == "en-US"
+        assert one.evaluate("navigator.language") == "en-US"
 
 
 def test_the_browser_leaves_the_threads_of_tests_without_a_loop(chromium: Chromium):
