@@ -104,7 +104,7 @@ def test_expiry_can_be_given_as_a_span_or_an_instant(terminal):
     ("arguments", "code", "words"),
     [
         (["show", "nothing"], 3, "There is no link with this code."),
-        (["create", "https://example.com/", "--code", "taken"], 4, "is taken"),
+        (["create", "https://example.com/else", "--code", "taken"], 4, "is taken"),
         (["create", "https://example.com/", "--expires-in", "soon"], 2, "12h"),
         (["create", "https://example.com/", "--title", "\x1b[31mred"], 2, "control character"),
         (["edit", "taken"], 2, "Nothing to change"),

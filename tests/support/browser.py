@@ -126,8 +126,10 @@ class Browser:
         self._run(self.page.goto("about:blank"))
         self._run(self.page.goto(url))
         self.evaluate(TOUCH)
-        # Errors of pictures and the like come after the page.
-        self.evaluate("new Promise((done) => setTimeout(() => requestIdleCallback(done), 0))")
+        # Errors of pictures and the like come after the page. A headless shell may never be idle.
+        self.evaluate(
+            "new Promise((done) => setTimeout(() => requestIdleCallback(done, {timeout: 1000}), 0))"
+        )
         html = self.evaluate("document.documentElement.outerHTML")
         return Seen(self._calls("ran"), self._calls("stopped"), html)
 
