@@ -77,6 +77,7 @@ class Connection(Intake):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self.flow.end()
         self._capacity.leave(was_closed_early=self._is_closed_early)
         if self._linger_timer is not None:
             self._linger_timer.cancel()

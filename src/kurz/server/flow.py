@@ -17,6 +17,10 @@ class Flow(FlowControl):
         self.is_held = False
         self._on_wanted = on_wanted
 
+    def end(self) -> None:
+        """Lets go of the connection, so that both are freed at once."""
+        self._on_wanted = _nothing
+
     def hold(self) -> None:
         self.is_held = True
         self.pause_reading()
@@ -26,6 +30,9 @@ class Flow(FlowControl):
             self._on_wanted()
         else:
             super().resume_reading()
+
+
+def _nothing() -> None: ...
 
 
 class HalfClosing:

@@ -1,6 +1,8 @@
 """Which connections are closed to make room, and when there is none."""
 
+import gc
 import math
+import weakref
 
 import pytest
 
@@ -166,3 +168,17 @@ async def test_a_refused_connection_is_told_why():
     assert b"retry-after: " in stage.wire.written
     assert stage.wire.is_ended
     stage.connection.connection_lost(None)
+
+
+async def test_a_lost_connection_is_freed_at_once():
+    """By its last reference: thousands that wait for the collector would be memory."""
+    stage = Stage()
+    await stage.receive(SHORT)
+    lost = weakref.ref(stage.connection)
+    stage.connection.connection_lost(None)
+    gc.disable()
+    try:
+        del stage.connection
+        assert lost() is None
+    finally:
+        gc.enable()
