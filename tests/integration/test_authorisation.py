@@ -154,6 +154,7 @@ BODIES: dict[str, Callable[["World"], Any]] = {
     "add_domain": lambda _: {"host": "new.example.com"},
     "edit_account": lambda _: {"is_disabled": True},
     "set_workspace_quota": lambda _: {"links_per_month": 5},
+    "set_account_quota": lambda _: {"links_per_month": 5},
     "create_report": lambda world: {"short_url": world.reported.short_code, "category": "spam"},
     "decide_report": lambda _: {"state": "upheld"},
 }

@@ -27,21 +27,29 @@ async def held_quota(kurz: Kurz) -> AsyncIterator[None]:
         await connection.close()
 
 
+async def slow_down(kurz: Kurz) -> None:
+    """Every spending of a quota takes 40 ms, while its row is locked."""
+    connection = await asyncpg.connect(kurz.settings.database_url)
+    await connection.execute(
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql"
+        " AS 'BEGIN PERFORM pg_sleep(0.04); RETURN NEW; END';"
+        "CREATE TRIGGER slow BEFORE UPDATE ON usage FOR EACH ROW EXECUTE FUNCTION slow()"
+    )
+    await connection.close()
+
+
 async def test_creates_of_one_account_wait_for_its_quota(connect, kurz, people):
-    client = await connect(links_per_month=41)
+    client = await connect(links_per_month=41, database_write_milliseconds=1000)
     desk = Desk(kurz, client, await people.add(), None)
     await desk.make()
-    async with held_quota(kurz):
-        creates = [asyncio.create_task(desk.ask("POST", desk.links, json=BODY)) for _ in range(60)]
-        # Nearly the second that a write may take: most of it is gone for all who wait inside.
-        await asyncio.sleep(0.8)
-    answers = await asyncio.gather(*creates)
+    await slow_down(kurz)  # all of them take 1.6 s, and a write may take one
+    answers = await asyncio.gather(*(desk.ask("POST", desk.links, json=BODY) for _ in range(60)))
     statuses = [answer.status_code for answer in answers]
     assert (statuses.count(201), statuses.count(429)) == (40, 20), statuses
 
 
 async def test_who_waits_too_long_is_told_that_the_database_is_busy(connect, kurz, people):
-    client = await connect(links_per_month=10)
+    client = await connect(links_per_month=10, database_write_milliseconds=1000)
     desk = Desk(kurz, client, await people.add(), None)
     await desk.make()
     async with held_quota(kurz):
