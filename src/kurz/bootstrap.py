@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from kurz.storage.replicas import Replicas
 
 # Of a connection of a process that nobody waits for: it writes by two of them, and reads by four.
-BACKGROUND_CACHE_KIB = 8 * 1024
+BACKGROUND_CACHE_KIB = 4 * 1024
 LOOK_UP_CONNECTIONS = 2  # one of which is kept
 PUBLIC_IDS = 2**53  # what a JavaScript number holds exactly
 

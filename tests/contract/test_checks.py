@@ -376,7 +376,7 @@ async def test_one_can_ask_before_it_is_due_and_before_anybody_has_followed(kurz
     assert not await runner.tick()  # word is left
     assert await runner.tick()
     assert checker.urls == [URL]
-    assert await status_of(kurz, link) == "unknown"
+    assert await status_of(kurz, link) == "broken"
     assert not await runner.tick()
 
 
