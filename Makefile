@@ -81,8 +81,9 @@ bench-start: setup ## How fast it starts, and what it takes while idle
 bench-stats: setup ## How long reports take with ten million clicks
 	@$(BIN)/python benchmarks/stats.py
 
-bench-transfer: setup ## How fast links are imported and exported, on both engines
+bench-transfer: setup ## How fast links are imported and exported, and what visitors notice of it
 	@$(BIN)/python benchmarks/transfer.py
+	@$(BIN)/python benchmarks/import_beside.py
 
 openapi: setup ## Write the OpenAPI document into the docs, and the dashboard's types from it
 	@$(BIN)/python scripts/openapi.py

@@ -25,6 +25,7 @@ from kurz.dashboard.build import Files, NotBuilt
 from kurz.dashboard.shell import Facts
 from kurz.errors import SettingRefused, StoreUnavailable
 from kurz.limiting import caps_of, open_limits
+from kurz.links.imports import ImportLimits
 from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.totals import RecentTotals
 from kurz.people.devices import Devices
@@ -49,6 +50,7 @@ from kurz.server.proxies import TrustedProxies
 from kurz.server.scoreboard import Scoreboard
 from kurz.server.usage import usage_of
 from kurz.settings import Settings
+from kurz.storage.import_slots import SqlImportSlots
 from kurz.storage.receipts import SqlReceiptStore
 from kurz.storage.totals import SqlTotalsStore
 from kurz.storage.usage import SqlUsageStore
@@ -279,6 +281,8 @@ def _context(
         upkeep=open_upkeep(kurz),
         exporter=kurz.exporter,
         importer=kurz.importer,
+        import_limits=ImportLimits(settings.limit_import_rows, settings.limit_import_rows_allowed),
+        import_slots=SqlImportSlots(kurz.database, kurz.clock),
         accounts=kurz.accounts,
         tokens=tokens,
         devices=Devices(keyring.key("devices"), clock),

@@ -8,6 +8,7 @@ from kurz import setting_values as values
 from kurz.rates import DEFAULT_RATES, Rate
 
 MOST = 10**9
+MOST_ROWS = 10**7
 
 
 def _rate(name: str, meaning: str) -> Any:
@@ -16,6 +17,10 @@ def _rate(name: str, meaning: str) -> Any:
 
 def _most(default: int, meaning: str) -> Any:
     return values.setting(default, values.integer(0, MOST), f"{meaning}; 0 is unlimited.")
+
+
+def _rows(default: int, meaning: str) -> Any:
+    return values.setting(default, values.integer(1, MOST_ROWS), meaning)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +61,11 @@ class LimitSettings:
     limit_slugs: int = _most(10, "Slugs that a workspace may have, with those it had before")
     limit_domains: int = _most(50, "Domains that a workspace may have")
     limit_invitations: int = _most(100, "Open invitations that a workspace may have")
+
+    limit_import_rows: int = _rows(1000, "Rows of a file that a person may import over the API.")
+    limit_import_rows_allowed: int = _rows(
+        100_000, "The same, for people whom an administrator has allowed large imports."
+    )
 
     def rates(self) -> dict[str, Rate | None]:
         """By policy, as `DEFAULT_RATES` has them."""

@@ -47,6 +47,19 @@ def filled_terminal(tmp_path_factory):
     return Terminal({"KURZ_DATA_DIR": str(data_dir)})
 
 
+def test_large_imports_are_allowed_and_limited_again(terminal, tmp_path):
+    file = tmp_path / "password"
+    file.write_text(PASSWORD)
+    terminal.run("admin", "create", EMAIL, "--password-file", str(file))
+    done = terminal.run("admin", "allow-imports", EMAIL)
+    assert done.stdout == f"{EMAIL} may import up to 100,000 rows from one file.\n"
+    assert terminal.json("admin", "list")["accounts"][0]["may_import_many"] is True
+    done = terminal.run("admin", "limit-imports", EMAIL)
+    assert done.stdout == f"{EMAIL} may import up to 1,000 rows from one file.\n"
+    assert terminal.json("admin", "list")["accounts"][0]["may_import_many"] is False
+    assert terminal.run("admin", "allow-imports", "nobody@example.com").returncode == 3
+
+
 def test_people_are_looked_after(terminal, tmp_path):
     file = tmp_path / "password"
     file.write_text(f"{PASSWORD}\n")
@@ -65,6 +78,7 @@ def test_people_are_looked_after(terminal, tmp_path):
         "created_at",
         "signed_in_at",
         "disabled_at",
+        "may_import_many",
     }
     disabled = terminal.run("admin", "disable", "ADA@müller.de")
     assert disabled.stdout == "ada@xn--mller-kva.de is disabled.\n"

@@ -287,6 +287,7 @@ def test_a_hundred_thousand_links_are_no_burden(visitor, program, tmp_path):
         f'{{"short_code":"many-{n}","original_url":"https://example.com/{n}","redirect_count":{n}}}\n'
         for n in range(MANY)
     )
+    program.run("admin", "allow-imports", "ada@example.com")
     key = do(visitor, "POST", "/keys", {"name": "all", "scopes": ["links:write"]})
     with program.client() as client:
         headers = {"x-api-key": key["key"], "content-type": "application/jsonl"}

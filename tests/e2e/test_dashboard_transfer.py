@@ -86,19 +86,29 @@ def test_a_file_is_looked_at_checked_and_imported(visitor, tmp_path, pictures):
     assert find(visitor, "menu")["notes"] == "Printed;\non every table"
 
 
-def test_ten_thousand_rows_are_imported_in_one_go(visitor):
+def test_a_large_file_needs_somebodys_leave(visitor, program, pictures):
+    """The page says how many rows there may be, and how many problems it does not show."""
     sign_up(visitor)
     lines = [
-        json.dumps({"url": f"https://example.com/{n}" if n % 10 else "no address", "code": f"c{n}"})
+        json.dumps({"url": f"https://example.com/{n}" if n % 5 else "no address", "code": f"c{n}"})
         for n in range(10_000)
     ]
     visitor.visit("/app/import")
+    visitor.wait_for_text("Up to 1,000 rows in one file.")
     visitor.give("many.jsonl", "\n".join(lines))
-    visitor.wait_for_text("10,000 rows")
-    visitor.wait_for_text("1,000 of these rows have a problem")
+    visitor.wait_for_text("You may import 1,000 rows at once, and this file has more.")
+    assert visitor.evaluate("document.querySelectorAll('main button[disabled]').length") == "2"
+    take(visitor, pictures, "import-too-large")
+    program.run("admin", "allow-imports", "ada@example.com")
+    visitor.visit("/app/import")
+    visitor.wait_for_text("Up to 100,000 rows in one file.")
+    visitor.give("many.jsonl", "\n".join(lines))
+    visitor.wait_for_text("2,000 of these rows have a problem")
     visitor.click("Import")
-    visitor.wait_for_text("The first 100 of 1,000")
-    assert "New\n9,000" in visitor.text()
+    visitor.wait_for_text("The first 100 of 2,000")
+    visitor.wait_for_text("1,000 more stay out too")
+    take(visitor, pictures, "import-many")
+    assert "New\n8,000" in visitor.text()
     assert int(visitor.evaluate("document.querySelectorAll('tr').length")) == 101
     page = do(visitor, "GET", "/links?search=c9999")
     assert page["total"] == 1

@@ -109,7 +109,8 @@ def _lines(urls: list[str]) -> bytes:
 
 async def _import(house: House, urls: list[str]) -> None:
     path = "/api/v1/links/import?format=jsonl"
-    await house.post(path, content=_lines(urls))
+    for start in range(0, len(urls), 1000):
+        await house.post(path, content=_lines(urls[start : start + 1000]))
 
 
 async def _claim(house: House, urls: list[str]) -> None:

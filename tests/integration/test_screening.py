@@ -1,7 +1,6 @@
 """Lists at every entrance, and links that visitors are warned of."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime
@@ -94,14 +93,16 @@ async def test_each_item_of_many_is_screened(place: Desk):
 
 
 async def test_each_row_of_a_file_is_screened(kurz, place: Desk, blocklist):
-    async def send(data: str) -> list[dict[str, Any]]:
+    async def send(data: str) -> dict[str, Any]:
         headers = {"content-type": "text/csv"}
         answer = await place.ask("POST", f"{place.links}/import", content=data, headers=headers)
-        return [json.loads(line) for line in answer.text.splitlines()][:-1]
+        result: dict[str, Any] = answer.json()
+        return result
 
-    first, second = await send(f"code,url\nbad-one,{BAD}\ngood-one,{GOOD}\n")
-    assert (first["outcome"], first["problem"]) == ("refused", "destination-refused")
-    assert second["outcome"] == "created"
+    result = await send(f"code,url\nbad-one,{BAD}\ngood-one,{GOOD}\n")
+    [row] = result["problems"]
+    assert (row["outcome"], row["problem"]) == ("refused", "destination-refused")
+    assert result["summary"]["created"] == 1
     rewrite(kurz, blocklist, None)
     await send(f"code,url\nheld-one,{GOOD}\n")
     link = await kurz.links.get_by_code(place.workspace_id or 0, "held-one")

@@ -60,7 +60,7 @@ def make(visitor: Visitor, **fields: object) -> None:
 
 def ask(visitor: Visitor, method: str, path: str, body: object = None) -> tuple[int, Any]:
     """A call of the API as the signed-in person: status, and what the answer holds. A text is sent
-    as JSON Lines, and the lines that answer it are a list."""
+    as JSON Lines."""
     options: dict[str, Any] = {"method": method}
     is_rows = isinstance(body, str)
     if body is not None:
@@ -72,8 +72,6 @@ def ask(visitor: Visitor, method: str, path: str, body: object = None) -> tuple[
         " answer.text().then((text) => JSON.stringify([answer.status, text])))"
     )
     status, text = json.loads(found)
-    if is_rows:
-        return status, [json.loads(line) for line in text.splitlines()]
     return status, json.loads(text or "{}")
 
 

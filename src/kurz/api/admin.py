@@ -67,13 +67,14 @@ async def list_accounts(request: Request, page: Annotated[Page, page_by(str)]) -
 @router.patch(
     "/accounts/{account_id}",
     response_model=AccountRead,
-    summary="Disable an account, or make it an administrator's",
+    summary="Disable an account, make it an administrator's, or allow it large imports",
     operation_id="edit_account",
     responses=problems(400, 404, 409, 413, 415, 422),
     openapi_extra=described(AccountEdit) | ADMIN,
 )
 async def edit_account(request: Request, account_id: AccountId) -> AccountRead:
-    """Ends every token of the account, everywhere within 5 seconds."""
+    """A change of `is_admin` or `is_disabled` ends every token of the account, everywhere within 5
+    seconds."""
     kurz = context(request)
     caller = await get_admin(request)
     changes = await read_edit(request, AccountEdit)
@@ -83,6 +84,10 @@ async def edit_account(request: Request, account_id: AccountId) -> AccountRead:
         account = await kurz.accounts.set_admin(account_id, is_admin=changes["is_admin"])
     if "is_disabled" in changes:
         account = await kurz.accounts.set_disabled(account_id, is_disabled=changes["is_disabled"])
+    if "may_import_many" in changes:
+        account = await kurz.accounts.set_imports(
+            account_id, may_import_many=changes["may_import_many"]
+        )
     kurz.identity.forget()
     return account_read(account)
 

@@ -12,6 +12,7 @@ from kurz.clicks.reports import Reports
 from kurz.clock import Clock
 from kurz.errors import SignInRequired
 from kurz.links.availability import Availability
+from kurz.links.imports import ImportLimits, ImportSlots
 from kurz.links.model import Strategy
 from kurz.links.ports import Screen
 from kurz.links.service import LinkService
@@ -63,6 +64,8 @@ class Context:
     live: Live
     exporter: LinkExporter
     importer: LinkImporter
+    import_limits: ImportLimits
+    import_slots: ImportSlots
     accounts: AccountService
     tokens: Tokens
     devices: Devices

@@ -37,8 +37,13 @@ PAGE = 500
 @router.get("/me", summary="Who am I?", operation_id="me", openapi_extra=somebody())
 async def me(request: Request) -> MeRead:
     caller = await get_caller(request)
-    account = await context(request).accounts.get(caller.account_id)
-    return MeRead(**account_read(account).model_dump(), scopes=sorted(caller.permissions))
+    kurz = context(request)
+    account = await kurz.accounts.get(caller.account_id)
+    return MeRead(
+        **account_read(account).model_dump(),
+        scopes=sorted(caller.permissions),
+        import_row_limit=kurz.import_limits.rows_of(account),
+    )
 
 
 @router.delete(

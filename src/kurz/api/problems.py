@@ -13,6 +13,7 @@ from starlette.responses import Response
 from kurz.clicks.errors import TooManyStreams
 from kurz.errors import Kind, KurzError, MethodNotAllowed, Unavailable, problem
 from kurz.links.errors import VersionOutdated
+from kurz.links.imports import ImportTooLarge
 from kurz.people.errors import HostUnknown, QuotaExceeded
 from kurz.people.limits import TooManyRequests
 
@@ -80,6 +81,7 @@ _OTHER_STATUSES: dict[type[KurzError], int] = {
     MethodNotAllowed: 405,
     VersionOutdated: 412,
     HostUnknown: 421,
+    ImportTooLarge: 413,
 }
 TOO_LARGE = BodyTooLarge(
     f"A body has at most {MAX_BODY_BYTES} bytes, or {MAX_MANY_BYTES} where it holds many links."

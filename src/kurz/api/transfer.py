@@ -1,35 +1,31 @@
 """Export and import of links over HTTP, as files that flow through."""
 
-import tempfile
 from collections.abc import AsyncIterator, Callable
-from typing import IO, Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic_core import to_json
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
 from kurz.api.creating import PROBLEMS
 from kurz.api.dependencies import context
 from kurz.api.places import Enter, Place, at_root, in_workspace
 from kurz.api.problems import BodyMalformed, MediaTypeUnsupported
+from kurz.api.schemas.problems import problems
+from kurz.api.schemas.transfer import ImportResult
 from kurz.api.security import needs
+from kurz.api.uploads import Upload
+from kurz.links.imports import MAX_PROBLEMS, most_bytes, too_many_bytes, too_many_rows
 from kurz.links.model import Strategy
-from kurz.links.transfers import MEDIA_TYPES, Format, OneTarget, Summary, Target
+from kurz.links.transfers import MEDIA_TYPES, Format, OneTarget, RowResult, Summary, Target
 from kurz.people.access import Permission
 from kurz.people.limits import LimitClass
 
-# Results wait here until the whole file was read: a client that sends first and reads then would
-# wait for us while we wait for it.
-MEMORY_BYTES = 1024 * 1024
-CHUNK_BYTES = 64 * 1024
 _FORMATS = {
     "text/csv": Format.CSV,
     "application/jsonl": Format.JSONL,
     "application/x-ndjson": Format.JSONL,
     "application/x-jsonlines": Format.JSONL,
 }
-_LINES = "application/x-ndjson"
 
 router = APIRouter(tags=["transfer"], responses=PROBLEMS)
 
@@ -70,8 +66,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         f"{prefix}/import",
         summary="Import links",
         operation_id=f"import_links{suffix}",
-        response_class=StreamingResponse,
-        responses={200: {"content": {_LINES: {"schema": {"type": "string"}}}}},
+        responses=problems(400, 409, 413, 415, 422),
         openapi_extra={
             "requestBody": {
                 "required": True,
@@ -87,32 +82,56 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
             Format | None, Query(description="Else the type of the body tells.")
         ] = None,
         dry_run: bool = False,  # noqa: FBT001, FBT002  a query parameter
-    ) -> Response:
-        """Answers with a line of JSON for each row, and a last one with the `summary`. Codes, dates
-        and counts are kept. Running it again doubles nothing. A dry run writes nothing."""
+    ) -> ImportResult:
+        """Answers when all rows are done, with how many had which outcome and the first rows that
+        stay out. Codes, dates and counts are kept. Running it again doubles nothing. A dry run
+        writes nothing. A file has at most `import_row_limit` rows (see `/api/v1/me`), and an
+        account imports one file at a time."""
         kurz = context(request)
         chosen = _format_of(request, format)
-        await kurz.limits.check(LimitClass.BULK, str(place.caller.account_id))
-        batches = kurz.importer.run(
-            _body(request),
-            chosen,
-            OneTarget(_target(request, place)),
-            allowances=place.allowances(kurz),
-            own_hosts=kurz.own_hosts_of(request),
-            is_dry=dry_run,
-        )
-        results = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115  `_lines` closes it
-        summary = Summary()
-        try:
-            async for batch in batches:
-                summary.add(batch)
-                results.write(b"".join(to_json(result.view()) + b"\n" for result in batch))
-        except BaseException:
-            results.close()
-            raise
-        results.write(to_json({"summary": summary.view()}) + b"\n")
-        headers = {"cache-control": "no-store"}
-        return StreamingResponse(_lines(results), media_type=_LINES, headers=headers)
+        account_id = place.caller.account_id
+        await kurz.limits.check(LimitClass.BULK, str(account_id))
+        most = kurz.import_limits.rows_of(await kurz.accounts.get(account_id))
+        async with kurz.import_slots.hold(account_id):
+            with Upload() as upload:
+                await upload.receive(request, most_bytes(most), too_many_bytes(most))
+                if upload.lines >= most and await kurz.importer.has_more_rows(
+                    upload.chunks(), chosen, most
+                ):
+                    raise too_many_rows(most)
+                batches = kurz.importer.run(
+                    upload.chunks(),
+                    chosen,
+                    OneTarget(_target(request, place)),
+                    allowances=place.allowances(kurz),
+                    own_hosts=kurz.own_hosts_of(request),
+                    is_dry=dry_run,
+                    gives_way=True,
+                )
+                return await _results(request, batches, is_dry=dry_run)
+
+
+async def _results(
+    request: Request, batches: AsyncIterator[list[RowResult]], *, is_dry: bool
+) -> ImportResult:
+    """Whoever has gone does not want the rest."""
+    summary = Summary()
+    out: list[dict[str, Any]] = []
+    async for batch in batches:
+        summary.add(batch)
+        if not all(result.is_in for result in batch):
+            room = MAX_PROBLEMS - len(out)
+            out += [result.view() for result in batch if not result.is_in][:room]
+        if await request.is_disconnected():
+            raise BodyMalformed("The client has gone before all rows were done.")
+    return ImportResult.model_validate(
+        {
+            "dry_run": is_dry,
+            "summary": summary.view(),
+            "problems": out,
+            "problems_left_out": summary.out - len(out),
+        }
+    )
 
 
 def _target(request: Request, place: Place) -> Target:
@@ -132,21 +151,6 @@ def _format_of(request: Request, wanted: Format | None) -> Format:
     if found is None or "content-encoding" in request.headers:
         raise MediaTypeUnsupported(f"Send the file as {', '.join(_FORMATS)}, uncompressed.")
     return found
-
-
-async def _body(request: Request) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in request.stream():
-            yield chunk
-    except ClientDisconnect:
-        raise BodyMalformed("The file ended before it was whole.") from None
-
-
-async def _lines(results: IO[bytes]) -> AsyncIterator[bytes]:
-    with results:
-        results.seek(0)
-        while chunk := results.read(CHUNK_BYTES):
-            yield chunk
 
 
 _family("/api/v1/links", "", at_root)

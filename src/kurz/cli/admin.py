@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kurz.cli import bans, output, reports, values
+from kurz.cli import bans, imports, output, reports, values
 from kurz.cli.counter import counter
 from kurz.cli.lists import lists
 from kurz.cli.places import get_workspace
@@ -67,6 +67,7 @@ def register(app: typer.Typer) -> None:
     admin.add_typer(workspace)
     reports.register(admin)
     bans.register(admin)
+    imports.register(admin)
     app.add_typer(admin)
 
 
@@ -388,4 +389,5 @@ def _account(account: "Account") -> dict[str, Any]:
         "created_at": account.created_at,
         "signed_in_at": account.signed_in_at,
         "disabled_at": account.disabled_at,
+        "may_import_many": account.may_import_many,
     }

@@ -99,9 +99,14 @@ class Summary:
         return self._counts.total()
 
     @property
+    def out(self) -> int:
+        """How many rows are not in."""
+        return self._counts[Outcome.CONFLICT] + self._counts[Outcome.REFUSED]
+
+    @property
     def is_whole(self) -> bool:
         """True when every row is in."""
-        return not (self._counts[Outcome.CONFLICT] or self._counts[Outcome.REFUSED])
+        return not self.out
 
     def view(self) -> dict[str, int]:
         return {"rows": self.rows, **{str(outcome): self._counts[outcome] for outcome in Outcome}}
@@ -131,7 +136,16 @@ class LinkImporter(Protocol):
         allowances: tuple[Allowance, ...] = (),
         own_hosts: Collection[str] = (),
         is_dry: bool = False,
+        gives_way: bool = False,
     ) -> AsyncIterator[list[RowResult]]:
         """The results of the rows, in the order of the file, some at a time; `targets` says where
         they go. `FileRefused`: this is no file of links. A dry run writes nothing. `own_hosts` as
-        in `LinkService.create`."""
+        in `LinkService.create`. `gives_way`: others in this process come first."""
+
+    async def has_more_rows(
+        self,
+        source: AsyncIterator[bytes],
+        format: Format,  # noqa: A002  as above
+        most: int,
+    ) -> bool:
+        """Whether the file has more rows than that, also rows that would be refused. Gives way."""

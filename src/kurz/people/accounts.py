@@ -42,6 +42,7 @@ class Account:
     signed_in_at: datetime | None = None
     disabled_at: datetime | None = None
     links_per_month: int | None = None  # as `quotas.account_quota` reads it
+    may_import_many: bool = False
 
 
 class AccountStore(Protocol):
@@ -80,6 +81,9 @@ class AccountStore(Protocol):
 
     async def set_quota(self, account_id: int, links_per_month: int | None) -> Account | None:
         """None: there is no such account. Its tokens stay."""
+
+    async def set_imports(self, account_id: int, *, may_import_many: bool) -> Account | None:
+        """None: there is no such account. Ends no token."""
 
     async def note_sign_in(self, account_id: int, signed_in_at: datetime) -> None: ...
 
@@ -231,6 +235,10 @@ class AccountService:
         await self.get(account_id)
         disabled_at = self._clock.now() if is_disabled else None
         return _not_the_last(await self._store.set_disabled(account_id, disabled_at))
+
+    async def set_imports(self, account_id: int, *, may_import_many: bool) -> Account:
+        account = await self._store.set_imports(account_id, may_import_many=may_import_many)
+        return account or await self.get(account_id)  # which raises
 
     async def delete(self, account_id: int) -> bool:
         """As the store's."""

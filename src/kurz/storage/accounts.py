@@ -128,10 +128,23 @@ def set_disabled(
 def set_quota(
     connection: sa.Connection, account_id: int, links_per_month: int | None
 ) -> Account | None:
+    return _set(connection, account_id, links_per_month=links_per_month)
+
+
+def set_imports(
+    connection: sa.Connection,
+    account_id: int,
+    may_import_many: bool,  # noqa: FBT001
+) -> Account | None:
+    return _set(connection, account_id, may_import_many=may_import_many)
+
+
+def _set(connection: sa.Connection, account_id: int, **values: object) -> Account | None:
+    """Without ending any token."""
     statement = (
         sa.update(accounts)
         .where(accounts.c.id == account_id)
-        .values(links_per_month=links_per_month)
+        .values(**values)
         .returning(*accounts.c)
     )
     row = connection.execute(statement).mappings().first()
@@ -281,6 +294,7 @@ def to_account(row: sa.RowMapping) -> Account:
         signed_in_at=from_micros_or_none(row["signed_in_at"]),
         disabled_at=from_micros_or_none(row["disabled_at"]),
         links_per_month=row["links_per_month"],
+        may_import_many=row["may_import_many"],
     )
 
 
@@ -328,6 +342,9 @@ class SqlAccountStore:
 
     async def set_quota(self, account_id: int, links_per_month: int | None) -> Account | None:
         return await self._database.write(set_quota, account_id, links_per_month)
+
+    async def set_imports(self, account_id: int, *, may_import_many: bool) -> Account | None:
+        return await self._database.write(set_imports, account_id, may_import_many)
 
     async def note_sign_in(self, account_id: int, signed_in_at: datetime) -> None:
         await self._database.write(note_sign_in, account_id, signed_in_at)

@@ -17,6 +17,16 @@ leases = sa.Table(
     sa.Column("asked_at", sa.BigInteger),
 )
 
+# Whose imports over the API are under way: one an account. Whoever runs one says so again before
+# `until`, by the database's clock.
+running_imports = sa.Table(
+    "running_imports",
+    metadata,
+    sa.Column("account_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("holder", sa.LargeBinary, nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False),
+)
+
 # The last runs of scheduled jobs. `counts` is a JSON object of what a run did.
 job_runs = sa.Table(
     "job_runs",

@@ -235,6 +235,7 @@ accounts = sa.Table(
     sa.Column("signed_in_at", sa.BigInteger),
     sa.Column("disabled_at", sa.BigInteger),
     sa.Column("links_per_month", sa.BigInteger),  # NULL: the server's default; -1: unlimited
+    sa.Column("may_import_many", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
 # Tokens that were signed out, until they would have ended anyway.

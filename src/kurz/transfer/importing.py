@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 from kurz.clock import Clock
 from kurz.links.bulk import BulkStore
@@ -12,6 +12,7 @@ from kurz.people.own_hosts import OwnHosts
 from kurz.people.quotas import Allowance
 from kurz.transfer.codes import RowCodes
 from kurz.transfer.keeping import Keeper
+from kurz.transfer.pacing import NoPace, Pace, courtesy
 from kurz.transfer.preparing import Preparer, Row
 from kurz.transfer.reading import Reader, Record, reader
 from kurz.transfer.rehearsal import Rehearsal
@@ -19,8 +20,10 @@ from kurz.transfer.rehearsal import Rehearsal
 # Rows a transaction: about 25 ms of SQLite's time, of the 50 that a write may take
 # (`benchmarks/transfer.py`). A power of two is one statement there.
 BATCH = 512
-MOST_RESULTS = 4 * BATCH  # where most rows are refused, they are told all the same
-TURN = 50  # rows between two chances for everybody else in this process: about 2 ms
+# The same where redirects are answered by the same process: a batch is 1 ms of Python.
+GENTLE_BATCH = 32
+RESULTS_A_ROW = 4  # where most rows are refused, they are told after so many batches' rows
+TURN = 50  # rows between two looks at the clock
 
 
 async def _nothing() -> None:
@@ -55,21 +58,35 @@ class Importer:
         allowances: tuple[Allowance, ...] = (),
         own_hosts: Collection[str] = (),
         is_dry: bool = False,
+        gives_way: bool = False,
     ) -> AsyncIterator[list[RowResult]]:
         """The results of the rows, in the order of the file, some at a time; `targets` says where
         they go. `FileRefused`: this is no file of links. A dry run writes nothing. `own_hosts` as
-        in `LinkService.create`. While a batch is stored, the next one is read."""
+        in `LinkService.create`. `gives_way`: others in this process come first. While a batch is
+        stored, the next one is read."""
+        pace, size = (Pace(), GENTLE_BATCH) if gives_way else (NoPace(), BATCH)
         hosts = (await self._own_hosts.get(), own_hosts)
         preparer = Preparer(targets, self._codes, hosts, self._clock, self._screen)
         store = Rehearsal(self._store) if is_dry else self._store
         keeper = Keeper(store, self._codes, allowances, self._clock)
+        batches = _batches(source, reader(format), preparer, pace, size)
+        with courtesy.shown() if gives_way else nullcontext():
+            async for results in self._keep(batches, keeper, BATCH // size):
+                yield results
+
+    async def _keep(
+        self, batches: AsyncIterator[list[Row | RowResult]], keeper: Keeper, refresh_after: int
+    ) -> AsyncIterator[list[RowResult]]:
         under_way: asyncio.Task[list[RowResult]] | None = None
+        number = 0
         try:
-            async for batch in _batches(source, reader(format), preparer):
+            async for batch in batches:
                 if under_way is not None:
                     yield await under_way
                 under_way = asyncio.create_task(keeper.keep(batch))
-                await self._refresh()
+                number += 1
+                if number % refresh_after == 0:
+                    await self._refresh()
             if under_way is not None:
                 yield await under_way
         finally:
@@ -78,32 +95,53 @@ class Importer:
                 with suppress(asyncio.CancelledError):
                     await under_way
 
+    async def has_more_rows(
+        self,
+        source: AsyncIterator[bytes],
+        format: Format,  # noqa: A002  as above
+        most: int,
+    ) -> bool:
+        """Whether the file has more rows than that, also rows that would be refused. Gives way."""
+        pace, count = Pace(), 0
+        async for records in _records(source, reader(format), pace):
+            for _ in records:
+                count += 1
+                if count > most:
+                    return True
+                if pace.is_over():
+                    await pace.rest()
+        return False
+
 
 async def _batches(
-    source: AsyncIterator[bytes], reading: Reader, preparer: Preparer
+    source: AsyncIterator[bytes], reading: Reader, preparer: Preparer, pace: Pace, size: int
 ) -> AsyncIterator[list[Row | RowResult]]:
-    """Batches of exactly `BATCH` rows to store, where there are so many."""
+    """Batches of exactly `size` rows to store, where there are so many."""
     batch: list[Row | RowResult] = []
     rows = turn = 0
-    async for records in _records(source, reading):
+    async for records in _records(source, reading, pace):
         for record in records:
             item = preparer.prepare(record) or await preparer.look_up(record)
             batch.append(item)
             rows += isinstance(item, Row)
-            if rows == BATCH or len(batch) == MOST_RESULTS:
+            if rows == size or len(batch) == RESULTS_A_ROW * size:
                 yield batch
                 batch, rows = [], 0
             turn += 1
             if turn % TURN == 0:
-                await asyncio.sleep(0)
                 preparer.look_at_the_clock()
+            if pace.is_over():
+                await pace.rest()
     if batch:
         yield batch
 
 
 async def _records(
-    source: AsyncIterator[bytes], reading: Reader
+    source: AsyncIterator[bytes], reading: Reader, pace: Pace
 ) -> AsyncIterator[Iterator[Record]]:
+    """A chunk may have no row at all, and take time."""
     async for chunk in source:
+        if pace.is_over():
+            await pace.rest()
         yield reading.feed(chunk)
     yield reading.end()

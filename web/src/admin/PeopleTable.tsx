@@ -50,6 +50,7 @@ function Row({ person, ask }: { person: Person; ask: (act: PersonAct) => void })
         <b title={person.email}>{person.email}</b>
         {isMe && <span className={styles.tag}>{words.you}</span>}
         {person.is_admin && <span className={styles.tag}>{words.admin}</span>}
+        {person.may_import_many && <span className={styles.tag}>{words.largeImports}</span>}
       </td>
       <td>
         <PersonStatus person={person} />
@@ -89,6 +90,9 @@ function Acts(props: { person: Person; isMe: boolean; ask: (act: PersonAct) => v
       <Menu.Dropdown>
         <Menu.Item onClick={() => ask("reset")}>{words.reset}…</Menu.Item>
         <Menu.Item onClick={() => ask("quota")}>{words.editQuota}…</Menu.Item>
+        <Menu.Item onClick={() => ask(person.may_import_many ? "limitImports" : "allowImports")}>
+          {person.may_import_many ? words.limitImports : words.allowImports}…
+        </Menu.Item>
         {!isMe && (
           <>
             <Menu.Item onClick={() => ask(person.is_admin ? "unmakeAdmin" : "makeAdmin")}>

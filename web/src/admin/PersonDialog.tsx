@@ -13,6 +13,8 @@ import { ReasonField } from "./ReasonField";
 export type PersonAct =
   | "makeAdmin"
   | "unmakeAdmin"
+  | "allowImports"
+  | "limitImports"
   | "disable"
   | "enable"
   | "reset"
@@ -30,6 +32,8 @@ const DANGEROUS: readonly PersonAct[] = ["unmakeAdmin", "disable", "ban"];
 const DONE = {
   makeAdmin: "nowAdmin",
   unmakeAdmin: "notAdmin",
+  allowImports: "nowAllowed",
+  limitImports: "nowLimited",
   disable: "nowDisabled",
   enable: "nowEnabled",
   ban: "nowBanned",
@@ -82,9 +86,15 @@ function doAct(
   const ban = "/api/v1/admin/accounts/{account_id}/ban";
   if (act === "ban") return need(api.PUT(ban, { params, body: { reason } }));
   if (act === "unban") return need(api.DELETE(ban, { params }));
-  const body =
-    act === "makeAdmin" || act === "unmakeAdmin"
-      ? { is_admin: act === "makeAdmin" }
-      : { is_disabled: act === "disable" };
+  const body = EDITS[act];
   return need(api.PATCH("/api/v1/admin/accounts/{account_id}", { params, body }));
 }
+
+const EDITS = {
+  makeAdmin: { is_admin: true },
+  unmakeAdmin: { is_admin: false },
+  allowImports: { may_import_many: true },
+  limitImports: { may_import_many: false },
+  disable: { is_disabled: true },
+  enable: { is_disabled: false },
+};

@@ -108,8 +108,10 @@ export interface paths {
         put?: never;
         /**
          * Import links
-         * @description Answers with a line of JSON for each row, and a last one with the `summary`. Codes, dates
-         *     and counts are kept. Running it again doubles nothing. A dry run writes nothing.
+         * @description Answers when all rows are done, with how many had which outcome and the first rows that
+         *     stay out. Codes, dates and counts are kept. Running it again doubles nothing. A dry run
+         *     writes nothing. A file has at most `import_row_limit` rows (see `/api/v1/me`), and an
+         *     account imports one file at a time.
          */
         post: operations["import_links"];
         delete?: never;
@@ -149,8 +151,10 @@ export interface paths {
         put?: never;
         /**
          * Import links
-         * @description Answers with a line of JSON for each row, and a last one with the `summary`. Codes, dates
-         *     and counts are kept. Running it again doubles nothing. A dry run writes nothing.
+         * @description Answers when all rows are done, with how many had which outcome and the first rows that
+         *     stay out. Codes, dates and counts are kept. Running it again doubles nothing. A dry run
+         *     writes nothing. A file has at most `import_row_limit` rows (see `/api/v1/me`), and an
+         *     account imports one file at a time.
          */
         post: operations["import_links_in_workspace"];
         delete?: never;
@@ -1762,8 +1766,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Disable an account, or make it an administrator's
-         * @description Ends every token of the account, everywhere within 5 seconds.
+         * Disable an account, make it an administrator's, or allow it large imports
+         * @description A change of `is_admin` or `is_disabled` ends every token of the account, everywhere within 5
+         *     seconds.
          */
         patch: operations["edit_account"];
         trace?: never;
@@ -2203,6 +2208,11 @@ export interface components {
              * @description Links that this person may create in a month; null: the server's default.
              */
             links_per_month: number | "unlimited" | null;
+            /**
+             * May Import Many
+             * @description An administrator has allowed large imports.
+             */
+            may_import_many: boolean;
         };
         /**
          * AllTimeRead
@@ -2630,6 +2640,32 @@ export interface components {
             status: string;
         };
         /**
+         * ImportResult
+         * @description `problems` has the first 1000 rows that are not in; `problems_left_out` counts the others.
+         */
+        ImportResult: {
+            /** Dry Run */
+            dry_run: boolean;
+            summary: components["schemas"]["ImportSummary"];
+            /** Problems */
+            problems: components["schemas"]["RowProblem"][];
+            /** Problems Left Out */
+            problems_left_out: number;
+        };
+        /** ImportSummary */
+        ImportSummary: {
+            /** Rows */
+            rows: number;
+            /** Created */
+            created: number;
+            /** Existed */
+            existed: number;
+            /** Conflict */
+            conflict: number;
+            /** Refused */
+            refused: number;
+        };
+        /**
          * InstanceRead
          * @description The instance that answered; the numbers are of all its processes, since it started.
          */
@@ -3040,7 +3076,8 @@ export interface components {
         };
         /**
          * MeRead
-         * @description `scopes` is what this token or key may do.
+         * @description `scopes` is what this token or key may do; `import_row_limit`, how many rows a file may have
+         *     that you import.
          */
         MeRead: {
             /** Id */
@@ -3063,8 +3100,15 @@ export interface components {
              * @description Links that this person may create in a month; null: the server's default.
              */
             links_per_month: number | "unlimited" | null;
+            /**
+             * May Import Many
+             * @description An administrator has allowed large imports.
+             */
+            may_import_many: boolean;
             /** Scopes */
             scopes: components["schemas"]["Permission"][];
+            /** Import Row Limit */
+            import_row_limit: number;
         };
         /** MemberList */
         MemberList: {
@@ -3524,6 +3568,38 @@ export interface components {
          */
         Role: "owner" | "editor" | "viewer";
         /**
+         * RowProblem
+         * @description A row that is not in, and why.
+         */
+        RowProblem: {
+            /**
+             * Line
+             * @description Where the row begins in the file.
+             */
+            line: number;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "conflict" | "refused";
+            /** Short Code */
+            short_code?: string | null;
+            /** Original Url */
+            original_url?: string | null;
+            /**
+             * Problem
+             * @description The stable code of the reason.
+             */
+            problem: string;
+            /** Reason */
+            reason: string;
+            /**
+             * Flaw
+             * @description What is wrong with a URL that was refused.
+             */
+            flaw?: string | null;
+        };
+        /**
          * RuleRead
          * @description `waiting` is null where nothing is done, because links stay for ever or there is no
          *     archive.
@@ -3905,6 +3981,12 @@ export interface components {
              * @default null
              */
             is_disabled?: boolean | null;
+            /**
+             * May Import Many
+             * @description Allow large imports.
+             * @default null
+             */
+            may_import_many?: boolean | null;
         };
         /** AccountQuotaEdit */
         AccountQuotaEdit: {
@@ -5136,7 +5218,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/x-ndjson": string;
+                    "application/json": components["schemas"]["ImportResult"];
                 };
             };
             /** @description The body cannot be read. */
@@ -5393,7 +5475,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/x-ndjson": string;
+                    "application/json": components["schemas"]["ImportResult"];
                 };
             };
             /** @description The body cannot be read. */

@@ -28,6 +28,9 @@ export const people = texts({
     actsOf: (email: string) => `Actions for ${email}`,
     makeAdmin: "Make an administrator",
     unmakeAdmin: "Take administration away",
+    allowImports: "Allow large imports",
+    limitImports: "Limit imports again",
+    largeImports: "Large imports",
     disable: "Disable",
     enable: "Enable",
     reset: "Reset link",
@@ -37,6 +40,13 @@ export const people = texts({
     makeAdminText: "They see and change everything here. They have to sign in again.",
     unmakeAdminAsk: (email: string) => `Take administration away from ${email}?`,
     unmakeAdminText: "Their account stays. They have to sign in again.",
+    allowImportsAsk: (email: string) => `Allow ${email} large imports?`,
+    allowImportsText:
+      "They may import far more rows from one file. How many is a setting of the server, 100,000 by default.",
+    limitImportsAsk: (email: string) => `Limit the imports of ${email} again?`,
+    limitImportsText: "They may import as many rows from one file as everybody else.",
+    nowAllowed: (email: string) => `${email} may import large files now.`,
+    nowLimited: (email: string) => `${email} may no longer import large files.`,
     disableAsk: (email: string) => `Disable ${email}?`,
     disableText:
       "They are signed out within 5 seconds, and their keys stop working. Their links go on. You can enable them again.",
@@ -119,6 +129,9 @@ export const people = texts({
     actsOf: (email: string) => `Aktionen für ${email}`,
     makeAdmin: "In die Verwaltung aufnehmen",
     unmakeAdmin: "Aus der Verwaltung nehmen",
+    allowImports: "Große Importe erlauben",
+    limitImports: "Importe wieder begrenzen",
+    largeImports: "Große Importe",
     disable: "Stilllegen",
     enable: "Wieder zulassen",
     reset: "Link für neues Passwort",
@@ -128,6 +141,14 @@ export const people = texts({
     makeAdminText: "Die Person sieht und ändert hier alles. Sie muss sich neu anmelden.",
     unmakeAdminAsk: (email: string) => `${email} aus der Verwaltung nehmen?`,
     unmakeAdminText: "Das Konto bleibt. Die Person muss sich neu anmelden.",
+    allowImportsAsk: (email: string) => `${email} große Importe erlauben?`,
+    allowImportsText:
+      "Die Person kann dann weit mehr Zeilen aus einer Datei importieren. Wie viele, sagt eine Einstellung des Servers; voreingestellt sind 100.000.",
+    limitImportsAsk: (email: string) => `Importe von ${email} wieder begrenzen?`,
+    limitImportsText:
+      "Die Person kann dann so viele Zeilen aus einer Datei importieren wie alle anderen.",
+    nowAllowed: (email: string) => `${email} darf jetzt große Dateien importieren.`,
+    nowLimited: (email: string) => `${email} darf keine großen Dateien mehr importieren.`,
     disableAsk: (email: string) => `${email} stilllegen?`,
     disableText:
       "Die Person ist in 5 Sekunden abgemeldet, ihre Schlüssel gelten nicht mehr. Ihre Links gehen weiter. Das lässt sich zurücknehmen.",

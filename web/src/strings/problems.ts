@@ -25,6 +25,10 @@ const known = texts({
     "registration-closed": "Accounts here are made by invitation. Ask an administrator for one.",
     "sign-in-required": "This needs an account. Sign in first.",
     "custom-code-taken": "This alias is taken. Choose another one.",
+    "import-too-large":
+      "This file has more rows than you may import at once. Nothing was written. Split it, or ask an administrator.",
+    "import-running":
+      "Another import of yours is still running. Wait until it is done, then try again.",
     "quota-exceeded": "All links of this month are used up.",
     "custom-code-refused": "This alias cannot be used. Choose another one.",
     "destination-refused":
@@ -67,6 +71,10 @@ const known = texts({
       "Konten gibt es hier nur auf Einladung. Bitte bei der Verwaltung danach fragen.",
     "sign-in-required": "Das geht nur mit Konto. Bitte erst anmelden.",
     "custom-code-taken": "Diesen Alias gibt es schon. Bitte einen anderen wählen.",
+    "import-too-large":
+      "Diese Datei hat mehr Zeilen, als du auf einmal importieren kannst. Geschrieben wurde nichts. Teile sie auf, oder frag die Verwaltung.",
+    "import-running":
+      "Ein anderer Import von dir läuft noch. Warte, bis er fertig ist, und versuch es dann noch einmal.",
     "quota-exceeded": "Alle Links dieses Monats sind aufgebraucht.",
     "custom-code-refused": "Dieser Alias geht nicht. Bitte einen anderen wählen.",
     "destination-refused":

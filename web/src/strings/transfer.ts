@@ -20,6 +20,9 @@ export const transfer = texts({
     drop: "Drop a file here",
     dropText:
       "CSV or JSON Lines, from kurz or from another shortener. Nothing is sent before you say so.",
+    maxRows: (count: string) => `Up to ${count} rows in one file.`,
+    tooManyRows: (count: string) =>
+      `You may import ${count} rows at once, and this file has more. Split it, or ask an administrator to allow you larger files.`,
     choose: "Choose a file",
     other: "Other file",
     columns: "Columns",
@@ -47,9 +50,9 @@ export const transfer = texts({
     dry: "Check first",
     run: "Import",
     dryText: "Checks every row and writes nothing. Importing twice doubles nothing.",
-    sending: "Sending and storing",
-    checking: "Checking",
-    waiting: "The server is finishing",
+    sending: "Sending",
+    checking: "Sending",
+    waiting: "The server goes through the rows",
     stop: "Stop",
     stopped: "Stopped. What was stored until then stays; import again to go on.",
     dryDone: "This is what an import would do",
@@ -69,6 +72,8 @@ export const transfer = texts({
     taken: "Another link has this code",
     badField: (field: string) => `${field} cannot have this value`,
     shown: (shown: string, of: string) => `The first ${shown} of ${of}`,
+    leftOut: (count: string) =>
+      `The server names the first 1,000 rows. ${count} more stay out too: mend these first, then import again.`,
     importNow: "Import now",
     another: "Import another file",
     leftDone: (created: string, existed: string, out: string) =>
@@ -96,6 +101,9 @@ export const transfer = texts({
     drop: "Datei hier ablegen",
     dropText:
       "CSV oder JSON Lines, aus kurz oder einem anderen Kürzer. Gesendet wird erst, wenn du es sagst.",
+    maxRows: (count: string) => `Bis zu ${count} Zeilen in einer Datei.`,
+    tooManyRows: (count: string) =>
+      `Du kannst ${count} Zeilen auf einmal importieren, und diese Datei hat mehr. Teile sie auf, oder bitte die Verwaltung, dir größere zu erlauben.`,
     choose: "Datei wählen",
     other: "Andere Datei",
     columns: "Spalten",
@@ -126,9 +134,9 @@ export const transfer = texts({
     dry: "Erst prüfen",
     run: "Importieren",
     dryText: "Prüft jede Zeile und schreibt nichts. Zweimal importieren verdoppelt nichts.",
-    sending: "Wird gesendet und gespeichert",
-    checking: "Wird geprüft",
-    waiting: "Der Server wird gleich fertig",
+    sending: "Wird gesendet",
+    checking: "Wird gesendet",
+    waiting: "Der Server geht die Zeilen durch",
     stop: "Abbrechen",
     stopped:
       "Abgebrochen. Was bis dahin gespeichert war, bleibt. Noch einmal importieren setzt fort.",
@@ -149,6 +157,8 @@ export const transfer = texts({
     taken: "Diesen Code hat ein anderer Link",
     badField: (field: string) => `Dieser Wert geht nicht in ${field}`,
     shown: (shown: string, of: string) => `Die ersten ${shown} von ${of}`,
+    leftOut: (count: string) =>
+      `Der Server nennt die ersten 1.000 Zeilen. ${count} weitere bleiben auch draußen: Bessere erst diese aus und importiere dann noch einmal.`,
     importNow: "Jetzt importieren",
     another: "Noch eine Datei importieren",
     leftDone: (created: string, existed: string, out: string) =>

@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
+import { useMe } from "../api/session";
 import { pathIn, useMayEditLinks, useWorkspaceId, useWorkspaces } from "../app/place";
 import { useTexts } from "../strings/language";
 import { transfer } from "../strings/transfer";
@@ -53,6 +54,7 @@ function Import({ workspaceId }: { workspaceId: number | null }) {
   const stop = useRef<AbortController>(undefined);
   const queries = useQueryClient();
   const told = useLeftBehind();
+  const maxRows = useMe().data?.import_row_limit ?? null;
   const run = useMutation({
     mutationFn: ({ file, preview, isDry }: Chosen & { isDry: boolean }) => {
       setPart(0);
@@ -69,14 +71,18 @@ function Import({ workspaceId }: { workspaceId: number | null }) {
     run.reset();
     setChosen(file && { file, preview: await look(file, format ?? formatOf(file.name)) });
   };
-  if (chosen === null) return <FileDrop onChoose={(file) => void choose(file)} />;
+  if (chosen === null) {
+    return <FileDrop maxRows={maxRows} onChoose={(file) => void choose(file)} />;
+  }
   const { file, preview } = chosen;
+  const isTooLarge = maxRows !== null && preview.count > maxRows;
   const start = (isDry: boolean) => run.mutate({ file, preview, isDry });
   return (
     <>
       <ImportPreview
         file={file}
         preview={preview}
+        maxRows={isTooLarge ? maxRows : null}
         isFolded={run.isPending || run.isSuccess}
         onFormat={(format) => void choose(file, format)}
         onOther={() => void choose(null)}
@@ -94,7 +100,7 @@ function Import({ workspaceId }: { workspaceId: number | null }) {
         <ImportRun
           part={run.isPending ? part : null}
           isDry={run.variables?.isDry ?? false}
-          isRefused={preview.faults.some(({ kind }) => kind !== "notText")}
+          isRefused={isTooLarge || preview.faults.some(({ kind }) => kind !== "notText")}
           error={run.error}
           onStart={start}
           onStop={() => stop.current?.abort()}

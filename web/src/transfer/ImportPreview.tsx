@@ -17,6 +17,8 @@ const LONGEST_NAME = 60;
 interface Props {
   file: File;
   preview: Preview;
+  /** What the file has more rows than; null: it has not. */
+  maxRows: number | null;
   /** Only the file's name: what is shown below it matters more now. */
   isFolded: boolean;
   onFormat: (format: Format) => void;
@@ -24,7 +26,7 @@ interface Props {
 }
 
 /** What is in the file, and what kurz takes it for. */
-export function ImportPreview({ file, preview, isFolded, onFormat, onOther }: Props) {
+export function ImportPreview({ file, preview, maxRows, isFolded, onFormat, onOther }: Props) {
   const words = useTexts(transfer);
   const { number } = useFormats();
   const count = number(preview.count);
@@ -55,6 +57,12 @@ export function ImportPreview({ file, preview, isFolded, onFormat, onOther }: Pr
         {!isFolded && (
           <>
             <Columns columns={preview.columns} />
+            {maxRows !== null && (
+              <p className={styles.problem} role="alert">
+                <Icon name="warn" />
+                <span>{words.tooManyRows(number(maxRows))}</span>
+              </p>
+            )}
             {preview.faults.map((fault) => (
               <FaultText key={fault.kind} fault={fault} />
             ))}

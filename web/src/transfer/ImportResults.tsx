@@ -56,7 +56,7 @@ export function ImportResults({ file, format, result, workspaceId, onImport, onO
       >
         <Counts result={result} />
       </Card>
-      {problems.length > 0 && <Problems file={file} format={format} problems={problems} />}
+      {problems.length > 0 && <Problems file={file} format={format} result={result} />}
     </>
   );
 }
@@ -82,11 +82,13 @@ function Counts({ result }: { result: ImportResult }) {
   );
 }
 
-function Problems(props: { file: File; format: Format; problems: readonly RowProblem[] }) {
+function Problems(props: { file: File; format: Format; result: ImportResult }) {
   const words = useTexts(transfer);
   const { number } = useFormats();
   const reasonOf = useReason();
-  const { file, format, problems } = props;
+  const { file, format, result } = props;
+  const { problems, leftOut } = result;
+  const text = leftOut > 0 ? words.leftOut(number(leftOut)) : words.problemsText;
   const name = file.name.replace(/\.[^.]*$/, "");
   const mend = async () => save(await rowsToMend(file, format, problems), `${name}-rest.${format}`);
   const acts = (
@@ -100,7 +102,7 @@ function Problems(props: { file: File; format: Format; problems: readonly RowPro
     </>
   );
   return (
-    <Card title={words.problems} text={words.problemsText} acts={acts} isFull>
+    <Card title={words.problems} text={text} acts={acts} isFull>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keys */}
       <section className={TABLE} tabIndex={0} aria-label={words.problems}>
         <table>
@@ -129,7 +131,9 @@ function Problems(props: { file: File; format: Format; problems: readonly RowPro
         </table>
       </section>
       {problems.length > SHOWN && (
-        <p className={styles.more}>{words.shown(number(SHOWN), number(problems.length))}</p>
+        <p className={styles.more}>
+          {words.shown(number(SHOWN), number(problems.length + leftOut))}
+        </p>
       )}
     </Card>
   );
@@ -140,7 +144,7 @@ function useReason(): (row: RowProblem) => string {
   const words = useTexts(transfer);
   const language = useLanguage();
   const text = useProblemText();
-  return ({ outcome, problem = "unknown", reason = "", flaw }) => {
+  return ({ outcome, problem, reason, flaw }) => {
     if (outcome === "conflict") return words.taken;
     if (reason.includes("no `original_url`")) return words.rowNoUrl;
     // Values of every kind: what the server says of them fits better than a sentence for all.

@@ -1,19 +1,8 @@
-// An import on its way. The server answers when it has read the whole file; until then, how much of
-// it is sent says how far it is, for it stores rows as they arrive.
-import { need } from "../api/client";
+// An import on its way. The server takes the whole file first, then stores its rows and answers.
+import { need, type Schemas } from "../api/client";
 import type { Format } from "./write";
 
-export interface RowProblem {
-  line: number;
-  /** How many lines the row has. */
-  lines: number;
-  outcome: "conflict" | "refused";
-  short_code?: string;
-  original_url?: string;
-  problem?: string;
-  flaw?: string;
-  reason?: string;
-}
+export type RowProblem = Schemas["RowProblem"];
 
 export interface ImportResult {
   isDry: boolean;
@@ -21,7 +10,9 @@ export interface ImportResult {
   existed: number;
   conflict: number;
   refused: number;
+  /** The first ones; `leftOut` says how many more there are. */
   problems: RowProblem[];
+  leftOut: number;
 }
 
 export interface Order {
@@ -37,7 +28,9 @@ export interface Order {
 export async function sendFile(order: Order): Promise<ImportResult> {
   try {
     const text = await need(post(order));
-    return { isDry: order.isDry, ...readResults(text) };
+    const found = JSON.parse(text) as Schemas["ImportResult"];
+    const { summary, problems, problems_left_out: leftOut } = found;
+    return { isDry: order.isDry, ...summary, problems, leftOut };
   } catch (error) {
     throw order.signal.aborted ? new Stopped() : error;
   }
@@ -79,28 +72,4 @@ function parsed(text: string): unknown {
   } catch {
     return {};
   }
-}
-
-function readResults(text: string): Omit<ImportResult, "isDry"> {
-  const problems: RowProblem[] = [];
-  const starts: number[] = [];
-  let summary = { created: 0, existed: 0, conflict: 0, refused: 0 };
-  for (const line of text.split("\n")) {
-    if (!line) continue;
-    const found = JSON.parse(line) as RowProblem & { summary?: typeof summary };
-    if (found.summary) summary = found.summary;
-    else starts.push(found.line);
-    const isOut = found.outcome === "conflict" || found.outcome === "refused";
-    if (isOut) problems.push(found);
-  }
-  return { ...summary, problems: measured(problems, starts) };
-}
-
-/** In their order, each as long as there is no other row. */
-function measured(problems: readonly RowProblem[], starts: number[]): RowProblem[] {
-  starts.sort((one, other) => one - other);
-  const next = new Map(starts.map((line, at) => [line, starts[at + 1]]));
-  return problems
-    .map((each) => ({ ...each, lines: (next.get(each.line) ?? Number.MAX_VALUE) - each.line }))
-    .sort((one, other) => one.line - other.line);
 }

@@ -76,6 +76,7 @@ class AccountRead(BaseModel):
     links_per_month: int | Literal["unlimited"] | None = Field(
         description="Links that this person may create in a month; null: the server's default."
     )
+    may_import_many: bool = Field(description="An administrator has allowed large imports.")
 
 
 class SessionRead(BaseModel):
@@ -89,6 +90,7 @@ class SessionRead(BaseModel):
 class AccountEdit(Strict):
     is_admin: bool | None = Field(None, strict=True)
     is_disabled: bool | None = Field(None, strict=True)
+    may_import_many: bool | None = Field(None, strict=True, description="Allow large imports.")
 
 
 class AccountList(Paged):
@@ -105,9 +107,11 @@ class OneTimeLink(BaseModel):
 
 
 class MeRead(AccountRead):
-    """`scopes` is what this token or key may do."""
+    """`scopes` is what this token or key may do; `import_row_limit`, how many rows a file may have
+    that you import."""
 
     scopes: list[Permission]
+    import_row_limit: int
 
 
 class KeyCreate(Strict):

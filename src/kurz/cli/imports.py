@@ -1,0 +1,45 @@
+"""`kurz admin allow-imports` and `limit-imports`: who may import large files over the API."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kurz.cli.session import DataDir, note, with_kurz
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kurz.bootstrap import Kurz
+
+Email = Annotated[str, typer.Argument(help="The account's e-mail address.")]
+
+
+def register(admin: typer.Typer) -> None:
+    admin.command("allow-imports")(allow_imports)
+    admin.command("limit-imports")(limit_imports)
+
+
+def allow_imports(email: Email, data_dir: DataDir = None) -> None:
+    """Let somebody import files of up to KURZ_LIMIT_IMPORT_ROWS_ALLOWED rows."""
+    email, rows = _set(email, data_dir, may_import_many=True)
+    typer.echo(f"{email} may import up to {rows:,} rows from one file.")
+
+
+def limit_imports(email: Email, data_dir: DataDir = None) -> None:
+    """Take that back: files of up to KURZ_LIMIT_IMPORT_ROWS rows, as for everybody."""
+    email, rows = _set(email, data_dir, may_import_many=False)
+    typer.echo(f"{email} may import up to {rows:,} rows from one file.")
+
+
+def _set(email: str, data_dir: "Path | None", *, may_import_many: bool) -> tuple[str, int]:
+    async def work(kurz: "Kurz") -> tuple[str, int]:
+        from kurz.links.imports import ImportLimits
+
+        account = await kurz.accounts.get_by_email(email)
+        await note(kurz, "edit-account", f"account {account.id}", may_import_many=may_import_many)
+        account = await kurz.accounts.set_imports(account.id, may_import_many=may_import_many)
+        settings = kurz.settings
+        limits = ImportLimits(settings.limit_import_rows, settings.limit_import_rows_allowed)
+        return account.email, limits.rows_of(account)
+
+    return with_kurz(data_dir, work)
