@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 
 from kurz import logs, metrics
@@ -37,11 +38,12 @@ async def open_jobs(
     active links are counted behind their writes, and on SQLite their text is indexed. Links are
     reaped, and destinations checked, in one process of the whole installation. Gives what has to be
     called every second."""
+    boot_clock = boot_clock or BootClock()
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
     row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
     async with (
         open_followers_database(kurz) as followers_database,
-        _open_followers(kurz, followers_database) as backlogs,
+        _open_followers(kurz, followers_database, boot_clock) as backlogs,
         open_reaper(kurz, boot_clock) as reaping,
         open_chores(kurz, boot_clock) as chores,
         open_screening(kurz) as screening,
@@ -76,8 +78,14 @@ async def open_jobs(
 
 
 @asynccontextmanager
-async def _open_followers(kurz: Kurz, database: Database) -> AsyncIterator[Backlogs]:
+async def _open_followers(
+    kurz: Kurz, database: Database, boot_clock: BootClock
+) -> AsyncIterator[Backlogs]:
     """What follows the change log, adds up and trims. Gives how far it is behind."""
+
+    def is_believed(now: datetime) -> bool:
+        return boot_clock.jump(now) is None
+
     settings, clock = kurz.settings, kurz.clock
     are_followed = are_checks_on(settings)
     backlogs = Backlogs(database, are_followed=are_followed)
@@ -85,8 +93,10 @@ async def _open_followers(kurz: Kurz, database: Database) -> AsyncIterator[Backl
         Backlogs | SearchIndexer | ChangeTrimmer | EventTrimmer | MonthFolder | LinkCounter
     ] = [
         backlogs,
-        ChangeTrimmer(database, clock, are_followed=are_followed),
-        EventTrimmer(kurz.database, clock, kept_days=settings.click_event_days),
+        ChangeTrimmer(database, clock, are_followed=are_followed, is_believed=is_believed),
+        EventTrimmer(
+            kurz.database, clock, kept_days=settings.click_event_days, is_believed=is_believed
+        ),
         MonthFolder(kurz.database, clock),
         LinkCounter(database),
     ]

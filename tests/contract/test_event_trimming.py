@@ -85,6 +85,19 @@ async def test_all_go_if_none_are_to_be_kept(kurz, filled):
     assert await kept(kurz) == []
 
 
+async def test_nothing_goes_while_the_clock_is_not_believed(kurz, clock, filled, today):
+    trusts = False
+    trimmer = EventTrimmer(
+        kurz.database, kurz.clock, kept_days=KEPT_DAYS, is_believed=lambda _: trusts
+    )
+    clock.advance(days=3)
+    await trimmer._trim()
+    assert await kept(kurz) == filled
+    trusts = True
+    await trimmer._trim()
+    assert await kept(kurz) == [day for day in filled if day >= today + 3 - KEPT_DAYS]
+
+
 @on_postgres
 async def test_no_partition_is_made_for_clicks_that_are_not_kept(kurz, clicks, today):
     store = SqlClickStore(kurz.database, kurz.clock)

@@ -4,9 +4,10 @@ that lives is purged, and all processes go by the same time."""
 import json
 import os
 import signal
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def program(tmp_path: Path, clock: WrongClock) -> Iterator[WrongClockProgram]:
         "KURZ_REAPER_FIRST_AFTER": "0s",
         "KURZ_REAPER_INTERVAL": "1m",
         "KURZ_REAPER_AT_LEAST": "0s",
+        "KURZ_CLICK_EVENT_DAYS": "1",
     }
     program = WrongClockProgram(settings, tmp_path / "log", clock)
     yield program.start()
@@ -78,9 +80,9 @@ def create(wire: Wire, **more: object) -> str:
 @contextmanager
 def each_worker(program: WrongClockProgram) -> Iterator[list[Wire]]:
     wires = connect_to_each(program, WORKERS)
-    with ExitStack() as closing:
+    with ExitStack() as stack:
         for wire in wires:
-            closing.enter_context(wire)
+            stack.enter_context(wire)
         yield wires
 
 
@@ -90,15 +92,24 @@ def statuses(program: WrongClockProgram, path: str) -> list[int]:
         return [wire.get(path).status for wire in wires]
 
 
+def single_clicks(tmp_path: Path) -> int:
+    with closing(sqlite3.connect(tmp_path / "kurz-data" / "kurz.db")) as database:
+        [(count,)] = database.execute("SELECT count(*) FROM click_events").fetchall()
+        return int(count)
+
+
 @pytest.mark.parametrize("how", ["kill", "renew"])
-def test_a_live_link_outlives_a_jump_and_a_new_jobs_process(program, clock, how):
+def test_a_live_link_outlives_a_jump_and_a_new_jobs_process(program, clock, how, tmp_path):
     wait_until(lambda: runs(program) == ["done"])
     with Wire(program.port) as wire:
         path = create(wire)
+        assert wire.get(path).status == 302
+    wait_until(lambda: single_clicks(tmp_path) == 1)
     clock.set(timedelta(days=2))
     replace(program, program.jobs, how)
     wait_until(lambda: len(runs(program)) >= 2)
     assert set(runs(program)[1:]) == {"skipped"}
+    assert single_clicks(tmp_path) == 1
     clock.set(timedelta(0))
     wait_until(lambda: statuses(program, path) == [302] * WORKERS)
 

@@ -1,9 +1,13 @@
 """Keeps every click as long as it is to be kept, in the background."""
 
+from collections.abc import Callable
+from datetime import datetime
+
 from kurz.clicks.visitors import DAY_MICROS
 from kurz.clock import Clock
 from kurz.storage.click_events import DAYS_AHEAD, ensure_days, trim_events
 from kurz.storage.database import Database
+from kurz.storage.instants import read_trusted
 from kurz.storage.rounds import Rounds
 
 WAKE_SECONDS = 60.0
@@ -12,7 +16,7 @@ BATCH = 2000  # rows a transaction, on SQLite
 
 class EventTrimmer:
     """Removes clicks that are older than `kept_days`, and makes room for those of the days to come.
-    Several at once are harmless."""
+    Several at once are harmless. `is_believed` as for `read_trusted`."""
 
     def __init__(
         self,
@@ -20,11 +24,13 @@ class EventTrimmer:
         clock: Clock,
         *,
         kept_days: int,
+        is_believed: Callable[[datetime], bool] = lambda _: True,
         wake_seconds: float = WAKE_SECONDS,
     ) -> None:
         self._database = database
         self._clock = clock
         self._kept_days = kept_days
+        self._is_believed = is_believed
         self._rounds = Rounds("trimming clicks", self._renew, wake_seconds)
 
     def start(self) -> None:
@@ -45,7 +51,10 @@ class EventTrimmer:
             await self._database.write(ensure_days, days)
 
     async def _trim(self) -> None:
-        today = self._clock.micros() // DAY_MICROS
+        now = await read_trusted(self._database, self._clock, self._is_believed)
+        if now is None:
+            return
+        today = now // DAY_MICROS
         before = today - self._kept_days if self._kept_days else today + DAYS_AHEAD + 1
         is_more = True
         while is_more and not self._rounds.is_stopping:

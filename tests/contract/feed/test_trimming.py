@@ -77,6 +77,13 @@ async def test_rows_that_are_old_and_far_behind_are_removed(kurz, clock, times):
     assert await first(kurz) == OLD + 1
 
 
+async def test_nothing_is_removed_while_the_clock_is_not_believed(kurz, clock):
+    await fill(kurz, KEPT_NUMBERS + OLD, indexed=KEPT_NUMBERS + OLD)
+    clock.advance(days=2)
+    await ChangeTrimmer(kurz.database, kurz.clock, is_believed=lambda _: False)._trim()
+    assert await first(kurz) == 1
+
+
 async def test_the_last_rows_stay_however_old(kurz, clock):
     await fill(kurz, KEPT_NUMBERS, indexed=KEPT_NUMBERS)
     clock.advance(days=10)
