@@ -99,6 +99,7 @@ GAUGES = {
     "database_connections": "Connections to PostgreSQL.",
     "database_in_use": "Those of them that are in use.",
     "database_waiting": "Calls that wait for a connection to PostgreSQL.",
+    "database_failing": "Workers whose last write to the embedded database failed.",
 }
 # Of the jobs process. If it does not live, they stay as they were.
 JOBS_GAUGES = {
@@ -120,6 +121,7 @@ LAST_CHECKS = "checks_last_run_milliseconds"
 ALIVE_SECONDS = 5
 RESIDENT_BYTES = "process_resident_bytes"
 CPU_MILLISECONDS = "process_cpu_milliseconds"
+DROPPED_BEFORE = "journal_dropped_before"  # of `journal_dropped`: before this instance started
 
 NAMES = (
     ALIVE_AT,
@@ -130,6 +132,7 @@ NAMES = (
     LAST_CHECKS,
     RESIDENT_BYTES,
     CPU_MILLISECONDS,
+    DROPPED_BEFORE,
     *(f"outcome_{outcome}" for outcome in OUTCOMES),
     *(f"api_{status}" for status in STATUS_CLASSES),
     *(f"latency_{power}" for power in LATENCY_POWERS),

@@ -84,6 +84,12 @@ class Watch:
             workers_wanted=self._kurz.settings.workers,
             jobs=numbers.jobs,
             connections=numbers.of_the_living("connections"),
+            connections_cap=numbers.of_the_living("connections_cap"),
+            connections_closed_early=numbers.total("connections_closed_early"),
+            connections_refused=numbers.total("connections_refused"),
+            requests_refused=sum(
+                numbers.total(f"{work}_refused") for work in ("creates", "transfers", "requests")
+            ),
             redirects=numbers.total("outcome_redirect"),
             api_errors=numbers.total("api_5xx"),
         )
@@ -108,6 +114,7 @@ class Watch:
             in_use=numbers.of_the_living("database_in_use"),
             waiting=numbers.of_the_living("database_waiting"),
             timeouts=numbers.total("database_timeouts"),
+            workers_failing=numbers.of_the_living("database_failing"),
         )
 
     async def _redis(self, numbers: Numbers) -> RedisRead | None:
@@ -160,13 +167,16 @@ def _memory(numbers: Numbers) -> MemoryRead:
 
 
 def _journal(numbers: Numbers) -> JournalRead:
+    dropped = numbers.total("journal_dropped")
     return JournalRead(
         backlog_bytes=numbers.total("clicks_backlog_bytes"),
         backlog_segments=numbers.total("clicks_backlog_segments"),
         oldest_seconds=numbers.clicks_age_seconds,
         recorded=numbers.total("journal_records"),
         counted=numbers.total("clicks_loaded"),
-        dropped=numbers.total("journal_dropped"),
+        dropped=dropped,
+        dropped_since_start=dropped - numbers.total(metrics.DROPPED_BEFORE),
+        workers_failing=numbers.of_the_living("journal_failing"),
         errors=numbers.total("journal_sync_errors") + numbers.total("clicks_load_errors"),
         damaged_bytes=numbers.total("clicks_damaged_bytes"),
     )

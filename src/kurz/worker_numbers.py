@@ -42,8 +42,7 @@ def numbers_of(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
 
 
 def failing_writes(kurz: Kurz, path: ReadPath) -> list[FailingWrite]:
-    database = kurz.database
-    problem = database.write_problem if isinstance(database, SqliteDatabase) else None
+    problem = _write_problem(kurz)
     found: list[FailingWrite] = []
     if path.journal.problem is not None:
         found.append(("clicks", path.journal.problem))
@@ -52,12 +51,18 @@ def failing_writes(kurz: Kurz, path: ReadPath) -> list[FailingWrite]:
     return found
 
 
+def _write_problem(kurz: Kurz) -> str | None:
+    database = kurz.database
+    return database.write_problem if isinstance(database, SqliteDatabase) else None
+
+
 def _numbers_of_stores(kurz: Kurz, path: ReadPath) -> dict[str, int]:
     shared = kurz.shared
     counts = Counter(kurz.database.counts())
     counts.update(path.store.counts())
     return {
         **counts,
+        "database_failing": int(_write_problem(kurz) is not None),
         **shared.cache.counts(),
         **({} if kurz.replicas is None else kurz.replicas.counts()),
         "feed_pauses": path.heartbeat.pauses,

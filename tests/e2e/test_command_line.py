@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kurz.clicks.dropped import DroppedClicks
 from servers.postgres import PostgresPair
 from servers.valkey import ValkeyServer
 from support import nursery
@@ -175,6 +176,16 @@ def test_the_doctor_finds_what_is_wrong_and_hides_secrets(terminal, engine, post
     sick = terminal.run("doctor", KURZ_DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
     assert sick.returncode == 1
     assert "✗ database" in sick.stdout
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_the_doctor_tells_of_lost_clicks_and_of_a_disk_without_room(terminal, tmp_path):
+    assert "lost clicks" not in terminal.run("doctor").stdout
+    DroppedClicks(tmp_path / "data" / "dropped-clicks").add(1234)
+    sick = terminal.run("doctor", KURZ_MIN_FREE_MEGABYTES="1000000")
+    assert sick.returncode == 1
+    assert "1,234 clicks could not be recorded" in sick.stdout
+    assert "Below 1000000 MiB (KURZ_MIN_FREE_MEGABYTES) no clicks are recorded" in sick.stdout
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)

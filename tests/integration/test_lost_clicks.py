@@ -11,6 +11,7 @@ from support.every_worker import wait_until
 from support.program import Program
 
 VISITS = 200
+ADMIN = {"email": "ada@example.com", "password": "a long enough one"}
 TOO_MUCH = "1000000"  # MiB
 
 
@@ -40,10 +41,18 @@ def metrics(client: httpx2.Client) -> dict[str, float]:
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
 
 
+def lost_clicks(client: httpx2.Client, token: str) -> tuple[int, int, int]:
+    """As an administrator is told."""
+    headers = {"authorization": f"Bearer {token}"}
+    journal = client.get("/api/v1/admin/system", headers=headers).json()["journal"]
+    return journal["dropped"], journal["dropped_since_start"], journal["workers_failing"]
+
+
 def test_their_number_survives_a_restart(start):
-    program = start()
+    program = start(KURZ_ADMIN_EMAIL=ADMIN["email"], KURZ_ADMIN_PASSWORD=ADMIN["password"])
     with program.client() as client:
         path = create(client)
+        token = client.post("/api/v1/auth/sign-in", json=ADMIN).json()["token"]
         assert client.get("/readyz").json()["failing_writes"] == []
         for pid in program.children:  # no file may grow: for these processes the disk is full
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
@@ -56,11 +65,13 @@ def test_their_number_survives_a_restart(start):
         assert ready.status_code == 200
         [failing] = ready.json()["failing_writes"]
         assert failing["what"] == "clicks"
+        wait_until(lambda: lost_clicks(client, token) == (lost, lost, 1))
     program.kill()
     program.start()
     with program.client() as client:
         told = metrics(client)
         assert (told["kurz_journal_dropped_total"], told["kurz_journal_failing"]) == (lost, 0)
+        assert lost_clicks(client, token) == (lost, 0, 0)
         visit(client, path, 1)
         assert client.get("/readyz").json()["failing_writes"] == []
         assert metrics(client)["kurz_journal_dropped_total"] == lost

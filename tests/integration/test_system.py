@@ -148,7 +148,9 @@ async def test_lamps_turn(client, admin):
     assert journal() == "ok"
     assert journal(oldest_seconds=11) == "late"
     assert journal(oldest_seconds=121) == "stuck"
-    assert journal(dropped=1) == "dropped"
+    assert journal(dropped=1) == "ok"  # before the start: nobody can do anything about it
+    assert journal(dropped=1, dropped_since_start=1) == "dropped"
+    assert journal(workers_failing=1) == "failing"
     assert journal(errors=1) == "damaged"
     disk = DiskRead(folder="/", total_bytes=2**40, free_bytes=2**30)
     assert turned("disk", disk=disk) == "ok"
@@ -157,6 +159,8 @@ async def test_lamps_turn(client, admin):
     instance = system.instance.model_copy(update={"jobs": 1, "workers_wanted": 2})
     assert turned("processes", instance=instance) == "few"
     assert turned("feed", feed=system.feed.model_copy(update={"workers_deaf": 1})) == "deaf"
+    failing = system.database.model_copy(update={"workers_failing": 1})
+    assert turned("database", database=failing) == "failing"
     busy = system.database.model_copy(update={"waiting": 8})
     assert turned("database", database=busy) == "busy"
     old = system.database.model_copy(update={"has_write_ahead_log": False})

@@ -55,6 +55,8 @@ def _verdicts(system: SystemRead) -> Iterator[tuple[str, Verdict]]:
 def _database(database: DatabaseRead) -> Verdict:
     if database.problem is not None:
         return (Light.BAD, "out") if database.version is None else (Light.WARY, "schema")
+    if database.workers_failing:
+        return Light.BAD, "failing"
     if database.waiting >= MANY_WAITING:
         return Light.WARY, "busy"
     return WELL if database.has_write_ahead_log else (Light.WARY, "no-log")
@@ -67,9 +69,11 @@ def _processes(instance: InstanceRead) -> Verdict:
 
 
 def _clicks(journal: JournalRead) -> Verdict:
+    if journal.workers_failing:
+        return Light.BAD, "failing"
     if journal.oldest_seconds > CLICKS_STUCK_SECONDS:
         return Light.BAD, "stuck"
-    if journal.dropped:
+    if journal.dropped_since_start:
         return Light.WARY, "dropped"
     if journal.damaged_bytes or journal.errors:
         return Light.WARY, "damaged"

@@ -68,7 +68,8 @@ def examine(loaded: Loaded) -> list[Finding]:
     return [
         Finding("ok", "program", f"kurz {kurz.__version__} on Python {platform.python_version()}"),
         _files(settings),
-        *(_embedded(settings) if settings.is_embedded else []),
+        *(_embedded() if settings.is_embedded else []),
+        *_data_folder(settings),
         *_database(settings),
         *_replicas(settings),
         _base_url(settings),
@@ -114,12 +115,11 @@ def _files(settings: Settings) -> Finding:
     )
 
 
-def _embedded(settings: Settings) -> list[Finding]:
-    from kurz.api.lamps import MIN_FREE_BYTES
+def _embedded() -> list[Finding]:
     from kurz.storage.sqlite import can_use_wal, default_driver
 
     version = default_driver.sqlite_version
-    findings = [
+    return [
         Finding("ok", "SQLite", f"{version}, with write-ahead log")
         if can_use_wal(default_driver.sqlite_version_info)
         else Finding(
@@ -129,11 +129,28 @@ def _embedded(settings: Settings) -> list[Finding]:
             " newer comes with the package pysqlite3.",
         )
     ]
+
+
+def _data_folder(settings: Settings) -> list[Finding]:
+    """Whether it has room, and how many clicks could not be recorded in it."""
+    from kurz.api.lamps import MIN_FREE_BYTES
+    from kurz.clicks.dropped import DroppedClicks
+
     folder = settings.data_dir.resolve()
-    if folder.exists():
-        free = shutil.disk_usage(folder).free
-        verdict: Verdict = "ok" if free >= MIN_FREE_BYTES else "warning"
-        findings.append(Finding(verdict, "data folder", f"{folder}, {free / 1024**3:.1f} GiB free"))
+    if not folder.exists():
+        return []
+    free, floor = shutil.disk_usage(folder).free, settings.min_free_megabytes
+    verdict: Verdict = "ok" if free >= MIN_FREE_BYTES else "warning"
+    says = f"{folder}, {free / 1024**3:.1f} GiB free"
+    if free < floor * 1024**2:
+        verdict = "error"
+        says += f". Below {floor} MiB (KURZ_MIN_FREE_MEGABYTES) no clicks are recorded: make room."
+    findings = [Finding(verdict, "data folder", says)]
+    lost = DroppedClicks(settings.dropped_clicks_path).read()
+    if lost:
+        many = "1 click" if lost == 1 else f"{lost:,} clicks"
+        says = f"{many} could not be recorded so far, because the disk was full or broken"
+        findings.append(Finding("warning", "lost clicks", says))
     return findings
 
 

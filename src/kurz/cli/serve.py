@@ -129,7 +129,7 @@ def supervise(
     scoreboard = Scoreboard(metrics.NAMES, SLOTS)
     # In the row of a process that drops none: it goes on from there.
     dropped = DroppedClicks(settings.dropped_clicks_path).read()
-    scoreboard.row(JOBS_SLOT).write({"journal_dropped": dropped})
+    scoreboard.row(JOBS_SLOT).write({"journal_dropped": dropped, metrics.DROPPED_BEFORE: dropped})
 
     def reload() -> "Plan":
         # The socket stays as it is, and with it what else follows from where kurz listens.

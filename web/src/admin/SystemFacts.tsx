@@ -44,7 +44,13 @@ function Instance({ system: { instance, told_at } }: Props) {
             number(instance.workers_wanted),
           ),
           [words.jobsProcess]: instance.jobs ? words.runs : words.gone,
-          [words.connections]: number(instance.connections),
+          [words.connections]: words.connectionsOf(
+            number(instance.connections),
+            number(instance.connections_cap),
+          ),
+          [words.closedEarly]: number(instance.connections_closed_early),
+          [words.connectionsRefused]: number(instance.connections_refused),
+          [words.requestsRefused]: number(instance.requests_refused),
           [words.redirects]: number(instance.redirects),
           [words.apiErrors]: number(instance.api_errors),
         }}
@@ -90,7 +96,9 @@ function Clicks({ system: { journal } }: Props) {
           [words.recorded]: number(journal.recorded),
           [words.backlog]: backlog,
           [words.oldest]: journal.oldest_seconds ? ago(journal.oldest_seconds) : null,
-          [words.dropped]: number(journal.dropped),
+          [words.dropped]: journal.dropped
+            ? words.droppedOf(number(journal.dropped_since_start), number(journal.dropped))
+            : number(0),
           [words.errors]: number(journal.errors),
         }}
       />

@@ -2513,6 +2513,11 @@ export interface components {
             waiting: number;
             /** Timeouts */
             timeouts: number;
+            /**
+             * Workers Failing
+             * @description Workers whose last write to SQLite failed.
+             */
+            workers_failing: number;
         };
         /**
          * DestinationStatus
@@ -2695,6 +2700,26 @@ export interface components {
             jobs: number;
             /** Connections */
             connections: number;
+            /**
+             * Connections Cap
+             * @description As many connections can be open.
+             */
+            connections_cap: number;
+            /**
+             * Connections Closed Early
+             * @description Idle or unfinished connections closed to make room for others.
+             */
+            connections_closed_early: number;
+            /**
+             * Connections Refused
+             * @description Because all others were in use.
+             */
+            connections_refused: number;
+            /**
+             * Requests Refused
+             * @description Requests of the API that were answered with `overloaded`.
+             */
+            requests_refused: number;
             /** Redirects */
             redirects: number;
             /**
@@ -2778,9 +2803,19 @@ export interface components {
             counted: number;
             /**
              * Dropped
-             * @description Clicks that could not be recorded.
+             * @description Clicks that could not be recorded, before the start too.
              */
             dropped: number;
+            /**
+             * Dropped Since Start
+             * @description Those of them since the instance started.
+             */
+            dropped_since_start: number;
+            /**
+             * Workers Failing
+             * @description Workers that cannot record clicks at the moment.
+             */
+            workers_failing: number;
             /**
              * Errors
              * @description Times that a journal could not be written or counted.

@@ -32,6 +32,14 @@ class InstanceRead(BaseModel):
     workers_wanted: int
     jobs: int = Field(description="Jobs processes that live.")
     connections: int
+    connections_cap: int = Field(description="As many connections can be open.")
+    connections_closed_early: int = Field(
+        description="Idle or unfinished connections closed to make room for others."
+    )
+    connections_refused: int = Field(description="Because all others were in use.")
+    requests_refused: int = Field(
+        description="Requests of the API that were answered with `overloaded`."
+    )
     redirects: int
     api_errors: int = Field(description="Answers of the API with a status of 500 or above.")
 
@@ -50,6 +58,7 @@ class DatabaseRead(BaseModel):
     in_use: int
     waiting: int = Field(description="Calls that wait for a connection.")
     timeouts: int
+    workers_failing: int = Field(description="Workers whose last write to SQLite failed.")
 
 
 class RedisRead(BaseModel):
@@ -81,7 +90,9 @@ class JournalRead(BaseModel):
     oldest_seconds: int = Field(description="Since the oldest click that is not counted yet.")
     recorded: int
     counted: int
-    dropped: int = Field(description="Clicks that could not be recorded.")
+    dropped: int = Field(description="Clicks that could not be recorded, before the start too.")
+    dropped_since_start: int = Field(description="Those of them since the instance started.")
+    workers_failing: int = Field(description="Workers that cannot record clicks at the moment.")
     errors: int = Field(description="Times that a journal could not be written or counted.")
     damaged_bytes: int
 
