@@ -166,6 +166,29 @@ def test_the_table_of_where_numbers_come_from_is_right():
         assert shown(found) == value, name
 
 
+def test_every_decision_is_listed_in_order():
+    recorded = sorted(path.name for path in (DOCS / "adr").glob("[0-9]*.md"))
+    lines = re.findall(r"^(\d+)\. .*\(adr/(.+)\)$", (DOCS / "README.md").read_text(), re.MULTILINE)
+    assert [name for _, name in lines] == recorded
+    assert [int(number) for number, _ in lines] == [int(name[:4]) for name in recorded]
+
+
+@pytest.mark.parametrize("package", ["server", "people", "transfer", "storage"])
+def test_the_architecture_names_every_module(package):
+    text = (DOCS / "explanation" / "architecture.md").read_text()
+    [row] = [line for line in text.splitlines() if line.startswith(f"| `{package}/` |")]
+    modules = pkgutil.iter_modules([str(ROOT / "src" / "kurz" / package)])
+    names = {module.name for module in modules} - {"errors", "migrations"}
+    assert [name for name in sorted(names) if f"`{name}`" not in row] == []
+
+
+def test_the_architecture_names_every_module_at_the_root():
+    text = (DOCS / "explanation" / "architecture.md").read_text()
+    modules = (ROOT / "src" / "kurz").glob("*.py")
+    names = sorted(path.name for path in modules if path.name != "__init__.py")
+    assert [name for name in names if f"`{name}`" not in text] == []
+
+
 def test_links_between_documents_lead_somewhere_and_pictures_are_there():
     targets = [
         (page.relative_to(ROOT), page.parent / (in_markdown or in_html))

@@ -24,7 +24,7 @@ class FailingWrites(BaseModel):
     """What cannot be written at the moment, as far as the worker that answers knows."""
 
     what: Literal["clicks", "database"]
-    detail: str = Field(examples=["Less than 64 MiB are free on its disk."])
+    detail: str = Field(examples=["Less than 64 MiB are free on the disk of the data folder."])
 
 
 class Readiness(BaseModel):

@@ -81,7 +81,8 @@ class Journal:
     def problem(self) -> str | None:
         """Why clicks are not recorded at the moment."""
         if not self._has_room:
-            return f"Less than {self._min_free_bytes // 1024**2} MiB are free on its disk."
+            least = self._min_free_bytes // 1024**2
+            return f"Less than {least} MiB are free on the disk of the data folder."
         is_recent = time.monotonic() - self._failed_at < FAILED_SECONDS
         if self._is_failing and is_recent:
             return "The journal cannot be written; the log says why."

@@ -175,7 +175,7 @@ class Archive:
         if not is_foreign and not self._signer.is_signed(name, data):
             raise ArchiveFileForeign(
                 f"{name} is not signed by this installation, or was changed since. If you trust"
-                " whoever wrote it, add --foreign."
+                " its source, add --foreign."
             )
         return data
 

@@ -2601,7 +2601,7 @@ export interface components {
             what: "clicks" | "database";
             /**
              * Detail
-             * @example Less than 64 MiB are free on its disk.
+             * @example Less than 64 MiB are free on the disk of the data folder.
              */
             detail: string;
         };
