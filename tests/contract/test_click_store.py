@@ -8,10 +8,11 @@ import pytest
 import sqlalchemy as sa
 
 from kurz.bootstrap import Kurz, open_kurz
-from kurz.clicks.batch import Batch, Home, Position
+from kurz.clicks.batch import INSTALLATION, Batch, Home, Position
 from kurz.errors import StoreUnavailable
 from kurz.links.model import Draft, Scope, space_of
 from kurz.storage.click_days import Stale
+from kurz.storage.click_totals import MOST_CLICKS
 from kurz.storage.clicks import KEPT_DAYS, SqlClickStore, prepare_batch, write_batch
 from kurz.storage.database import Database
 from kurz.storage.postgres import PostgresDatabase
@@ -27,7 +28,7 @@ from support.batches import (
     stored_totals,
 )
 from support.engines import without_redis
-from support.transfer import run
+from support.transfer import outcomes, run
 
 # Redis has no part in counting.
 engine = without_redis
@@ -130,6 +131,17 @@ async def test_loaders_and_imports_never_deadlock(store, others, clicks, kurz, p
     await asyncio.sleep(1.1)  # sessions report what happened to them once a second
     assert await kurz.database.read(lambda it: it.execute(query).scalar_one()) == 0
     assert holds(await kurz.database.read(stored_days), clicks.made)
+
+
+async def test_imported_numbers_stop_no_counting(store, clicks, kurz):
+    rows = "\n".join(f"https://example.com/{n},{MOST_CLICKS}" for n in range(1025))
+    results = await run(kurz, f"original_url,redirect_count\n{rows}")
+    assert outcomes(results) == ["created"] * 1025
+    await load(store, clicks, SEGMENT, 2)
+    assert holds(await kurz.database.read(stored_days), clicks.made)
+    totals = await kurz.database.read(stored_totals)
+    total, _ = totals[INSTALLATION.kind, INSTALLATION.id]
+    assert (type(total), total) == (int, MOST_CLICKS)
 
 
 async def test_what_does_not_start_where_counting_stands_is_refused_whole(store, clicks, kurz):

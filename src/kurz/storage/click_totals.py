@@ -11,10 +11,13 @@ from kurz.clicks.moments import Moments
 _Row = tuple[int, int, int, int, float, float]
 
 _NONE = Moments()
+# What a JavaScript number holds exactly. An import may bring any numbers: a sum that no longer fits
+# its column would end the counting for everybody.
+MOST_CLICKS = 2**53
 # Chan's parallel form, as `Moments.merge` has it.
 _MERGE = """
 ON CONFLICT (kind, subject) DO UPDATE SET
-  clicks = click_totals.clicks + excluded.clicks,
+  clicks = {least}(click_totals.clicks + excluded.clicks, {most}),
   timed = click_totals.timed + excluded.timed,
   mean_ms = click_totals.mean_ms + coalesce(
     (excluded.mean_ms - click_totals.mean_ms) * excluded.timed
@@ -25,11 +28,15 @@ ON CONFLICT (kind, subject) DO UPDATE SET
     / nullif(click_totals.timed + excluded.timed, 0), 0)
 """
 _COLUMNS = "kind, subject, clicks, timed, mean_ms, m2"
-_SQLITE_ADD = f"INSERT INTO click_totals ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?) {_MERGE}"  # noqa: S608
+_SQLITE_ADD = (
+    f"INSERT INTO click_totals ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"  # noqa: S608
+    + _MERGE.format(least="min", most=MOST_CLICKS)
+)
 _POSTGRES_ADD = (
     f"INSERT INTO click_totals ({_COLUMNS})"  # noqa: S608
     " SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bigint[], $4::bigint[],"
-    f" $5::double precision[], $6::double precision[]) {_MERGE}"
+    " $5::double precision[], $6::double precision[])"
+    + _MERGE.format(least="least", most=MOST_CLICKS)
 )
 
 
@@ -65,5 +72,8 @@ def add_imported(connection: sa.Connection, links: Iterable[tuple[int, int, int]
         if number:
             for subject in Subject(Kind.LINK, link_id), Subject(Kind.SPACE, space), INSTALLATION:
                 clicks[subject] = clicks.get(subject, 0) + number
-    rows = [(int(subject.kind), subject.id, clicks[subject], *_NONE) for subject in sorted(clicks)]
+    rows = [
+        (int(subject.kind), subject.id, min(clicks[subject], MOST_CLICKS), *_NONE)
+        for subject in sorted(clicks)
+    ]
     add_totals(connection, rows)
