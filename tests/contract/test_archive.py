@@ -6,6 +6,7 @@ import json
 from dataclasses import fields, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -451,12 +452,14 @@ FORGED: dict[str, dict[str, Any]] = {
     "own host": {"original_url": "https://kurz.example/x"},
     "reserved": {"short_code": "api"},
     "path": {"short_code": "a/../../b"},
+    "parent": {"short_code": ".."},
     "no code": {"short_code": ""},
     "title": {"title": "a\u202eb"},
     "tags": {"tags": tuple(str(it) for it in range(21))},
     "status": {"redirect_status": 200},
     "clicks": {"max_clicks": 0},
     "future": {"created_at": datetime(2100, 1, 1, tzinfo=UTC)},
+    "beyond 9999": {"last_checked_at": datetime(9999, 12, 31, 23, tzinfo=ZoneInfo("Etc/GMT+9"))},
 }
 
 

@@ -16,6 +16,8 @@ from msgspec import Meta
 from kurz.links.archives import ArchivedLink, CountedDay, CountedTotals
 from kurz.links.errors import ArchiveFileBroken
 from kurz.links.model import DestinationStatus, Link, LinkType, Status, Strategy
+from kurz.transfer.format import FIELDS
+from kurz.transfer.reading import MAX_LINE_BYTES as MAX_ROW_BYTES
 from kurz.transfer.unpacking import FREE_BYTES, MAX_LINE_BYTES, Unpacker
 from kurz.transfer.writing import record
 
@@ -23,6 +25,7 @@ MAX_LINKS = 10_000  # in a file; whoever archives writes 1000
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 ARCHIVE = "archive"  # the key
 SUFFIX = ".jsonl.gz"
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # what decoding raises
 _NAME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})-[0-9a-f]{16}" + re.escape(SUFFIX))
 # Fields of a line that are a link's own; `status` in a line is what people see.
 _SHARED = (
@@ -70,8 +73,8 @@ _RowId = Annotated[int, Meta(ge=1, le=2**48)]
 class _Totals(msgspec.Struct):
     clicks: _Count
     timed: _Count
-    mean_ms: Annotated[float, Meta(ge=0)]
-    m2: Annotated[float, Meta(ge=0)]
+    mean_ms: Annotated[float, Meta(ge=0, le=1e12)]
+    m2: Annotated[float, Meta(ge=0, le=1e40)]  # 2^53 times the square of that
 
 
 class _Day(msgspec.Struct):
@@ -105,7 +108,7 @@ class _Line(msgspec.Struct, kw_only=True):
     short_code: str
     original_url: str
     title: str | None
-    tags: tuple[str, ...]
+    tags: msgspec.Raw
     notes: str | None
     link_type: LinkType
     strategy: Strategy
@@ -216,7 +219,7 @@ def decode(data: bytes) -> Iterator[Entry]:
             raise ArchiveFileBroken(f"A file of an archive has at most {MAX_LINKS:,} links.")
         try:
             yield _entry(msgspec.json.decode(line, type=_Line))
-        except (msgspec.MsgspecError, RecursionError) as error:
+        except UNREADABLE as error:
             raise ArchiveFileBroken(f"Line {number} is no line of an archive: {error}") from error
 
 
@@ -238,13 +241,29 @@ async def plain_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 def _plain(line: bytes) -> bytes:
     try:
+        if len(line) > MAX_ROW_BYTES:
+            return _without_archive(line)
         found = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, RecursionError):
+    except UNREADABLE:
         return line
     if not isinstance(found, dict) or ARCHIVE not in found:
         return line
     del found[ARCHIVE]
     return msgspec.json.encode(found)
+
+
+# The fields of a line as they are written, and nothing else: whatever is in them takes no memory.
+_RawLine = msgspec.defstruct(
+    "_RawLine",
+    [(name, msgspec.Raw, msgspec.Raw()) for name in (*FIELDS, ARCHIVE)],
+    forbid_unknown_fields=True,
+)
+
+
+def _without_archive(line: bytes) -> bytes:
+    found = msgspec.json.decode(line, type=_RawLine)
+    values = {name: getattr(found, name) for name in FIELDS}
+    return msgspec.json.encode({name: value for name, value in values.items() if bytes(value)})
 
 
 def _archive(item: ArchivedLink, installation: str) -> _Archive:
@@ -265,7 +284,7 @@ def _day(day: CountedDay) -> _Day:
 def _entry(line: _Line) -> Entry:
     own = line.archive
     fields: dict[str, Any] = {name: getattr(line, name) for name in _SHARED}
-    fields |= {name: getattr(own, name) for name in _OWN}
+    fields |= {name: getattr(own, name) for name in _OWN} | {"tags": _tags(line.tags)}
     totals = own.totals
     return Entry(
         ArchivedLink(
@@ -277,6 +296,13 @@ def _entry(line: _Line) -> Entry:
         line.workspace,
         own.installation,
     )
+
+
+def _tags(tags: msgspec.Raw) -> tuple[str, ...]:
+    """A list of short texts takes ten times the memory of its bytes."""
+    if len(bytes(tags)) > MAX_ROW_BYTES:
+        raise ArchiveFileBroken("A line has too many tags.")
+    return msgspec.json.decode(tags, type=tuple[str, ...])
 
 
 def _days(days: Sequence[_Day]) -> list[CountedDay]:

@@ -11,15 +11,17 @@ from kurz.clicks import counts, sketch
 from kurz.clock import EPOCH
 from kurz.links import urls
 from kurz.links.archives import ArchivedLink, CountedDay
-from kurz.links.errors import FieldRefused
+from kurz.links.errors import FieldRefused, InstantRefused
 from kurz.links.model import Link, Status, Strategy
 from kurz.links.transfers import Target
 from kurz.transfer import rows
+from kurz.transfer.archive_format import UNREADABLE
 from kurz.transfer.writing import record
 
 CLAIM_HASH_BYTES = 32
 _LETTERS = frozenset(of.value for of in counts.Of)
 _MAX_VALUES = len(_LETTERS) * counts.SLACK * counts.MAX_OF_LINK
+_MAX_QUOTES = 8 * _MAX_VALUES  # two a value, and some in them: more need not be unpacked
 _MAX_VALUE_LENGTH = 1024  # of a referrer, the longest there are
 _decode_counts = msgspec.json.Decoder(dict[str, int]).decode
 
@@ -73,9 +75,11 @@ def _check_days(days: Collection[CountedDay], now: datetime) -> None:
 
 
 def _are_counts(data: bytes) -> bool:
+    if data.count(b'"') > _MAX_QUOTES:
+        return False
     try:
         found = _decode_counts(data)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return False
     return len(found) <= _MAX_VALUES and all(
         key[:1] in _LETTERS
@@ -87,4 +91,7 @@ def _are_counts(data: bytes) -> bool:
 
 
 def _utc(instant: datetime | None) -> datetime | None:
-    return None if instant is None else instant.astimezone(UTC)
+    try:
+        return None if instant is None else instant.astimezone(UTC)
+    except OverflowError:
+        raise InstantRefused("`last_checked_at` is before year 1 or after 9999.") from None

@@ -15,6 +15,7 @@ from kurz.transfer.format import split_tags
 
 MAX_COUNT = 2**53  # what a JavaScript number holds exactly
 CLOCK_SKEW = timedelta(days=1)  # how far another machine may have been ahead
+_STEPS = frozenset({".", ".."})
 _TRUE = frozenset({"true", "yes", "1"})
 _FALSE = frozenset({"false", "no", "0"})
 _STATUSES = {status.value: status for status in Status}
@@ -144,6 +145,8 @@ def _code(record: dict[str, Any]) -> str:
         raise CustomCodeRefused(
             "A code has 1 to 128 characters out of letters, digits and “.”, “_”, “~”, “-”."
         )
+    if code in _STEPS:
+        raise CustomCodeRefused(f"“{code}” cannot be a code: browsers take it out of a URL.")
     if is_reserved(code):
         raise CustomCodeRefused(f"“{code}” is a word that kurz keeps for itself.")
     return code

@@ -34,8 +34,8 @@ class Unpacker:
                 found = self._inflate(piece)
                 yield from self._cut(found)
                 piece = self._inflating.unconsumed_tail
-        if self._inflating.unused_data:
-            raise ArchiveFileBroken("There is something behind the end of the file.")
+            if self._inflating.unused_data:
+                raise ArchiveFileBroken("There is something behind the end of the file.")
 
     def end(self) -> Iterator[bytes]:
         """What is left: a last line without an end."""

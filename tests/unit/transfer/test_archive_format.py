@@ -84,12 +84,13 @@ BOMBS = {
     "empty lines": lambda: b"\n" * 2**26,
     "many lines": lambda: _line() * 60_000,
     "a long line": lambda: _line(notes="x" * 2**26),
+    "many tags": lambda: _line(tags=["@"]).replace(b'"@"', b'"ab",' * 2**20 + b'"ab"'),
 }
 
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_what_unpacks_to_too_much_is_refused_and_takes_no_memory(name):
-    """They come to 64 MB, out of a thousandth or a hundredth of it."""
+    """They come to 5 or 64 MB, out of a thousandth or a hundredth of it."""
     file = gzip.compress(BOMBS[name]())
     assert len(file) < 600_000
     tracemalloc.start()
@@ -114,6 +115,34 @@ async def test_an_import_of_what_unpacks_to_too_much_takes_no_memory():
         assert tracemalloc.get_traced_memory()[1] < 100_000_000
     finally:
         tracemalloc.stop()
+
+
+async def test_what_an_import_leaves_out_takes_no_memory():
+    line = _line(archive=["@"]).replace(b'"@"', b"[]," * 2**21 + b"[]")
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield gzip.compress(line)
+
+    tracemalloc.start()
+    try:
+        [found] = [json.loads(line) async for line in plain_lines(chunks())]
+        assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    finally:
+        tracemalloc.stop()
+    whole = json.loads(_line())
+    del whole["archive"]
+    assert found == whole
+
+
+async def test_what_is_no_text_is_no_line():
+    file = gzip.compress(b'{"short_code":"\xff"}\n')
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield file
+
+    with pytest.raises(ArchiveFileBroken, match="Line 1"):
+        deque(decode(file), maxlen=0)
+    assert [line async for line in plain_lines(chunks())] == [b'{"short_code":"\xff"}\n']
 
 
 def test_what_follows_the_end_is_not_left_out_in_silence():
@@ -147,6 +176,7 @@ def test_a_file_has_no_more_than_may_be_unpacked():
         {"workspace_id": 2**63},
         {"last_checked_at": "2026-03-01T12:00:00"},
         {"totals": {"clicks": -1, "timed": 0, "mean_ms": 0, "m2": 0}},
+        {"totals": {"clicks": 1, "timed": 1, "mean_ms": 1e300, "m2": 0}},  # its square is too large
     ],
 )
 def test_numbers_and_instants_that_no_link_has_are_no_line(archive):
