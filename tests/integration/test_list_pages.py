@@ -1,6 +1,7 @@
 """Every list of the API comes in pages: each item once, in the same order as in one piece."""
 
 import base64
+import json
 import re
 
 import httpx2
@@ -16,8 +17,9 @@ from support.people import People, Person
 engine = redis_in_the_long_run
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 COUNT = 5
-# These hold a bounded number of items: the last 100 checks, jobs, the top of breakdowns, scopes.
-BOUNDED = re.compile("get_link_checks|get_system|get_reaper|get_stats|me$")
+# These hold a bounded number of items: the last 100 checks, jobs, the top of breakdowns, failing
+# writes, scopes.
+BOUNDED = re.compile("get_link_checks|get_system|get_reaper|get_stats|readiness|me$")
 
 
 async def fill(
@@ -53,6 +55,39 @@ async def fill(
         "/api/v1/admin/workspaces": "workspaces",
         "/api/v1/admin/invitations": "invitations",
     }
+
+
+async def test_bans_of_all_kinds_come_in_one_list_of_pages(kurz, client, people):
+    admin = await people.add(is_admin=True)
+    desk = Desk(kurz, client, admin, None)
+    path = "/api/v1/admin"
+    for number in range(3):
+        person, link = await people.add(), await desk.make(f"https://example.com/{number}")
+        for subject in (f"accounts/{person.id}", f"hosts/n{number}.test", f"links/{link['id']}"):
+            answer = await client.put(f"{path}/{subject}/ban", headers=admin.headers)
+            assert answer.status_code == 200, answer.text
+    whole = (await client.get(f"{path}/bans", headers=admin.headers)).json()
+    kinds = ("hosts", "accounts", "links")
+    assert [len(whole[kind]) for kind in kinds] == [3, 3, 3]
+    assert whole["next_cursor"] is None
+    for limit in (1, 2, 3, 4, 8):
+        found, cursor, sizes = [], None, []
+        while True:
+            query = {"limit": limit} | ({} if cursor is None else {"cursor": cursor})
+            page = await client.get(f"{path}/bans", params=query, headers=admin.headers)
+            items = [item for kind in kinds for item in page.json()[kind]]
+            found += items
+            sizes.append(len(items))
+            cursor = page.json()["next_cursor"]
+            if cursor is None:
+                break
+        assert found == [item for kind in kinds for item in whole[kind]]
+        assert set(sizes[:-1]) <= {limit}
+        assert 1 <= sizes[-1] <= limit
+    for key in (["link", "x"], ["elsewhere", "x"], ["host"]):
+        cursor = base64.urlsafe_b64encode(json.dumps(key).encode()).decode()
+        refused = await client.get(f"{path}/bans", params={"cursor": cursor}, headers=admin.headers)
+        assert code_of(refused) == (422, "cursor-refused"), key
 
 
 async def test_pages_hold_each_item_once_and_in_order(kurz, client, people):

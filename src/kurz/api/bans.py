@@ -1,5 +1,6 @@
 """`/api/v1/admin`: bans of links, hosts and people, and the audit log."""
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
@@ -11,6 +12,7 @@ from kurz.api.bodies import described, read_body
 from kurz.api.callers import get_admin
 from kurz.api.cursors import read_cursor, write_cursor
 from kurz.api.dependencies import Context, context
+from kurz.api.pages import MAX_LIMIT, Page, page_by
 from kurz.api.schemas.problems import problems
 from kurz.api.schemas.safety import (
     Audit,
@@ -20,9 +22,11 @@ from kurz.api.schemas.safety import (
     DeedRead,
     LinkBanRead,
 )
-from kurz.links.errors import LinkNotFound
+from kurz.links.errors import CursorRefused, LinkNotFound
 from kurz.links.model import Scope
+from kurz.paging import Key, Part
 from kurz.safety.audit import Via
+from kurz.safety.banning import Bans
 from kurz.safety.bans import Ban, BanKind, LinkBan
 
 router = APIRouter(prefix="/api/v1/admin", tags=["admin"], responses=problems(401, 403, 503))
@@ -31,7 +35,9 @@ LinkId = Annotated[int, Path(ge=0, lt=2**53)]
 Host = Annotated[str, Path(max_length=253)]
 PUT = described(BanReason, is_required=False) | ADMIN
 BODY = problems(400, 404, 413, 415, 422)
-Limit = Annotated[int, Query(ge=1, le=200)]
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT)]
+_LINK = "link"
+_KINDS = (str(BanKind.HOST), str(BanKind.ACCOUNT), _LINK)  # in the order of their list
 
 
 @router.put(
@@ -146,19 +152,19 @@ async def unban_account(request: Request, account_id: AccountId) -> Response:
     responses=problems(422),
     openapi_extra=ADMIN,
 )
-async def list_bans(request: Request, cursor: str | None = None, limit: Limit = 50) -> BanList:
+async def list_bans(request: Request, page: Annotated[Page, page_by(str, str)]) -> BanList:
+    """Hosts first, then people, then links, the latest first: a page has `limit` of them in all."""
     await get_admin(request)
     kurz = context(request)
-    links = await kurz.bans.of_links.list(before=read_cursor(cursor), limit=limit)
-    end = links[-1] if len(links) == limit else None
-    return BanList(
-        hosts=[_ban_read(ban) for ban in await kurz.bans.store.list(BanKind.HOST)],
-        accounts=[_ban_read(ban) for ban in await kurz.bans.store.list(BanKind.ACCOUNT)],
-        links=[_link_ban_read(kurz, ban) for ban in links],
-        next_cursor=None
-        if end is None or end.banned_at is None
-        else write_cursor(end.banned_at, end.link_id),
-    )
+    found, following = await page.fetch(partial(_list, kurz.bans), _place)
+    answer = BanList(hosts=[], accounts=[], links=[], next_cursor=following)
+    for ban in found:
+        if isinstance(ban, LinkBan):
+            answer.links.append(_link_ban_read(kurz, ban))
+        else:
+            of_kind = answer.hosts if ban.kind is BanKind.HOST else answer.accounts
+            of_kind.append(_ban_read(ban))
+    return answer
 
 
 @router.get(
@@ -185,6 +191,35 @@ async def list_audit(
         deeds=[DeedRead.model_validate(deed, from_attributes=True) for deed in found],
         next_before=found[-1].id if len(found) == limit else None,
     )
+
+
+async def _list(bans: Bans, part: Part) -> list[Ban | LinkBan]:
+    """Of all kinds, one after the other."""
+    found: list[Ban | LinkBan] = []
+    room = part.limit or MAX_LIMIT
+    kind, name = (str(value) for value in part.after or (_KINDS[0], ""))
+    if kind not in _KINDS:
+        raise CursorRefused("This cursor does not belong to this list. Start without one.")
+    for next_kind in _KINDS[_KINDS.index(kind) :]:
+        after = name if next_kind == kind and part.after is not None else None
+        left = room - len(found)
+        if left <= 0:
+            break
+        if next_kind == _LINK:
+            found += await bans.of_links.list(before=read_cursor(after), limit=left)
+        else:
+            key = None if after is None else (next_kind, after)
+            found += await bans.store.list(BanKind(next_kind), Part(key, left))
+    return found
+
+
+def _place(ban: Ban | LinkBan) -> Key:
+    """Where a page ended."""
+    if isinstance(ban, Ban):
+        return str(ban.kind), ban.subject
+    if ban.banned_at is None:
+        raise ValueError("not a ban that is stored")
+    return _LINK, write_cursor(ban.banned_at, ban.link_id)
 
 
 async def _read_reason(request: Request) -> str | None:

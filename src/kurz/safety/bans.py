@@ -6,6 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from kurz.paging import WHOLE, Part
+
 
 class Cause(StrEnum):
     """Why a link is banned. What a list, a host's or a person's ban has done is undone with it."""
@@ -111,7 +113,7 @@ class BanStore(Protocol):
 
     async def find(self, kind: BanKind, subject: str) -> Ban | None: ...
 
-    async def list(self, kind: BanKind) -> Sequence[Ban]:
+    async def list(self, kind: BanKind, part: Part = WHOLE) -> Sequence[Ban]:
         """By subject, without those that were taken back."""
 
     async def pending(self) -> Sequence[Ban]:

@@ -9,10 +9,12 @@ from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
 from kurz.links.model import ROOT_WORKSPACE_ID
+from kurz.paging import WHOLE, Part
 from kurz.safety.bans import STRENGTH, Ban, BanKind, Cause
 from kurz.storage.accounts import find_account, set_disabled
 from kurz.storage.changes import record_move
 from kurz.storage.database import Database
+from kurz.storage.pages import part_of
 from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
 from kurz.storage.safety_schema import bans, link_bans
 from kurz.storage.schema import links
@@ -90,10 +92,13 @@ def settle_ban(connection: sa.Connection, ban: Ban) -> None:
 
 
 def find_bans(
-    connection: sa.Connection, *conditions: sa.ColumnElement[bool], keeps: bool = False
+    connection: sa.Connection,
+    *conditions: sa.ColumnElement[bool],
+    part: Part = WHOLE,
+    keeps: bool = False,
 ) -> list[Ban]:
     """`keeps`: they stay as they are until the end of the transaction."""
-    query = sa.select(bans).where(*conditions).order_by(bans.c.kind, bans.c.subject)
+    query = part_of(sa.select(bans).where(*conditions), part, bans.c.kind, bans.c.subject)
     if keeps:
         query = query.with_for_update(read=True)
     return [
@@ -109,6 +114,10 @@ def find_bans(
         )
         for row in connection.execute(query)
     ]
+
+
+def list_bans(connection: sa.Connection, kind: BanKind, part: Part) -> list[Ban]:
+    return find_bans(connection, bans.c.kind == kind, _STANDS, part=part)
 
 
 def find_standing(connection: sa.Connection, accounts: Collection[str]) -> dict[str, Ban]:
@@ -167,9 +176,9 @@ class SqlBanStore:
         )
         return found[0] if found else None
 
-    async def list(self, kind: BanKind) -> list[Ban]:
+    async def list(self, kind: BanKind, part: Part = WHOLE) -> list[Ban]:
         with patience(LIST_SECONDS):
-            return await self._database.read(find_bans, bans.c.kind == kind, _STANDS)
+            return await self._database.read(list_bans, kind, part)
 
     async def pending(self) -> Sequence[Ban]:
         is_account = bans.c.kind == BanKind.ACCOUNT

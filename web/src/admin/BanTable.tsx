@@ -21,12 +21,12 @@ interface Row {
   lifted: Lifted | null;
 }
 
-/** Hosts and people come once, before the first page of links. */
-export function BanTable({ bans, isFirst }: { bans: Bans; isFirst: boolean }) {
+/** A page of bans: hosts and people come before links. */
+export function BanTable({ bans }: { bans: Bans }) {
   const words = useTexts(texts);
   const common = useTexts(admin);
   const emailOf = useEmails();
-  const rows = useRows(bans, isFirst);
+  const rows = useRows(bans);
   const [asked, setAsked] = useState<Lifted | null>(null);
   return (
     <>
@@ -81,7 +81,7 @@ export function BanTable({ bans, isFirst }: { bans: Bans; isFirst: boolean }) {
   );
 }
 
-function useRows(bans: Bans, isFirst: boolean): Row[] {
+function useRows(bans: Bans): Row[] {
   const words = useTexts(texts);
   const { unknownPerson } = useTexts(admin);
   const emailOf = useEmails();
@@ -117,5 +117,5 @@ function useRows(bans: Bans, isFirst: boolean): Row[] {
       lifted: ban.cause === "admin" ? { kind: "link", name, id: String(ban.link_id) } : null,
     };
   });
-  return isFirst ? [...hosts, ...people, ...links] : links;
+  return [...hosts, ...people, ...links];
 }

@@ -81,7 +81,7 @@ function Bans() {
   const { isPlaceholderData } = bans;
   const isEmpty =
     bans.data && !bans.data.hosts.length && !bans.data.accounts.length && !bans.data.links.length;
-  const isGone = useWayBack(pages, bans.data?.links.length === 0 && !isPlaceholderData);
+  const isGone = useWayBack(pages, isEmpty === true && !isPlaceholderData);
   return (
     <>
       {isAsking && <BanHost onClose={() => setAsking(false)} />}
@@ -91,7 +91,7 @@ function Bans() {
         <Card title={words.bans} text={words.bansText} acts={act} isFull>
           {(bans.isPending || isGone) && <Loading />}
           {bans.isLoadingError && <Failed error={bans.error} retry={bans.refetch} />}
-          {bans.data && <BanTable bans={bans.data} isFirst={pages.number === 0} />}
+          {bans.data && <BanTable bans={bans.data} />}
           {bans.data && (
             <Pager pages={pages} next={bans.data.next_cursor} isBusy={isPlaceholderData} />
           )}

@@ -1973,7 +1973,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is banned */
+        /**
+         * What is banned
+         * @description Hosts first, then people, then links, the latest first: a page has `limit` of them in all.
+         */
         get: operations["list_bans"];
         put?: never;
         post?: never;
@@ -2242,7 +2245,7 @@ export interface components {
         };
         /**
          * BanList
-         * @description All hosts and accounts; of links the latest, and where to go on.
+         * @description A page: hosts come first, then accounts, then links, the latest of them first.
          */
         BanList: {
             /** Hosts */
@@ -14984,6 +14987,7 @@ export interface operations {
     list_bans: {
         parameters: {
             query?: {
+                /** @description The `next_cursor` of the page before. */
                 cursor?: string | null;
                 limit?: number;
             };

@@ -90,7 +90,7 @@ class LinkBanRead(BaseModel):
 
 
 class BanList(BaseModel):
-    """All hosts and accounts; of links the latest, and where to go on."""
+    """A page: hosts come first, then accounts, then links, the latest of them first."""
 
     hosts: list[BanRead]
     accounts: list[BanRead]
