@@ -31,8 +31,8 @@ def caps_of(settings: Settings) -> Caps:
 
 def open_limits(kurz: Kurz, keyring: Keyring) -> Limits:
     """In Redis, if there is one. Else several workers, and on PostgreSQL perhaps several instances,
-    share the limits of sign-ins and creates in the database; others are not worth a write. Else in
-    memory."""
+    share the limits of sign-ins, creates and bulks in the database; others are not worth a write.
+    Else in memory."""
     settings = kurz.settings
     if settings.rate_limits == "off":
         return NullLimits()

@@ -31,7 +31,9 @@ class LimitSettings:
     limit_create_daily: Rate | None = _rate("create-daily", "The same over a longer time.")
     limit_account_create: Rate | None = _rate("account-create", "Links, for an account.")
     limit_bulk: Rate | None = _rate("bulk", "Bulk requests and imports, for an account.")
-    limit_bulk_items: Rate | None = _rate("bulk-items", "Items in bulk requests, for an account.")
+    limit_bulk_items: Rate | None = _rate(
+        "bulk-items", "Items in bulk requests and imports, for an account."
+    )
     limit_write: Rate | None = _rate("write", "Other requests that change something, per account.")
     limit_stored_answers: Rate | None = _rate(
         "stored-answers", "Answers stored for an Idempotency-Key, for an account or address."

@@ -169,6 +169,78 @@ async def test_the_items_of_bulk_requests_are_limited(connect, kurz, people):
 
 
 @on_sqlite
+async def test_whatever_changes_many_links_draws_on_the_same_rate(connect, kurz, people):
+    """Else an account could write as much as it likes by another door."""
+    client = await connect(rate_limits="on", limit_bulk_items=Rate(4, 60 * 60))
+    url = "https://example.com/"
+
+    async def send(desk: Desk, way: str) -> httpx2.Response:
+        """Something that costs three."""
+        if way == "import":
+            rows = f"original_url\n{url}1\n{url}2\n"
+            return await desk.ask(
+                "POST", f"{desk.links}/import", content=rows, headers={"content-type": "text/csv"}
+            )
+        if way == "claims":
+            items = {"items": [{"original_url": f"{url}{number}"} for number in range(3)]}
+            return await desk.ask("POST", "/api/v1/claims", json=items)
+        if way == "sync":
+            return await desk.ask("POST", "/api/urls/sync", json=[url] * 3)
+        if way == "rename":
+            return await desk.ask("PATCH", "/api/v1/tags/old", json={"tag": "new"})
+        return await desk.ask("DELETE", "/api/v1/tags/new")
+
+    for first, second in (("import", "claims"), ("sync", "import"), ("rename", "remove")):
+        desk = Desk(kurz, client, await people.add(), None)
+        for _ in range(3):
+            await desk.make(tags=["old"])
+        assert (await send(desk, first)).status_code == 200, first
+        refused = await send(desk, second)
+        assert code_of(refused) == (429, "too-many-requests"), second
+        assert refused.headers["ratelimit-policy"] == '"bulk-items";q=4;w=3600'
+
+
+@on_sqlite
+async def test_a_dry_run_is_free_and_large_imports_cost_less(connect, kurz, people):
+    client = await connect(
+        rate_limits="on",
+        limit_bulk_items=Rate(10, 60 * 60),
+        limit_import_rows=10,
+        limit_import_rows_allowed=100,
+    )
+    desk = Desk(kurz, client, await people.add(), None)
+
+    async def bring(rows: int, *, is_dry: bool = False) -> httpx2.Response:
+        lines = "".join(f'{{"original_url":"https://example.com/{n}"}}\n' for n in range(rows))
+        return await desk.ask(
+            "POST",
+            f"{desk.links}/import?dry_run={str(is_dry).lower()}",
+            content=lines,
+            headers={"content-type": "application/jsonl"},
+        )
+
+    assert [(await bring(10, is_dry=True)).status_code for _ in range(3)] == [200] * 3
+    assert (await bring(10)).status_code == 200
+    assert code_of(await bring(1)) == (429, "too-many-requests")
+    other = await people.add()
+    await kurz.accounts.set_imports(other.id, may_import_many=True)
+    desk = Desk(kurz, client, other, None)
+    assert [(await bring(50)).status_code for _ in range(3)] == [200, 200, 429]
+
+
+@on_sqlite
+async def test_what_costs_more_than_a_whole_rate_takes_all_of_it(connect, kurz, people):
+    client = await connect(rate_limits="on", limit_bulk_items=Rate(2, 60 * 60))
+    desk = Desk(kurz, client, await people.add(), None)
+    for _ in range(3):
+        await desk.make(tags=["old"])
+    renamed = await desk.ask("PATCH", "/api/v1/tags/old", json={"tag": "new"})
+    assert (renamed.status_code, renamed.json()) == (200, {"links": 3})
+    refused = await desk.ask("DELETE", "/api/v1/tags/new")
+    assert code_of(refused) == (429, "too-many-requests")
+
+
+@on_sqlite
 async def test_verifying_a_domain_asks_name_servers_only_so_often(connect, people):
     with DnsServer() as dns:
         client = await connect(

@@ -74,6 +74,10 @@ async def claiming_place(request: Request) -> Place:
 
 
 async def claim_all(request: Request, place: Place, items: list[ClaimItem]) -> list[Outcome]:
+    """Each item may create a link, so that they count as those of a bulk request."""
+    if items:
+        limits, account = context(request).limits, str(place.caller.account_id)
+        await limits.check(LimitClass.BULK_ITEMS, account, len(items))
     return [await _claim(request, place, item) for item in items]
 
 

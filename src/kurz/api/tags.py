@@ -14,6 +14,7 @@ from kurz.api.schemas.links import TagChange, TagList, TagRead, TagRename
 from kurz.api.schemas.problems import problems
 from kurz.api.security import needs
 from kurz.people.access import Permission
+from kurz.people.limits import LimitClass
 
 Tag = Annotated[str, Path(max_length=200)]  # it may have slashes in it: hence `:path` below
 
@@ -50,9 +51,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
     )
     async def rename_tag(request: Request, place: may_write, tag: Tag) -> TagChange:
         body = await read_body(request, TagRename)
-        tagging = context(request).tagging
-        count = await tagging.rename(place.space, tag, body.tag, place.caller.account_id)
-        return TagChange(links=count)
+        return await _rename(request, place, tag, body.tag)
 
     @router.delete(
         f"{prefix}/{{tag:path}}",
@@ -61,9 +60,16 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         openapi_extra=needs(Permission.LINKS_WRITE),
     )
     async def delete_tag(request: Request, place: may_write, tag: Tag) -> TagChange:
-        tagging = context(request).tagging
-        count = await tagging.rename(place.space, tag, None, place.caller.account_id)
-        return TagChange(links=count)
+        return await _rename(request, place, tag, None)
+
+
+async def _rename(request: Request, place: Place, old: str, new: str | None) -> TagChange:
+    """Every link that has the tag counts as an item of a bulk request."""
+    kurz, account_id = context(request), place.caller.account_id
+    if old != new:
+        links = await kurz.tagging.count(place.space, old)
+        await kurz.limits.check(LimitClass.BULK_ITEMS, str(account_id), max(links, 1))
+    return TagChange(links=await kurz.tagging.rename(place.space, old, new, account_id))
 
 
 _family("/api/v1/tags", "", at_root)

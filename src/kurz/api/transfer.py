@@ -91,7 +91,8 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         chosen = _format_of(request, format)
         account_id = place.caller.account_id
         await kurz.limits.check(LimitClass.BULK, str(account_id))
-        most = kurz.import_limits.rows_of(await kurz.accounts.get(account_id))
+        account = await kurz.accounts.get(account_id)
+        most = kurz.import_limits.rows_of(account)
         async with kurz.import_slots.hold(account_id):
             with Upload() as upload:
                 await upload.receive(request, most_bytes(most), too_many_bytes(most))
@@ -99,6 +100,9 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
                     upload.chunks(), chosen, most
                 ):
                     raise too_many_rows(most)
+                if not dry_run:
+                    cost = kurz.import_limits.cost_of(min(upload.lines, most), account)
+                    await kurz.limits.check(LimitClass.BULK_ITEMS, str(account_id), cost)
                 batches = kurz.importer.run(
                     upload.chunks(),
                     chosen,

@@ -36,6 +36,11 @@ class ImportLimits:
     def rows_of(self, account: Account) -> int:
         return max(self.rows, self.many_rows) if account.may_import_many else self.rows
 
+    def cost_of(self, rows: int, account: Account) -> int:
+        """How many items of bulk requests the rows of a file count as: each as one, but less for
+        those who may import more at once."""
+        return max(1, -(-rows * self.rows // self.rows_of(account)))
+
 
 def most_bytes(rows: int) -> int:
     return max(LEAST_BYTES, rows * BYTES_A_ROW)

@@ -21,6 +21,9 @@ class TagStore(Protocol):
     async def list(self, space: int, part: Part = WHOLE) -> list[TagCount]:
         """By name, with the number of links that have each, those in the trash included."""
 
+    async def count(self, space: int, tag: str) -> int:
+        """How many links have it, those in the trash included."""
+
     async def rename(self, space: int, old: str, new: str | None, now: datetime, act: Act) -> int:
         """In every link of the space, several a transaction; tells in how many. None removes it.
         A link that has both tags keeps one. Running it again finishes what an outage cut short."""
@@ -33,6 +36,10 @@ class Tagging:
 
     async def list(self, space: int, part: Part = WHOLE) -> list[TagCount]:
         return await self._store.list(space, part)
+
+    async def count(self, space: int, tag: str) -> int:
+        fields.check(tags=(tag,))
+        return await self._store.count(space, tag)
 
     async def rename(self, space: int, old: str, new: str | None, account_id: int | None) -> int:
         """Also merges: `new` may be a tag that exists."""

@@ -53,7 +53,7 @@ class LimitClass(StrEnum):
     REGISTER = "register"  # address
     REDEEM = "redeem"  # address; links that work once: set-up, a new password, an invitation
     BULK = "bulk"  # account; many links in one request, and imports
-    BULK_ITEMS = "bulk-items"  # account; the links in such a request
+    BULK_ITEMS = "bulk-items"  # account; the links that such a request, claims or a tag change
     CLAIM = "claim"  # account
     REPORT = "report"  # address; reports of abuse
     CHECK = "check"  # account; checks of destinations that do not wait until they are due
@@ -110,6 +110,9 @@ WORTH_A_WRITE = frozenset(
         LimitClass.SIGN_IN_NEWCOMER,
         LimitClass.SIGN_IN_DEVICE,
         LimitClass.REAUTHENTICATE,
+        LimitClass.BULK,
+        LimitClass.BULK_ITEMS,
+        LimitClass.CLAIM,
         LimitClass.REPORT,
     )
     for name in POLICIES[class_]
@@ -210,10 +213,12 @@ class Limits:
     async def check(self, class_: LimitClass, subject: str, cost: int = 1) -> Verdict:
         """Charges every rate of the class and returns the tightest verdict, or raises
         `TooManyRequests`. The first that refuses ends it, so the order is the price: the minute
-        refuses often and spares the day, while a minute charged in vain is free again soon."""
+        refuses often and spares the day, while a minute charged in vain is free again soon. What
+        costs more than a whole rate takes all of it: else waiting would never help."""
         verdicts = []
         for policy in self._table[class_]:
-            found = await self._store.hit(f"{policy.name}:{subject}", policy.rate, cost)
+            key, most = f"{policy.name}:{subject}", policy.rate.count
+            found = await self._store.hit(key, policy.rate, min(cost, most))
             found = found._replace(policy=policy.name)
             if not found.is_allowed:
                 raise TooManyRequests(found)
@@ -309,7 +314,7 @@ class FallbackLimits:
                 self._breaker.note_success()
                 return found
         share = max(rate.count // self._processes, 1)
-        return await self._local.hit(key, Rate(share, rate.period_seconds), cost)
+        return await self._local.hit(key, Rate(share, rate.period_seconds), min(cost, share))
 
 
 class ChosenLimits:

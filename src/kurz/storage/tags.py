@@ -67,6 +67,11 @@ def list_tags(connection: sa.Connection, space: int, part: Part) -> list[TagCoun
     return [TagCount(tag, count) for tag, count in rows]
 
 
+def count_tag(connection: sa.Connection, space: int, tag: str) -> int:
+    query = sa.select(sa.func.count()).where(link_tags.c.space == space, link_tags.c.tag == tag)
+    return connection.execute(query).scalar_one()
+
+
 def rename_some(
     connection: sa.Connection, space: int, old: str, new: str | None, now: int, act: Act
 ) -> tuple[int, int]:
@@ -145,6 +150,10 @@ class SqlTagStore:
     async def list(self, space: int, part: Part = WHOLE) -> list[TagCount]:
         with patience(LIST_SECONDS):
             return await self._database.read(list_tags, space, part)
+
+    async def count(self, space: int, tag: str) -> int:
+        with patience(LIST_SECONDS):
+            return await self._database.read(count_tag, space, tag)
 
     async def rename(self, space: int, old: str, new: str | None, now: datetime, act: Act) -> int:
         total = 0
