@@ -54,9 +54,11 @@ def test_large_imports_are_allowed_and_limited_again(terminal, tmp_path):
     done = terminal.run("admin", "allow-imports", EMAIL)
     assert done.stdout == f"{EMAIL} may import up to 100,000 rows from one file.\n"
     assert terminal.json("admin", "list")["accounts"][0]["may_import_many"] is True
+    assert terminal.run("admin", "list").stdout.split()[-1] == "large"
     done = terminal.run("admin", "limit-imports", EMAIL)
     assert done.stdout == f"{EMAIL} may import up to 1,000 rows from one file.\n"
     assert terminal.json("admin", "list")["accounts"][0]["may_import_many"] is False
+    assert terminal.run("admin", "list").stdout.split()[-1] == "default"
     assert terminal.run("admin", "allow-imports", "nobody@example.com").returncode == 3
 
 

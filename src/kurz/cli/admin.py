@@ -164,10 +164,11 @@ def list_accounts(as_json: AsJson = False, data_dir: DataDir = None) -> None:
             output.printable(item["email"]),
             output.relative(item["created_at"], now),
             output.relative(item["signed_in_at"], now) if item["signed_in_at"] else "never",
+            "large" if item["may_import_many"] else "default",
         )
         for item in accounts
     ]
-    output.print_table(("role", "e-mail", "made", "signed in"), rows)
+    output.print_table(("role", "e-mail", "made", "signed in", "imports"), rows)
     output.print_hint(f"{len(rows)} account{'' if len(rows) == 1 else 's'}")
 
 
