@@ -437,7 +437,6 @@ async def test_bodies_of_another_shape_are_refused(adma):
     for body in (
         {},
         {"originalUrl": None},
-        {"originalUrl": URL, "customCode": "mine"},
         {"url": URL},
         {"originalUrl": "ftp://example.com"},
         {"originalUrl": ""},
