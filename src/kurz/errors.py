@@ -40,7 +40,7 @@ class Unavailable(KurzError):
 
 class StoreUnavailable(Unavailable):
     code = "store-unavailable"
-    title = "The database cannot be reached"
+    title = "The database is not available"
 
 
 class StoreBusy(StoreUnavailable):

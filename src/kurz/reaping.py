@@ -98,6 +98,7 @@ async def open_reaper(kurz: Kurz, boot_clock: BootClock | None = None) -> AsyncI
         pause=settings.reaper_pause,
         longest=settings.reaper_longest_run,
         boot_clock=boot_clock,
+        is_enabled=upkeep.schedule.is_enabled,
     )
     runner = Runner(
         upkeep.schedule,

@@ -98,7 +98,9 @@ def test_a_failed_write_of_links_is_named(start):
         for pid in program.children:
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
         link = {"original_url": "https://example.com/"}
-        assert client.post("/api/v1/links", json=link).status_code == 503
+        refused = client.post("/api/v1/links", json=link)
+        assert refused.status_code == 503
+        assert refused.json()["title"] == "The database is not available"
         [failing] = client.get("/readyz").json()["failing_writes"]
         assert failing["what"] == "database"
         for pid in program.children:

@@ -29,7 +29,8 @@ COUNTS = {Fate.TRASH: "trashed", Fate.ARCHIVE: "archived", Fate.PURGE: "purged"}
 class Reaper:
     """The `Work` of the reaper. In batches, with a pause after each, and no longer than `longest`;
     the next run goes on where one has ended. Marking and the sweep of each kind get the same share
-    of that time, so that none waits for the end of another."""
+    of that time, so that none waits for the end of another. One that is not enabled runs only if
+    somebody asks for it, and does not count what waits."""
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class Reaper:
         pause: timedelta,
         longest: timedelta,
         boot_clock: BootClock | None = None,
+        is_enabled: bool = True,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
@@ -50,6 +52,7 @@ class Reaper:
         self._pause_seconds = pause.total_seconds()
         self._longest_seconds = longest.total_seconds()
         self._boot_clock = boot_clock or BootClock()
+        self._is_enabled = is_enabled
         self._monotonic = monotonic
         self._waiting = 0
         self._looked_at = -LOOK_SECONDS
@@ -63,7 +66,7 @@ class Reaper:
 
     async def look(self, now: datetime) -> None:
         self._boot_clock.jump(now)  # from the first look on
-        if self._monotonic() - self._looked_at >= LOOK_SECONDS:
+        if self._is_enabled and self._monotonic() - self._looked_at >= LOOK_SECONDS:
             self._looked_at = self._monotonic()
             self._waiting = (await self._plan.count(self._store)).total
 

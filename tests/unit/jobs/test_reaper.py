@@ -83,6 +83,16 @@ async def test_what_is_within_its_grace_stays(store, make_reaper):
     assert len(store.items) == 3
 
 
+@pytest.mark.parametrize(("is_enabled", "waiting"), [(True, 5), (False, 0)])
+async def test_one_that_is_off_does_not_count_what_waits(
+    store, make_reaper, clock, is_enabled, waiting
+):
+    store.add(Ended.TEMPORARY, 5, hours=2)
+    reaper = make_reaper(is_enabled=is_enabled)
+    await reaper.look(clock.now())
+    assert reaper.counts()["reaper_waiting"] == waiting
+
+
 async def test_each_kind_has_its_fate(store, make_reaper):
     store.add(Ended.TEMPORARY, 1, hours=1)
     store.add(Ended.PERMANENT, 2, days=7)

@@ -34,5 +34,6 @@ _MEANINGS = {
     415: "The body has a type that is not accepted.",
     422: "A value is not accepted.",
     429: "Too often, or a quota is used up; `Retry-After` says when to try again.",
-    503: "The database cannot be reached; `Retry-After` says when to try again.",
+    503: "The database is not available, or the server is overloaded; `Retry-After` says when to"
+    " try again.",
 }
