@@ -53,6 +53,11 @@ class Work(StrEnum):
 AT_ONCE = {Work.CREATES: 16, Work.TRANSFERS: 1000, Work.REQUESTS: 16}
 
 
+# Transfers that may be under way, for each that may be worked on: those whose clients send or read
+# slowly keep a piece of a file in memory.
+OPEN_TRANSFERS = 8
+
+
 def work_of(method: str, path: str) -> Work | None:
     """None: it is not counted."""
     if not path.startswith("/api/"):
@@ -107,12 +112,30 @@ class Places:
         self._turns.release()
 
 
+class Stay:
+    """One request's place, which it may leave and enter again."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._is_in = False
+
+    async def enter(self) -> None:
+        await self._places.take()
+        self._is_in = True
+
+    def leave(self) -> None:
+        if self._is_in:
+            self._is_in = False
+            self._places.give_back()
+
+
 class BoundedWork:
     """An application that has at most so much of each kind of work in flight."""
 
     def __init__(self, app: AsgiApp, most: Mapping[Work, int]) -> None:
         self._app = app
         self._places = {work: Places(most[work], AT_ONCE[work]) for work in Work}
+        self._open_transfers = 0
         self._logged_at = -LOG_SECONDS
         self._unlogged = 0
         self._bodies = {work: _body(work) for work in Work}
@@ -128,7 +151,9 @@ class BoundedWork:
             await self._app(scope, receive, send)
         elif self._places[work].are_taken:
             await self._refuse(work, scope, send)
-        elif scope["method"] in _WITH_BODY and work is not Work.TRANSFERS:
+        elif work is Work.TRANSFERS:
+            await self._run_transfer(scope, receive, send)
+        elif scope["method"] in _WITH_BODY:
             await self._run_with_body(work, scope, receive, send)
         else:
             await self._run(work, scope, receive, send)
@@ -165,26 +190,56 @@ class BoundedWork:
 
     async def _run_long(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
         """The application reads the body while it arrives, and may refuse it before its end."""
+        stay = Stay(self._places[work])
+        try:
+            await self._app(scope, self._counted(work, scope, receive, stay), send)
+        finally:
+            stay.leave()
+
+    async def _run_transfer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Counts only while it works: neither who sends a file slowly nor who reads one slowly keeps
+        anybody out."""
+        work = Work.TRANSFERS
         places = self._places[work]
-        has_place = False
+        if self._open_transfers >= OPEN_TRANSFERS * places.most:
+            await self._refuse(work, scope, send)
+            return
+        stay = Stay(places)
+
+        async def send_outside(message: Message) -> None:
+            stay.leave()
+            await send(message)
+            if message["type"] == "http.response.start" or message.get("more_body", False):
+                await stay.enter()
+
+        self._open_transfers += 1
+        try:
+            if scope["method"] in _WITH_BODY:
+                receive = self._counted(work, scope, receive, stay)
+            else:
+                await stay.enter()
+            await self._app(scope, receive, send_outside)
+        finally:
+            self._open_transfers -= 1
+            stay.leave()
+
+    def _counted(self, work: Work, scope: Scope, receive: Receive, stay: Stay) -> Receive:
+        """Enters with the last piece of the body, or refuses it there."""
+        has_entered = False
 
         async def receive_whole() -> Message:
-            nonlocal has_place
+            nonlocal has_entered
             message = await receive()
-            if not has_place and not message.get("more_body", False):
-                if places.are_taken:
+            if not has_entered and not message.get("more_body", False):
+                if self._places[work].are_taken:
                     self._note(work)
                     scope[REFUSED] = True
                     raise _overloaded(work)
-                await places.take()
-                has_place = True
+                await stay.enter()
+                has_entered = True
             return message
 
-        try:
-            await self._app(scope, receive_whole, send)
-        finally:
-            if has_place:
-                places.give_back()
+        return receive_whole
 
     async def _refuse(self, work: Work, scope: Scope, send: Send) -> None:
         self._note(work)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kurz.errors import Overloaded
-from kurz.server.overload import AT_ONCE, REFUSED, BoundedWork, Work, work_of
+from kurz.server.overload import AT_ONCE, OPEN_TRANSFERS, REFUSED, BoundedWork, Work, work_of
 
 LIMITS = {Work.CREATES: 2, Work.TRANSFERS: 1, Work.REQUESTS: 3}
 
@@ -170,3 +170,54 @@ async def test_one_that_fails_gives_its_place_back():
     with pytest.raises(ValueError, match="failed"):
         await task
     assert app.counts()["creates_in_flight"] == 0
+
+
+async def test_a_file_that_is_sent_slowly_takes_no_place():
+    api = Api()
+    api.may_end.set()
+    app = BoundedWork(api, LIMITS)
+    path = "/api/v1/links/import"
+    slow, quick = Caller(app, path=path, size=5000), Caller(app, path=path, size=5000)
+    tasks = await start(slow, whole=False)
+    slow.pieces.put_nowait((b"{", False))
+    await asyncio.gather(*await start(quick))
+    assert quick.status == 201
+    others = [Caller(app, path=path, size=5000) for _ in range(OPEN_TRANSFERS - 1)]
+    tasks += await start(*others, whole=False)
+    await asyncio.gather(*await start(refused := Caller(app, path=path)))
+    assert refused.status == 503
+    for caller in slow, *others:
+        caller.pieces.put_nowait((b"}", True))
+        await asyncio.sleep(0.01)
+    await asyncio.gather(*tasks)
+    assert [caller.status for caller in (slow, *others)] == [201] * OPEN_TRANSFERS
+    assert app.counts()["transfers_in_flight"] == 0
+
+
+async def test_a_file_that_is_read_slowly_takes_no_place():
+    goes_on = asyncio.Event()
+
+    async def export(scope: Any, _: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        assert app.counts()["transfers_in_flight"] == 1
+        await send({"type": "http.response.body", "body": b"1", "more_body": True})
+        assert app.counts()["transfers_in_flight"] == 1
+        await send({"type": "http.response.body", "body": b"2"})
+
+    class SlowReader(Caller):
+        async def _send(self, message: Any) -> None:
+            if message.get("body"):
+                await goes_on.wait()
+            await super()._send(message)
+
+    app = BoundedWork(export, LIMITS)
+    path = "/api/v1/links/export"
+    slow, gone, quick = (kind(app, "GET", path) for kind in (SlowReader, SlowReader, Caller))
+    tasks = await start(slow, gone)
+    tasks[1].cancel()
+    await asyncio.gather(*await start(quick))
+    assert (quick.status, quick.body) == (200, b"12")
+    goes_on.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert (slow.body, gone.body) == (b"12", b"")
+    assert app.counts()["transfers_in_flight"] == 0
