@@ -17,7 +17,7 @@ LEAST_BYTES = 1024 * 1024
 class ImportTooLarge(KurzError):
     kind = Kind.INVALID
     code = "import-too-large"
-    title = "This file has too many rows"
+    title = "This file is too large"
 
 
 class ImportRunning(KurzError):

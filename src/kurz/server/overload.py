@@ -197,8 +197,8 @@ class BoundedWork:
             stay.leave()
 
     async def _run_transfer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Counts only while it works: neither who sends a file slowly nor who reads one slowly keeps
-        anybody out."""
+        """Counts only while it is worked on: a client that sends or reads a file slowly keeps
+        nobody out."""
         work = Work.TRANSFERS
         places = self._places[work]
         if self._open_transfers >= OPEN_TRANSFERS * places.most:

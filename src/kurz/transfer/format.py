@@ -49,6 +49,7 @@ ALIASES = {
 _NAMES = {name.replace("_", ""): name for name in FIELDS} | ALIASES
 _TAG_PIECE = re.compile(r"\\[\\|]|\||[^\\|]+|\\")
 _LONGEST_NAME = 40  # of an unknown column, in a message
+_MOST_NAMES = 10
 
 
 _SUFFIXES = {
@@ -71,13 +72,15 @@ def fields_of(given: Iterable[str]) -> list[str]:
         field = _NAMES.get(re.sub(r"[\s_-]", "", name.lower()))
         if field is None:
             unknown.append(f"“{shown(name, _LONGEST_NAME)}”")
+            if len(unknown) == _MOST_NAMES:  # a row may have thousands
+                break
         elif field in found:
             both = f"“{shown(found[field])}” and “{shown(name)}”"
             raise FileRefused(f"{both} are the same field: {field}.")
         else:
             found[field] = name
     if unknown:
-        names = ", ".join(unknown[:10])
+        names = ", ".join(unknown)
         raise FileRefused(f"Not a field of a link: {names}. The fields are {', '.join(FIELDS)}.")
     return list(found)
 

@@ -1,12 +1,15 @@
 """Cells are safe in a spreadsheet, and come back as they were."""
 
+from itertools import count
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kurz.links.cells import disarm, rearm
 from kurz.links.transfers import Format
-from kurz.transfer.format import format_of, join_tags, split_tags
+from kurz.transfer.errors import FileRefused
+from kurz.transfer.format import fields_of, format_of, join_tags, split_tags
 
 # Letters that matter to spreadsheets come often.
 texts = st.text(max_size=20) | st.text(st.sampled_from("'\"=+-@;＝＋ \t\r\nx"), max_size=12)
@@ -79,3 +82,8 @@ def test_a_backslash_of_another_program_is_itself():
 )
 def test_a_name_tells_the_format(name, expected):
     assert format_of(name) is expected
+
+
+def test_no_more_unknown_names_are_looked_at_than_are_told():
+    with pytest.raises(FileRefused, match=r"“x0”.*“x9”.* The fields are"):
+        fields_of(f"x{number}" for number in count())

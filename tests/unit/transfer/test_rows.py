@@ -59,6 +59,8 @@ def test_spaces_around_a_url_and_a_code_are_dropped():
     [
         ({"short_code": "x" * 129}, "128"),
         ({"short_code": "a/b"}, "letters"),
+        ({"short_code": "."}, "browsers"),
+        ({"short_code": ".."}, "browsers"),
         ({"short_code": "a b"}, "letters"),
         ({"short_code": "äpfel"}, "letters"),
         ({"short_code": "API"}, "keeps for itself"),
@@ -207,7 +209,7 @@ links = st.builds(
     id=st.just(0),
     workspace_id=st.just(42),
     short_code=st.from_regex(r"[A-Za-z0-9._~-]{1,128}", fullmatch=True).filter(
-        lambda code: code.lower() not in ("app", "api", "v4", "www")
+        lambda code: code.lower() not in ("app", "api", "v4", "www", ".", "..")
     ),
     version=st.just(1),
     strategy=st.just(Strategy.CUSTOM),
