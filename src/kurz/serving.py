@@ -52,6 +52,7 @@ from kurz.server.usage import usage_of
 from kurz.settings import Settings
 from kurz.storage.import_slots import SqlImportSlots
 from kurz.storage.receipts import SqlReceiptStore
+from kurz.storage.stream_slots import SqlStreamSlots
 from kurz.storage.totals import SqlTotalsStore
 from kurz.storage.usage import SqlUsageStore
 from kurz.watching import Watch
@@ -257,6 +258,13 @@ def _own_links(settings: Settings) -> str:
     return f"{settings.dashboard_url or settings.base_url or ''}/app/links?status=EXPIRED"
 
 
+def _stream_slots(kurz: Kurz) -> SqlStreamSlots | None:
+    """None: this is the only process that answers."""
+    if kurz.settings.workers == 1 and kurz.settings.is_embedded:
+        return None
+    return SqlStreamSlots(kurz.database, kurz.clock, MAX_OF_ACCOUNT)
+
+
 def _context(
     kurz: Kurz,
     keyring: Keyring,
@@ -274,9 +282,7 @@ def _context(
         tagging=kurz.tagging,
         link_checks=open_link_checks(kurz),
         reports=kurz.reports,
-        live=Live(
-            kurz.reports.store, clock, max_of_account=max(1, MAX_OF_ACCOUNT // settings.workers)
-        ),
+        live=Live(kurz.reports.store, clock, slots=_stream_slots(kurz)),
         totals=RecentTotals(SqlTotalsStore(database, clock)),
         upkeep=open_upkeep(kurz),
         exporter=kurz.exporter,

@@ -42,6 +42,7 @@ from kurz.clicks.view import view, view_now
 from kurz.errors import KurzError
 from kurz.links.model import ROOT_WORKSPACE_ID
 from kurz.people.access import Permission
+from kurz.people.limits import LimitClass
 
 LISTEN_SECONDS = 300  # a browser comes back by itself
 BEAT_SECONDS = 15.0  # a proxy closes what is silent for longer
@@ -168,10 +169,10 @@ def _family(
     ) -> Response:
         """Server-sent events: one at once, and one whenever numbers change, with today's numbers
         and the newest clicks."""
-        caller = await get_caller(request)
-        heard = await context(request).live.listen(
-            asked.about, caller.account_id, seconds, ASK_AGAIN_SECONDS
-        )
+        kurz, caller = context(request), await get_caller(request)
+        if seconds:  # where several processes answer, it is written down that there is a stream
+            await kurz.limits.check(LimitClass.WRITE, str(caller.account_id))
+        heard = await kurz.live.listen(asked.about, caller.account_id, seconds, ASK_AGAIN_SECONDS)
         ask_again = partial(_enter_again, request, asked.place, permission)
         headers = {"x-accel-buffering": "no"}
         return StreamingResponse(

@@ -3,12 +3,14 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import structlog
 
 from kurz.clicks.click import Click, name
 from kurz.clicks.errors import ListenersFull, TooManyStreams
+from kurz.clicks.ports import StreamSlots
 from kurz.clicks.reports import About, ReportStore
 from kurz.clicks.series import Numbers
 from kurz.clicks.visitors import DAY_MICROS
@@ -16,7 +18,7 @@ from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
 
 MAX_LISTENERS = 200  # in a worker
-MAX_OF_ACCOUNT = 5  # in all workers of a server; a page that is not seen does not listen
+MAX_OF_ACCOUNT = 5  # in all workers and instances; a page that is not seen does not listen
 LOOK_SECONDS = 1.0
 NEWEST = 10
 
@@ -34,7 +36,8 @@ class Now:
 
 
 class Live:
-    """Looks once a second at every subject that somebody listens to, however many do."""
+    """Looks once a second at every subject that somebody listens to, however many do. `slots` are
+    there where other processes have streams of the same accounts."""
 
     def __init__(
         self,
@@ -43,11 +46,13 @@ class Live:
         *,
         max_listeners: int = MAX_LISTENERS,
         max_of_account: int = MAX_OF_ACCOUNT,
+        slots: StreamSlots | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._max_listeners = max_listeners
         self._max_of_account = max_of_account
+        self._slots = slots
         self._accounts: Counter[int] = Counter()  # how many streams each of them has
         self._watches: dict[About, _Watch] = {}
         self._is_closed = False
@@ -61,11 +66,15 @@ class Live:
         if self._is_closed or self._is_full:
             raise ListenersFull("No more can listen at the moment. Try again later.")
         if self._accounts[account_id] >= self._max_of_account:
-            raise TooManyStreams(
-                "This account has as many streams of live numbers as it can. Close one first."
-            )
+            raise _too_many()
         now = await self._look(about)
-        return self._tell(about, account_id, now, seconds, rest_seconds)
+        told = self._tell(about, account_id, now, seconds, rest_seconds)
+        if self._slots is None or seconds <= 0:
+            return told
+        holder = await self._slots.take(account_id)
+        if holder is None:
+            raise _too_many()
+        return _holding(told, self._slots, account_id, holder)
 
     def close(self) -> None:
         """Ends what everybody listens to, and lets nobody in any more."""
@@ -136,6 +145,21 @@ class Live:
             numbers = Numbers(day.people, day.clicks - day.people, day.visitors)
         newest = await self._store.newest(about, today, NEWEST)
         return Now(today, numbers, all_clicks, await name(newest, about, self._store))
+
+
+async def _holding(
+    told: AsyncGenerator[Now | None, None], slots: StreamSlots, account_id: int, holder: bytes
+) -> AsyncGenerator[Now | None, None]:
+    with slots.hold(account_id, holder):
+        async with aclosing(told):
+            async for now in told:
+                yield now
+
+
+def _too_many() -> TooManyStreams:
+    return TooManyStreams(
+        "This account has as many streams of live numbers as it can. Close one first."
+    )
 
 
 class _Watch:

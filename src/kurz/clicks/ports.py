@@ -1,6 +1,7 @@
 """What clicks need from outside."""
 
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
 from datetime import date
 from typing import Protocol
 
@@ -15,6 +16,17 @@ class SaltStore(Protocol):
         to everybody. Whoever is first for a day erases, in the same transaction, the salts of all
         days up to the second before it. Called for a day ahead of its beginning, this erases every
         salt at the latest 48 hours after its own day began."""
+
+
+class StreamSlots(Protocol):
+    """How many streams each account has in all processes. Raises `StoreUnavailable` on an
+    outage."""
+
+    async def take(self, account_id: int) -> bytes | None:
+        """A slot, for a minute unless it is held; None: the account has as many as it can."""
+
+    def hold(self, account_id: int, holder: bytes) -> AbstractContextManager[None]:
+        """Keeps what was taken, and gives it back."""
 
 
 class CountryFinder(Protocol):

@@ -27,6 +27,17 @@ running_imports = sa.Table(
     sa.Column("until", sa.BigInteger, nullable=False),
 )
 
+# The streams of live numbers that accounts have open, where several processes answer. Whoever
+# serves one says so again before `until`, as above.
+running_streams = sa.Table(
+    "running_streams",
+    metadata,
+    sa.Column("account_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("slot", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("holder", sa.LargeBinary, nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False),
+)
+
 # The last runs of scheduled jobs. `counts` is a JSON object of what a run did.
 job_runs = sa.Table(
     "job_runs",
