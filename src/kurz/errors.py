@@ -63,7 +63,7 @@ class WritesFail(Unavailable):
     """What is in memory or can be read is answered all the same."""
 
     code = "writes-fail"
-    title = "Some writes fail"
+    title = "Some writes are failing"
 
 
 class SignInRequired(KurzError):

@@ -33,7 +33,7 @@ COUNTERS = {
     "look_ups": "Codes that were not in memory, and were looked up.",
     "journal_records": "Clicks that were recorded.",
     "journal_bytes": "Bytes written to the journal of clicks.",
-    "journal_dropped": "Clicks that could not be recorded, before the last start too.",
+    "journal_dropped": "Clicks that could not be recorded, including those before the last start.",
     "journal_sync_errors": "Times that the journal could not be brought to the disk.",
     "clicks_loaded": "Clicks that were counted.",
     "clicks_batches": "Transactions that counted them.",
@@ -76,10 +76,10 @@ COUNTERS = {
     "database_timeouts": "Calls of PostgreSQL that were given up.",
     "connections_closed_early": "Idle or unfinished connections closed to make room for others.",
     "connections_refused": "Connections refused because all others were in use.",
-    "creates_refused": "Creates that were refused with 503, because too many were in progress.",
-    "transfers_refused": "Imports and exports that were refused so.",
-    "requests_refused": "Other requests of the API that were refused so.",
-    "feed_pauses": "Times that a worker stood still, and read the change log before it went on.",
+    "creates_refused": "Creates refused with 503 because too many were in progress.",
+    "transfers_refused": "Imports and exports refused with 503 because too many were in progress.",
+    "requests_refused": "Other API requests refused with 503 because too many were in progress.",
+    "feed_pauses": "Times that a worker was paused, and read the change log before it answered.",
     "feed_wake_ups": "Times that others said that there are changes.",
     "feed_lost_connections": "Times that the connection for that was lost, or could not be made.",
 }
@@ -92,7 +92,7 @@ GAUGES = {
     "journal_failing": "Workers that cannot record clicks.",
     "creates_in_flight": "Creates in progress.",
     "transfers_in_flight": "Imports and exports in progress.",
-    "requests_in_flight": "Other requests of the API in progress.",
+    "requests_in_flight": "Other API requests in progress.",
     "cache_out": "Workers that leave Redis alone for the moment, because it does not answer.",
     "lists_unsure": "Workers that cannot ask all lists, so that visitors of new links are warned.",
     "feed_deaf": "Workers that hear of no changes, and look up again what they have in memory.",
@@ -107,10 +107,10 @@ JOBS_GAUGES = {
     "clicks_backlog_segments": "Files of journals that they are in.",
     "checks_waiting": "Destinations that are due to be checked; 100,000 are counted at most.",
     "reaper_waiting": "Links that the reaper has to deal with in its next run.",
-    "count_backlog": "Changes of links that are not in the number of active links yet.",
-    "destinations_backlog": "Changes of links whose destination is not known to the checks yet.",
-    "search_backlog": "Changes of links that are not in the search index of SQLite yet.",
-    "click_copies_waiting": "Links whose own count of clicks is behind, that are known by now.",
+    "count_backlog": "Changes of links not yet in the number of active links.",
+    "destinations_backlog": "Changes of links not yet known to the destination checks.",
+    "search_backlog": "Changes of links not yet in the search index of SQLite.",
+    "click_copies_waiting": "Links whose own click count is behind their stats.",
 }
 ALIVE_AT = "alive_at_seconds"
 HEARD_AT = "heard_at_seconds"
@@ -268,11 +268,11 @@ class _Collector:
 
     def _of_processes(self) -> Iterable[Metric]:
         resident = GaugeMetricFamily(
-            "kurz_process_resident_bytes", "Memory that a process takes.", labels=["process"]
+            "kurz_process_resident_bytes", "Memory that a process uses.", labels=["process"]
         )
         cpu = CounterMetricFamily(
             "kurz_process_cpu_seconds",
-            "CPU time that a process has used since it began.",
+            "CPU time that a process has used since it started.",
             labels=["process"],
         )
         processes = self._numbers.processes()

@@ -54,13 +54,15 @@ class LimitSettings:
     limit_check: Rate | None = _rate("check", "Requested checks of destinations, for an account.")
     limit_verify: Rate | None = _rate("verify", "Requested checks of domains, for an account.")
     limit_availability: Rate | None = _rate(
-        "availability", "Questions whether a code is free, for an account."
+        "availability", "Requests that ask whether a code is free, for an account."
     )
-    limit_miss: Rate | None = _rate("miss", "Short links that do not exist, for an address.")
+    limit_miss: Rate | None = _rate(
+        "miss", "Requests for short links that do not exist, for an address."
+    )
 
     limit_workspaces: int = _most(20, "Workspaces that an account may own")
     limit_keys: int = _most(100, "API keys that an account may have")
-    limit_slugs: int = _most(10, "Slugs that a workspace may have, with those it had before")
+    limit_slugs: int = _most(10, "Slugs that a workspace may have, former ones included")
     limit_domains: int = _most(50, "Domains that a workspace may have")
     limit_invitations: int = _most(100, "Open invitations that a workspace may have")
 

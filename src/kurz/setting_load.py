@@ -16,7 +16,7 @@ class LoadSettings:
     requests_in_flight: int = setting(
         128,
         values.integer(1, 10_000),
-        "Other requests of the API that a worker has in progress; more get 503.",
+        "Other API requests that a worker has in progress; more get 503.",
     )
     transfers_in_flight: int = setting(
         8,
@@ -26,7 +26,7 @@ class LoadSettings:
     min_free_megabytes: int = setting(
         64,
         values.integer(0, 1_000_000),
-        "With less free space on the data folder's disk, no clicks are recorded; 0 is no limit.",
+        "MiB that must be free on the data folder's disk to record clicks; 0 is no limit.",
     )
     ready_needs_writes: str = setting(
         "off",

@@ -15,7 +15,7 @@ class WebSettings:
     hsts_seconds: int = values.setting(
         31_536_000,
         values.integer(0, MAX_HSTS_SECONDS),
-        "How long browsers use only HTTPS, where the base URL has it; 0: they are not told.",
+        "Seconds that browsers use only HTTPS (HSTS), if the base URL is https; 0: off.",
     )
     public_stats: str = values.setting(
         "on",

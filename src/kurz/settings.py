@@ -66,7 +66,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
         10, values.integer(3, 1000), "Connections to PostgreSQL that each process holds at most."
     )
     database_idle_connections: int = _setting(
-        2, values.integer(1, 1000), "Those of them that are kept when there is nothing to do."
+        2, values.integer(1, 1000), "How many of these stay open when idle."
     )
     redis_url: str | None = _setting(
         None,
@@ -152,7 +152,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
     max_connections: int = _setting(
         10_000,
         values.integer(16, 1_000_000),
-        "Connections that a worker holds at most; fewer if it may not open enough files.",
+        "Connections that a worker holds at most; fewer if its limit of open files is lower.",
     )
     dns_servers: tuple[str, ...] = _setting(
         (),

@@ -130,12 +130,12 @@ def test_a_file_of_somebody_else_needs_a_word_and_passes_the_same_judges(termina
         assert "--foreign" in line
     searched = terminal.run("archive", "list", "--code", "two")
     assert "0 files" in searched.stderr
-    assert "not looked into" in searched.stderr
+    assert "skipped: " in searched.stderr
     assert terminal.json("archive", "list", "--code", "two", "--foreign")["files"]
     done = terminal.run("archive", "restore", file, "--foreign")
     assert done.returncode == 1
     first, second = done.stdout.splitlines()
-    assert first.startswith("/api  not restored: no link can be like this: “api” is a word")
+    assert first.startswith("/api  not restored: not a valid link: “api” is a word")
     assert second == "/two  restored"
 
 

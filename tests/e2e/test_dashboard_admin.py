@@ -273,7 +273,7 @@ def test_people_are_looked_after(program, visit, pictures, tmp_path, engine):
     act(visitor, PEOPLE[1], "Make an administrator…", "Make an administrator")
     visitor.wait_for_text(f"{PEOPLE[1]} is an administrator now.")
     act(visitor, PEOPLE[3], "Allow large imports…", "Allow large imports")
-    visitor.wait_for_text(f"{PEOPLE[3]} may import large files now.")
+    visitor.wait_for_text(f"{PEOPLE[3]} can now import large files.")
     act(visitor, PEOPLE[2], "Ban…")
     visitor.type("Reason", "Sold pills")
     click_in_dialog(visitor, "Ban")

@@ -106,7 +106,7 @@ def test_a_large_file_needs_somebodys_leave(visitor, program, pictures):
     visitor.wait_for_text("2,000 of these rows have a problem")
     visitor.click("Import")
     visitor.wait_for_text("The first 100 of 2,000")
-    visitor.wait_for_text("1,000 more stay out too")
+    visitor.wait_for_text("1,000 more were not imported")
     take(visitor, pictures, "import-many")
     assert "New\n8,000" in visitor.text()
     assert int(visitor.evaluate("document.querySelectorAll('tr').length")) == 101

@@ -58,7 +58,7 @@ async def get_system(request: Request) -> SystemRead:
     openapi_extra=ADMIN,
 )
 async def list_accounts(request: Request, page: Annotated[Page, page_by(str)]) -> AccountList:
-    """By e-mail address."""
+    """Sorted by e-mail address."""
     await get_admin(request)
     found, following = await page.fetch(context(request).accounts.list, lambda it: (it.email,))
     return AccountList(accounts=[account_read(item) for item in found], next_cursor=following)
@@ -67,7 +67,7 @@ async def list_accounts(request: Request, page: Annotated[Page, page_by(str)]) -
 @router.patch(
     "/accounts/{account_id}",
     response_model=AccountRead,
-    summary="Disable an account, make it an administrator's, or allow it large imports",
+    summary="Disable an account, make it an administrator, or allow large imports",
     operation_id="edit_account",
     responses=problems(400, 404, 409, 413, 415, 422),
     openapi_extra=described(AccountEdit) | ADMIN,
@@ -101,7 +101,7 @@ async def edit_account(request: Request, account_id: AccountId) -> AccountRead:
     openapi_extra=described(AccountQuotaEdit) | ADMIN,
 )
 async def set_account_quota(request: Request, account_id: AccountId) -> AccountRead:
-    """Counts everywhere within 5 seconds. Null: as `KURZ_LINKS_PER_MONTH` has it."""
+    """Takes effect everywhere within 5 seconds. Null: the server's default."""
     kurz = context(request)
     caller = await get_admin(request)
     body = await read_body(request, AccountQuotaEdit)
@@ -201,7 +201,7 @@ async def revoke_account_invitation(request: Request, invitation_id: InvitationI
 async def list_all_workspaces(
     request: Request, page: Annotated[Page, page_by(int)]
 ) -> WorkspaceList:
-    """By number."""
+    """Sorted by id."""
     await get_admin(request)
     found, following = await page.fetch(context(request).workspaces.list_all, lambda it: (it.id,))
     shown = [workspace_read(item, None) for item in found]

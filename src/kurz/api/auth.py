@@ -45,8 +45,8 @@ router = APIRouter(
     openapi_extra=described(Registration) | nobody(),
 )
 async def register(request: Request) -> Response:
-    """Creates an account and signs in. Where registration is closed it takes an invitation. Nobody
-    becomes an administrator by registering."""
+    """Creates an account and signs in. Where registration is closed, it needs an invitation.
+    Nobody becomes an administrator by registering."""
     kurz = context(request)
     body = await _read_entry(request, Registration)
     await kurz.limit_by_address(request, LimitClass.REGISTER)
@@ -125,8 +125,8 @@ async def change_password(request: Request) -> Response:
     openapi_extra=described(Reset) | nobody(),
 )
 async def reset_password(request: Request) -> Response:
-    """Ends every token of the account, and its keys unless `ends_keys` is false; keys for a single
-    workspace stay. Gives a new token."""
+    """Ends every token of the account, and revokes its keys unless `ends_keys` is false; keys for
+    a single workspace stay. Returns a new token."""
     kurz = context(request)
     body = await _read_entry(request, Reset)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
@@ -184,8 +184,8 @@ def _session(kurz: Context, account: Account, status: int) -> Answer:
 
 
 def _page_session(request: Request, account: Account, status: int) -> Response:
-    """A session of a page: its token is in a cookie, where no script sees it. Another cookie lets
-    the browser sign in again while strangers flood sign-ins."""
+    """A session of a page: its token is in a cookie that no script can read. Another cookie marks
+    the browser as known, so that it can sign in again during a flood of sign-ins."""
     token, expires_at = context(request).tokens.issue(account.id, account.epoch)
     shown = SessionRead(token=None, expires_at=expires_at, account=account_read(account))
     cookies = [

@@ -33,7 +33,7 @@ WORKSPACE_PARAMETER = {
     "required": True,
     "schema": {"type": "integer", "minimum": 1, "maximum": 2**53 - 1},
 }
-_EXISTING = "The URL has this link already."
+_EXISTING = "The existing link of this URL."
 
 router = APIRouter(tags=["links"], responses=PROBLEMS)
 

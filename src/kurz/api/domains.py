@@ -52,7 +52,7 @@ async def is_domain_allowed(
 async def list_domains(
     request: Request, workspace_id: WorkspaceId, page: Annotated[Page, page_by(str)]
 ) -> DomainList:
-    """By name."""
+    """Sorted by name."""
     kurz = context(request)
     await kurz.teams.enter(await get_caller(request), workspace_id, Permission.LINKS_READ)
     found, following = await page.fetch(

@@ -49,7 +49,7 @@ InvitationId = Annotated[int, Path(ge=1, lt=2**53)]
 async def list_members(
     request: Request, workspace_id: WorkspaceId, page: Annotated[Page, page_by(str)]
 ) -> MemberList:
-    """By e-mail address."""
+    """Sorted by e-mail address."""
     kurz = context(request)
     await kurz.teams.enter(await get_caller(request), workspace_id, Permission.LINKS_READ)
     members, following = await page.fetch(
@@ -138,7 +138,7 @@ async def create_invitation(request: Request, workspace_id: WorkspaceId) -> Resp
 async def list_invitations(
     request: Request, workspace_id: WorkspaceId, page: Annotated[Page, page_by(int, int)]
 ) -> InvitationList:
-    """Newest first, without their links, which were shown once."""
+    """Newest first, without the one-time links, which were shown only once."""
     kurz = context(request)
     await kurz.teams.own(await get_caller(request), workspace_id)
     return await invitation_list(request, workspace_id, page)

@@ -29,7 +29,7 @@ class FailingWrites(BaseModel):
 
 class Readiness(BaseModel):
     """`redis` is null where none is configured. While it is `out`, the database answers instead.
-    While writes fail, links are redirected to all the same; clicks may be lost."""
+    While writes fail, redirects still work; clicks may be lost."""
 
     status: Literal["ready"] = "ready"
     database: Literal["ok"] = "ok"

@@ -83,8 +83,9 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         ] = None,
         dry_run: bool = False,  # noqa: FBT001, FBT002  a query parameter
     ) -> ImportResult:
-        """Answers when all rows are done, with how many had which outcome and the first rows that
-        stay out. Codes, dates and counts are kept. Running it again doubles nothing. A dry run
+        """Answers when all rows are done, with the number of rows for each outcome and the first
+        rows that were not imported. Codes, dates and counts are kept. Importing the same file
+        again creates no duplicates. A dry run
         writes nothing. A file has at most `import_row_limit` rows (see `/api/v1/me`), and an
         account imports one file at a time."""
         kurz = context(request)
@@ -118,7 +119,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
 async def _results(
     request: Request, batches: AsyncIterator[list[RowResult]], *, is_dry: bool
 ) -> ImportResult:
-    """Whoever has gone does not want the rest."""
+    """Stops when the client has disconnected."""
     summary = Summary()
     out: list[dict[str, Any]] = []
     async for batch in batches:
@@ -127,7 +128,7 @@ async def _results(
             room = MAX_PROBLEMS - len(out)
             out += [result.view() for result in batch if not result.is_in][:room]
         if await request.is_disconnected():
-            raise BodyMalformed("The client has gone before all rows were done.")
+            raise BodyMalformed("The client disconnected before all rows were imported.")
     return ImportResult.model_validate(
         {
             "dry_run": is_dry,

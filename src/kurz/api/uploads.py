@@ -46,7 +46,7 @@ class Upload:
                 self.lines += chunk.count(b"\n")
                 self._file.write(chunk)
         except ClientDisconnect:
-            raise BodyMalformed("The file ended before it was whole.") from None
+            raise BodyMalformed("The file was not sent completely.") from None
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """From the beginning. Others have their turn after each."""

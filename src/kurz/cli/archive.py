@@ -22,7 +22,7 @@ File = Annotated[str, typer.Argument(metavar="FILE", help="A file, as `list` nam
 Foreign = Annotated[
     bool,
     typer.Option(
-        "--foreign", help="Also files that this installation did not sign: you trust their writer."
+        "--foreign", help="Also files that this installation did not sign, if you trust them."
     ),
 ]
 
@@ -33,7 +33,7 @@ _REASONS = {
     Obstacle.NO_OWNER: "its owner's account is deleted",
     Obstacle.OWNER_BANNED: "its owner is banned",
     Obstacle.REFUSED: "a list or a ban names where it leads",
-    Obstacle.INVALID: "no link can be like this",
+    Obstacle.INVALID: "not a valid link",
 }
 
 archive = typer.Typer(name="archive", help="Look into the archive, and put links back.")
@@ -83,7 +83,7 @@ def list_files(
 
 
 def _pass_over(error: KurzError) -> None:
-    typer.secho(f"not looked into: {error.detail}", err=True, fg="yellow")
+    typer.secho(f"skipped: {error.detail}", err=True, fg="yellow")
 
 
 def show_file(

@@ -58,7 +58,7 @@ def counter(
         number = codes.number_in_series(start, salt)
         if not await kurz.database.write(start_counter, number):
             raise CounterStarted(
-                "Codes were counted here already. Only a fresh database can continue a series."
+                "Counted codes exist here already. Only a fresh database can continue a series."
             )
         await note(kurz, "start-counter", start=start)
         return codes.code(number)

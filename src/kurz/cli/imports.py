@@ -26,7 +26,7 @@ def allow_imports(email: Email, data_dir: DataDir = None) -> None:
 
 
 def limit_imports(email: Email, data_dir: DataDir = None) -> None:
-    """Take that back: files of up to KURZ_LIMIT_IMPORT_ROWS rows, as for everybody."""
+    """Limit somebody's imports to KURZ_LIMIT_IMPORT_ROWS rows again, as for everybody."""
     email, rows = _set(email, data_dir, may_import_many=False)
     typer.echo(f"{email} may import up to {rows:,} rows from one file.")
 

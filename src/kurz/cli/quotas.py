@@ -19,7 +19,7 @@ def quota(
     email: Annotated[str, typer.Argument(help="The account's e-mail address.")],
     links: Annotated[
         str | None,
-        typer.Argument(help="Links a month, `unlimited`, or `default`. Without it: print it."),
+        typer.Argument(help="Links a month, `unlimited` or `default`. Omit it to show the quota."),
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -41,7 +41,7 @@ def quota(
 def workspace_quota(
     workspace: Annotated[str, typer.Argument(help="Its slug or number.")],
     links: Annotated[
-        str | None, typer.Argument(help="Links a month, or `unlimited`. Without it: print it.")
+        str | None, typer.Argument(help="Links a month or `unlimited`. Omit it to show the quota.")
     ] = None,
     data_dir: DataDir = None,
 ) -> None:

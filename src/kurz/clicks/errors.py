@@ -19,5 +19,5 @@ class ListenersFull(Unavailable):
 class TooManyStreams(KurzError):
     kind = Kind.LIMITED
     code = "too-many-streams"
-    title = "This account listens to live numbers too often"
+    title = "This account has too many live streams"
     retry_after_seconds: ClassVar[int] = 5

@@ -73,7 +73,7 @@ class CodesExhausted(Unavailable):
 class CounterStarted(KurzError):
     kind = Kind.CONFLICT
     code = "counter-started"
-    title = "The counter is in use"
+    title = "The counter is already in use"
 
 
 class SeriesRefused(KurzError):
@@ -163,4 +163,4 @@ class ArchiveFileForeign(KurzError):
 
     kind = Kind.INVALID
     code = "archive-file-foreign"
-    title = "This file of the archive is not signed by this installation"
+    title = "This archive file is not signed by this installation"

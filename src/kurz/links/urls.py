@@ -198,7 +198,7 @@ def _check_host(host: str, port: str | None, authority: str) -> None:
         )
     if any(label.startswith("xn--") and label.rstrip("-") == "xn" for label in labels):
         # The parser lets it through, and no resolver or browser agrees on what it means.
-        raise UrlRefused(UrlFlaw.HOST, "No host can have this name: “xn--” has nothing after it.")
+        raise UrlRefused(UrlFlaw.HOST, "This host name is not valid: nothing follows “xn--”.")
 
 
 def _dotted(high: int, low: int) -> str:

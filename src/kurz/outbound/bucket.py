@@ -68,7 +68,7 @@ class ArchiveBucket:
             try:
                 answer = await self._store.get_async(name)
                 if answer.meta["size"] > MAX_FILE_BYTES:
-                    raise ArchiveFileBroken(f"{name} is too large for a file of an archive.")
+                    raise ArchiveFileBroken(f"{name} is too large for an archive file.")
                 return bytes(await answer.bytes_async())
             except (FileNotFoundError, NotFoundError):
                 return None

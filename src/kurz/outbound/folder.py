@@ -81,7 +81,9 @@ class ArchiveFolder:
         except FileNotFoundError:
             return None
         if data is None:
-            raise ArchiveFileBroken(f"{name} is too large for a file of an archive, or no file.")
+            raise ArchiveFileBroken(
+                f"{name} is too large for an archive file, or not a regular file."
+            )
         return data
 
     def _list(self) -> Sequence[StoredFile]:

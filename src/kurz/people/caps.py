@@ -24,7 +24,7 @@ class CapReached(KurzError):
 
     kind = Kind.CONFLICT
     code = "limit-reached"
-    title = "There cannot be more of these"
+    title = "A limit is reached"
 
     def __init__(self, whose: str, what: str, at_most: int, remedy: str) -> None:
         sentence = f"{whose} can have at most {at_most} {what}. {remedy}"

@@ -147,8 +147,8 @@ class CustomDomains:
             raise DomainRefused("This is kurz's own address. It serves everybody's links.")
         if await asyncio.to_thread(_is_public_suffix, host):  # the list takes a while to load
             raise DomainRefused(
-                f"{host} belongs to everybody who has a name below it."
-                f" Give one of your own, such as go.example.{host}."
+                f"{host} is a public suffix: anybody can register names under it."
+                f" Use a name of your own, such as go.example.{host}."
             )
         wanted = Domain(host=host, workspace_id=workspace_id, created_at=self._clock.now())
         return _not_taken(await self._store.insert(wanted, receipt, at_most=at_most), host)

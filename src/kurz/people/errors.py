@@ -126,7 +126,7 @@ class OwnerMissing(KurzError):
 class AdministratorExists(KurzError):
     kind = Kind.CONFLICT
     code = "administrator-exists"
-    title = "This installation has an administrator"
+    title = "There already is an administrator"
 
 
 class AdministratorMissing(KurzError):

@@ -23,7 +23,7 @@ WORDS = {
         ),
         "reset": Words(
             heading="A new password.",
-            text="Choose a new one. It ends every session you have.",
+            text="Choose a new one. This ends all your sessions.",
             button="Set the password",
             done="Done. You are signed in; your links come up.",
         ),

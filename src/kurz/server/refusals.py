@@ -70,11 +70,11 @@ BODY_TOO_SLOW = Refusal(
 HEAD_TOO_LONG = Refusal(
     431,
     HeadTooLong(
-        f"All headers and trailers together may have {MAX_HEAD_BYTES} bytes. Send fewer cookies."
+        f"Headers and trailers may have {MAX_HEAD_BYTES} bytes in total. Send fewer cookies."
     ),
 )
 NO_ROOM = Refusal(
     503,
-    TooManyConnections("All of the server's connections are in use. Try again in a few seconds."),
+    TooManyConnections("All connections of the server are in use. Try again in a few seconds."),
     retry_seconds=5,
 )

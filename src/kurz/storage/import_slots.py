@@ -58,7 +58,7 @@ class SqlImportSlots:
         holder = secrets.token_bytes(16)
         if not await self._database.write(take_slot, account_id, holder, self._clock):
             raise ImportRunning(
-                "Another import of this account is under way. Send this one when it is done."
+                "Another import of this account is running. Try again when it is done."
             )
         renewing = asyncio.create_task(self._renew(account_id, holder))
         try:

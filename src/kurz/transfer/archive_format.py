@@ -216,11 +216,13 @@ def decode(data: bytes) -> Iterator[Entry]:
     unpacker = Unpacker(MAX_UNPACKED_BYTES)
     for number, line in enumerate(_lines(unpacker, data), 1):
         if number > MAX_LINKS:
-            raise ArchiveFileBroken(f"A file of an archive has at most {MAX_LINKS:,} links.")
+            raise ArchiveFileBroken(f"An archive file has at most {MAX_LINKS:,} links.")
         try:
             yield _entry(msgspec.json.decode(line, type=_Line))
         except UNREADABLE as error:
-            raise ArchiveFileBroken(f"Line {number} is no line of an archive: {error}") from error
+            raise ArchiveFileBroken(
+                f"Line {number} is not a valid archive line: {error}"
+            ) from error
 
 
 def _lines(unpacker: Unpacker, data: bytes) -> Iterator[bytes]:

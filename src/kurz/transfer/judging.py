@@ -66,12 +66,12 @@ def _check_days(days: Collection[CountedDay], now: datetime) -> None:
     last = (now + rows.CLOCK_SKEW).date()
     for day in days:
         if not EPOCH.date() <= day.day <= last or day.day in seen:
-            raise FieldRefused(f"`days` has {day.day}, which is in the future or there twice.")
+            raise FieldRefused(f"`days` has {day.day}, which is in the future or listed twice.")
         seen.add(day.day)
         if not _are_counts(day.counts):
-            raise FieldRefused(f"`counts` of {day.day} are no counts of a day.")
+            raise FieldRefused(f"`counts` of {day.day} are not valid.")
         if not sketch.is_sound(day.sketch):
-            raise FieldRefused(f"`sketch` of {day.day} is none.")
+            raise FieldRefused(f"`sketch` of {day.day} is not valid.")
 
 
 def _are_counts(data: bytes) -> bool:

@@ -134,7 +134,7 @@ class Archive:
                 continue
             if entry.installation != self._installation:
                 raise ArchiveFileBroken(
-                    f"{name} is of another installation: `kurz import` makes new links of it."
+                    f"{name} is from another installation. Use `kurz import` to create new links."
                 )
             missing.discard(link.short_code)
             found.append(link.id)

@@ -35,7 +35,7 @@ class Unpacker:
                 yield from self._cut(found)
                 piece = self._inflating.unconsumed_tail
             if self._inflating.unused_data:
-                raise ArchiveFileBroken("There is something behind the end of the file.")
+                raise ArchiveFileBroken("There is more data after the end of the file.")
 
     def end(self) -> Iterator[bytes]:
         """What is left: a last line without an end."""
@@ -48,12 +48,12 @@ class Unpacker:
         try:
             found = self._inflating.decompress(piece, PIECE_BYTES)
         except zlib.error as error:
-            raise ArchiveFileBroken(f"The file is not gzipped, or broken: {error}.") from None
+            raise ArchiveFileBroken(f"The file is not gzipped, or is broken: {error}.") from None
         self._unpacked += len(found)
         if self._most_bytes is not None:
             most = min(self._most_bytes, FREE_BYTES + MAX_RATIO * self._packed)
             if self._unpacked > most:
-                raise ArchiveFileBroken("The file unpacks to more than a file of an archive has.")
+                raise ArchiveFileBroken("The file is too large when unpacked.")
         return found
 
     def _cut(self, found: bytes) -> Iterator[bytes]:

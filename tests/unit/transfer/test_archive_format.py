@@ -147,7 +147,7 @@ async def test_what_is_no_text_is_no_line():
 
 def test_what_follows_the_end_is_not_left_out_in_silence():
     file = gzip.compress(_line())
-    with pytest.raises(ArchiveFileBroken, match="behind the end"):
+    with pytest.raises(ArchiveFileBroken, match="after the end"):
         deque(decode(file + file), maxlen=0)
 
 

@@ -108,8 +108,9 @@ export interface paths {
         put?: never;
         /**
          * Import links
-         * @description Answers when all rows are done, with how many had which outcome and the first rows that
-         *     stay out. Codes, dates and counts are kept. Running it again doubles nothing. A dry run
+         * @description Answers when all rows are done, with the number of rows for each outcome and the first
+         *     rows that were not imported. Codes, dates and counts are kept. Importing the same file
+         *     again creates no duplicates. A dry run
          *     writes nothing. A file has at most `import_row_limit` rows (see `/api/v1/me`), and an
          *     account imports one file at a time.
          */
@@ -151,8 +152,9 @@ export interface paths {
         put?: never;
         /**
          * Import links
-         * @description Answers when all rows are done, with how many had which outcome and the first rows that
-         *     stay out. Codes, dates and counts are kept. Running it again doubles nothing. A dry run
+         * @description Answers when all rows are done, with the number of rows for each outcome and the first
+         *     rows that were not imported. Codes, dates and counts are kept. Importing the same file
+         *     again creates no duplicates. A dry run
          *     writes nothing. A file has at most `import_row_limit` rows (see `/api/v1/me`), and an
          *     account imports one file at a time.
          */
@@ -1204,8 +1206,8 @@ export interface paths {
         put?: never;
         /**
          * Make an account
-         * @description Creates an account and signs in. Where registration is closed it takes an invitation. Nobody
-         *     becomes an administrator by registering.
+         * @description Creates an account and signs in. Where registration is closed, it needs an invitation.
+         *     Nobody becomes an administrator by registering.
          */
         post: operations["register"];
         delete?: never;
@@ -1285,8 +1287,8 @@ export interface paths {
         put?: never;
         /**
          * Set a new password by a one-time link
-         * @description Ends every token of the account, and its keys unless `ends_keys` is false; keys for a single
-         *     workspace stay. Gives a new token.
+         * @description Ends every token of the account, and revokes its keys unless `ends_keys` is false; keys for
+         *     a single workspace stay. Returns a new token.
          */
         post: operations["reset_password"];
         delete?: never;
@@ -1515,7 +1517,7 @@ export interface paths {
         };
         /**
          * Members of a workspace
-         * @description By e-mail address.
+         * @description Sorted by e-mail address.
          */
         get: operations["list_members"];
         put?: never;
@@ -1556,7 +1558,7 @@ export interface paths {
         };
         /**
          * Open invitations
-         * @description Newest first, without their links, which were shown once.
+         * @description Newest first, without the one-time links, which were shown only once.
          */
         get: operations["list_invitations"];
         put?: never;
@@ -1657,7 +1659,7 @@ export interface paths {
         };
         /**
          * Domains of a workspace
-         * @description By name.
+         * @description Sorted by name.
          */
         get: operations["list_domains"];
         put?: never;
@@ -1741,7 +1743,7 @@ export interface paths {
         };
         /**
          * All accounts
-         * @description By e-mail address.
+         * @description Sorted by e-mail address.
          */
         get: operations["list_accounts"];
         put?: never;
@@ -1766,7 +1768,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Disable an account, make it an administrator's, or allow it large imports
+         * Disable an account, make it an administrator, or allow large imports
          * @description A change of `is_admin` or `is_disabled` ends every token of the account, everywhere within 5
          *     seconds.
          */
@@ -1783,7 +1785,7 @@ export interface paths {
         get?: never;
         /**
          * Set a person's quota
-         * @description Counts everywhere within 5 seconds. Null: as `KURZ_LINKS_PER_MONTH` has it.
+         * @description Takes effect everywhere within 5 seconds. Null: the server's default.
          */
         put: operations["set_account_quota"];
         post?: never;
@@ -1863,7 +1865,7 @@ export interface paths {
         };
         /**
          * All workspaces
-         * @description By number.
+         * @description Sorted by id.
          */
         get: operations["list_all_workspaces"];
         put?: never;
@@ -2649,7 +2651,8 @@ export interface components {
         };
         /**
          * ImportResult
-         * @description `problems` has the first 1000 rows that are not in; `problems_left_out` counts the others.
+         * @description `problems` has the first 1000 rows that were not imported; `problems_left_out` counts the
+         *     others.
          */
         ImportResult: {
             /** Dry Run */
@@ -3114,8 +3117,8 @@ export interface components {
         };
         /**
          * MeRead
-         * @description `scopes` is what this token or key may do; `import_row_limit`, how many rows a file may have
-         *     that you import.
+         * @description `scopes` is what this token or key may do; `import_row_limit` is how many rows you may import
+         *     from one file.
          */
         MeRead: {
             /** Id */
@@ -3435,7 +3438,7 @@ export interface components {
         /**
          * Readiness
          * @description `redis` is null where none is configured. While it is `out`, the database answers instead.
-         *     While writes fail, links are redirected to all the same; clicks may be lost.
+         *     While writes fail, redirects still work; clicks may be lost.
          */
         Readiness: {
             /**
@@ -3607,7 +3610,7 @@ export interface components {
         Role: "owner" | "editor" | "viewer";
         /**
          * RowProblem
-         * @description A row that is not in, and why.
+         * @description A row that was not imported, and why.
          */
         RowProblem: {
             /**
@@ -4480,8 +4483,7 @@ export interface components {
         };
         /**
          * UrlSyncItem
-         * @description An entry as `/api/urls/public` returned it, or the part of it that was stored, or the URL
-         *     alone.
+         * @description An entry as `/api/urls/public` returned it, or a part of it with the URL, or only the URL.
          */
         UrlSyncItem: {
             /** Originalurl */
@@ -4499,7 +4501,7 @@ export interface components {
         } | string;
         /**
          * UrlSync
-         * @description What the browser remembers: a list, or an object with the list as `urls`.
+         * @description The entries that a browser has stored: a list, or an object with the list as `urls`.
          */
         UrlSync: {
             /** Urls */
@@ -4652,7 +4654,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The URL has this link already. */
+            /** @description The existing link of this URL. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4865,7 +4867,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The URL has this link already. */
+            /** @description The existing link of this URL. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -26,7 +26,7 @@ const known = texts({
     "sign-in-required": "This needs an account. Sign in first.",
     "custom-code-taken": "This alias is taken. Choose another one.",
     "import-too-large":
-      "This file has more rows than you may import at once. Nothing was written. Split it, or ask an administrator.",
+      "This file has more rows than you can import at once. Nothing was imported. Split it, or ask an administrator to allow larger files.",
     "import-running":
       "Another import of yours is still running. Wait until it is done, then try again.",
     "quota-exceeded": "All links of this month are used up.",

@@ -22,7 +22,7 @@ export const transfer = texts({
       "CSV or JSON Lines, from kurz or from another shortener. Nothing is sent before you say so.",
     maxRows: (count: string) => `Up to ${count} rows in one file.`,
     tooManyRows: (count: string) =>
-      `You may import ${count} rows at once, and this file has more. Split it, or ask an administrator to allow you larger files.`,
+      `You can import up to ${count} rows at once, but this file has more. Split it, or ask an administrator to allow larger files.`,
     choose: "Choose a file",
     other: "Other file",
     columns: "Columns",
@@ -52,7 +52,7 @@ export const transfer = texts({
     dryText: "Checks every row and writes nothing. Importing twice doubles nothing.",
     sending: "Sending",
     checking: "Sending",
-    waiting: "The server goes through the rows",
+    waiting: "Processing the rows",
     stop: "Stop",
     stopped: "Stopped. What was stored until then stays; import again to go on.",
     dryDone: "This is what an import would do",
@@ -73,7 +73,7 @@ export const transfer = texts({
     badField: (field: string) => `${field} cannot have this value`,
     shown: (shown: string, of: string) => `The first ${shown} of ${of}`,
     leftOut: (count: string) =>
-      `The server names the first 1,000 rows. ${count} more stay out too: mend these first, then import again.`,
+      `Only the first 1,000 rows are listed here. ${count} more were not imported. Fix these first, then import again.`,
     importNow: "Import now",
     another: "Import another file",
     leftDone: (created: string, existed: string, out: string) =>

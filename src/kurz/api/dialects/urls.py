@@ -56,8 +56,7 @@ class UrlRead(_Camel):
 
 
 class UrlSyncItem(_Camel):
-    """An entry as `/api/urls/public` returned it, or the part of it that was stored, or the URL
-    alone."""
+    """An entry as `/api/urls/public` returned it, or a part of it with the URL, or only the URL."""
 
     model_config = ConfigDict(
         json_schema_extra=lambda schema: _also(schema, {"type": "string", "title": "URL"})
@@ -74,7 +73,7 @@ class UrlSyncItem(_Camel):
 
 
 class UrlSync(_Camel):
-    """What the browser remembers: a list, or an object with the list as `urls`."""
+    """The entries that a browser has stored: a list, or an object with the list as `urls`."""
 
     model_config = ConfigDict(
         json_schema_extra=lambda schema: _also(schema, schema["properties"]["urls"])

@@ -107,8 +107,8 @@ class OneTimeLink(BaseModel):
 
 
 class MeRead(AccountRead):
-    """`scopes` is what this token or key may do; `import_row_limit`, how many rows a file may have
-    that you import."""
+    """`scopes` is what this token or key may do; `import_row_limit` is how many rows you may import
+    from one file."""
 
     scopes: list[Permission]
     import_row_limit: int

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class RowProblem(BaseModel):
-    """A row that is not in, and why."""
+    """A row that was not imported, and why."""
 
     line: int = Field(description="Where the row begins in the file.")
     outcome: Literal["conflict", "refused"]
@@ -26,7 +26,8 @@ class ImportSummary(BaseModel):
 
 
 class ImportResult(BaseModel):
-    """`problems` has the first 1000 rows that are not in; `problems_left_out` counts the others."""
+    """`problems` has the first 1000 rows that were not imported; `problems_left_out` counts the
+    others."""
 
     dry_run: bool
     summary: ImportSummary
