@@ -101,6 +101,11 @@ def test_a_failed_write_of_links_is_named(start):
         refused = client.post("/api/v1/links", json=link)
         assert refused.status_code == 503
         assert refused.json()["title"] == "The database is not available"
+        for _ in range(5):
+            assert client.post("/api/v1/links", json=link).status_code == 503
+        told = [line for line in program.log().splitlines() if "store-unavailable" in line]
+        assert len(told) == 1
+        assert '"status": 503' not in program.log()
         [failing] = client.get("/readyz").json()["failing_writes"]
         assert failing["what"] == "database"
         for pid in program.children:

@@ -98,8 +98,7 @@ class RedirectApp:
         try:
             answer = await self._answer(visit)
         except StoreUnavailable as outage:
-            cause = str(outage.__cause__)
-            log.warning("unavailable", code=outage.code, detail=outage.detail, cause=cause)
+            _tell(outage)
             answer = wire.failure(outage, **visit.manner)
             self._tally.unavailable += 1
         await send(
@@ -109,6 +108,8 @@ class RedirectApp:
 
     async def _answer(self, visit: "_Visit") -> Answer:
         if visit.problem is not None:
+            if isinstance(visit.problem, StoreUnavailable):
+                _tell(visit.problem)
             return wire.failure(visit.problem, **visit.manner)
         match = _PATH.fullmatch(visit.path) if visit.method == "POST" else None
         if match is not None and match["plus"]:
@@ -264,6 +265,11 @@ class RedirectApp:
 class _Manner(TypedDict):
     as_page: bool
     language: str
+
+
+def _tell(outage: StoreUnavailable) -> None:
+    cause = str(outage.__cause__)
+    log.warning("unavailable", code=outage.code, detail=outage.detail, cause=cause)
 
 
 class _Visit:

@@ -5,6 +5,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from http import HTTPStatus
 from typing import Any, Protocol
 
 import structlog
@@ -102,8 +103,10 @@ class App:
             log.exception("request failed", method=scope["method"], path=scope["path"])
             if reply.status is None:
                 await _send_internal_error(reply.send)
-        # What went well is told at level debug only: a line each costs a tenth of a create.
-        is_trouble = reply.status is None or reply.status >= worth_telling
+        # What went well is told at level debug only: a line each costs a tenth of a create. So are
+        # requests of an outage, which is logged once and then as a count.
+        is_outage = reply.status == HTTPStatus.SERVICE_UNAVAILABLE
+        is_trouble = reply.status is None or (reply.status >= worth_telling and not is_outage)
         if REFUSED in scope:
             return  # logged there, not for each
         if is_trouble or log.is_enabled_for(logging.DEBUG):
