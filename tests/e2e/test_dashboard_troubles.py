@@ -76,7 +76,7 @@ def test_what_was_typed_outlives_an_outage_of_the_database(start_program, visit,
         server.kill()
         home.type("Long address", ADDRESS)
         home.press("Enter")
-        home.wait_for_text("The server cannot reach its database right now.")
+        home.wait_for_text("The server cannot do this right now.")
         assert home.value("Long address") == ADDRESS
         visitor.type("Search", "winter")
         visitor.wait_for("document.querySelector('[role=alert]') !== null")

@@ -18,7 +18,7 @@ export const common = texts({
     dark: "Dark",
     failed: "That did not work.",
     offline: "The server cannot be reached. Nothing is lost; check your connection and try again.",
-    unavailable: "The server cannot reach its database right now. Nothing is lost; try again soon.",
+    unavailable: "The server cannot do this right now. Nothing is lost; try again soon.",
     tooMany: (wait: string) => `That was a lot in a short time. Try again in ${wait}.`,
     unknown: "Something went wrong on the server. Nothing you typed is lost; try again.",
     hoursMinutes: (hours: number, minutes: number) => `${hours} h ${minutes} min`,
@@ -53,7 +53,7 @@ export const common = texts({
     offline:
       "Der Server ist nicht zu erreichen. Es ist nichts verloren: Verbindung prüfen, dann noch einmal.",
     unavailable:
-      "Der Server erreicht gerade seine Datenbank nicht. Es ist nichts verloren, gleich noch einmal versuchen.",
+      "Der Server kann das gerade nicht. Es ist nichts verloren, gleich noch einmal versuchen.",
     tooMany: (wait: string) => `Das war viel auf einmal. In ${wait} geht es weiter.`,
     unknown:
       "Auf dem Server ist etwas schiefgegangen. Die Eingaben sind noch da, bitte noch einmal versuchen.",

@@ -45,7 +45,7 @@ const known = texts({
     "owner-missing": "This is the only owner. Make another member owner first, then try again.",
     "slug-taken": "Another workspace has or had this short name. Choose another one.",
     "domain-refused":
-      "This cannot be a domain here. It needs a bare name in the public DNS, such as go.example.com.",
+      "This cannot be a domain here. It needs a name of your own in the public DNS, such as go.example.com.",
     "domain-taken":
       "Another workspace has this domain, or gave it up less than 30 days ago. Ask them, or wait.",
   },
@@ -95,7 +95,7 @@ const known = texts({
     "slug-taken":
       "Diesen Kurznamen hat oder hatte ein anderer Bereich. Bitte einen anderen wählen.",
     "domain-refused":
-      "Das kann hier keine Domain sein. Gebraucht wird ein bloßer Name aus dem öffentlichen DNS wie go.example.com.",
+      "Das kann hier keine Domain sein. Gebraucht wird ein eigener Name aus dem öffentlichen DNS wie go.example.com.",
     "domain-taken":
       "Ein anderer Bereich hat diese Domain oder gab sie vor weniger als 30 Tagen auf. Frag dort nach, oder warte.",
   },
