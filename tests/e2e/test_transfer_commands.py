@@ -192,6 +192,14 @@ def test_nothing_is_written_through_a_symbolic_link(local, arguments):
     assert (local.folder / "other.csv").read_text() == "mine"
 
 
+def test_a_report_does_not_replace_the_file_that_is_imported(local):
+    name = local.file("in.csv", ROWS)
+    done = local.run("import", name, "--report", f"./{name}", "--dry-run")
+    assert done.returncode == 2, done.stderr
+    assert "--report would replace" in done.stderr.decode()
+    assert (local.folder / "in.csv").read_text() == ROWS
+
+
 def test_an_export_that_fails_leaves_the_old_file(local):
     local.run("import", local.file("in.csv", ROWS))
     local.file("out.csv", "old")
