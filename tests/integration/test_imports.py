@@ -159,6 +159,24 @@ async def test_an_account_has_one_import_at_a_time(client, people, person):
     assert (await send(client, person, lines(1))).status_code == 200
 
 
+async def test_whoever_loses_access_during_an_upload_imports_nothing(client, people, person):
+    admin = await people.add(is_admin=True)
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield lines(1)
+        disabled = await client.patch(
+            f"/api/v1/admin/accounts/{person.id}",
+            json={"is_disabled": True},
+            headers=admin.headers,
+        )
+        assert disabled.status_code == 200
+        yield lines(2)[len(lines(1)) :]
+
+    answer = await send(client, person, slowly())
+    assert answer.status_code == 401, answer.text
+    assert (await client.get("/row-0")).status_code == 404
+
+
 async def test_an_import_that_fails_stands_in_nobodys_way(client, person):
     assert (await send(client, person, b"price\n7\n", "csv")).status_code == 422
     assert (await send(client, person, lines(ROWS + 1))).status_code == 413

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response, StreamingResponse
 
+from kurz.api.callers import get_caller
 from kurz.api.creating import PROBLEMS
 from kurz.api.dependencies import context
-from kurz.api.places import Enter, Place, at_root, in_workspace
+from kurz.api.places import Enter, Place, at_root, in_workspace, place_of, workspace_id_of
 from kurz.api.problems import BodyMalformed, MediaTypeUnsupported
 from kurz.api.schemas.problems import problems
 from kurz.api.schemas.transfer import ImportResult
@@ -97,6 +98,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         async with kurz.import_slots.hold(account_id):
             with Upload() as upload:
                 await upload.receive(request, most_bytes(most), too_many_bytes(most))
+                place = await _enter_again(request)
                 if upload.lines >= most and await kurz.importer.has_more_rows(
                     upload.chunks(), chosen, most
                 ):
@@ -114,6 +116,12 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
                     gives_way=True,
                 )
                 return await _results(request, batches, is_dry=dry_run)
+
+
+async def _enter_again(request: Request) -> Place:
+    """An upload may take hours: what the caller may do is decided when it is there."""
+    caller = await get_caller(request)
+    return await place_of(request, caller, Permission.LINKS_WRITE, workspace_id_of(request))
 
 
 async def _results(
