@@ -27,7 +27,7 @@ def insert_domain(
 ) -> Domain | None:
     if _is_taken(connection, domain, domain.created_at):
         return None
-    _forget_given_up(connection, domain.workspace_id, domain.created_at)
+    _forget_given_up(connection, domain)
     if find_domain(connection, domain.workspace_id, domain.host) is None:
         require_domain(connection, domain.workspace_id, at_most)
     waits_again = sa.case((domains.c.removed_at.is_(None), domains.c.verified_at), else_=sa.null())
@@ -208,12 +208,13 @@ def _is_taken(connection: sa.Connection, domain: Domain, now: datetime) -> bool:
     return connection.execute(query).first() is not None
 
 
-def _forget_given_up(connection: sa.Connection, workspace_id: int, now: datetime) -> None:
-    """Of this workspace: those that others may have again."""
+def _forget_given_up(connection: sa.Connection, wanted: Domain) -> None:
+    """The other domains of the workspace whose quarantine is over: they no longer count. The wanted
+    one stays, so that adding it again gives the same domain."""
     is_given_up = domains.c.verified_at.is_not(None) & domains.c.removed_at.is_not(None)
-    is_over = domains.c.removed_at <= to_micros(now - QUARANTINE)
-    mine = domains.c.workspace_id == workspace_id
-    connection.execute(sa.delete(domains).where(mine, is_given_up, is_over))
+    is_over = domains.c.removed_at <= to_micros(wanted.created_at - QUARANTINE)
+    others = (domains.c.workspace_id == wanted.workspace_id) & (domains.c.host != wanted.host)
+    connection.execute(sa.delete(domains).where(others, is_given_up, is_over))
 
 
 def _release(connection: sa.Connection, chosen: sa.ColumnElement[bool], now: datetime) -> None:
