@@ -33,11 +33,10 @@ async def open_jobs(
     board: Board | None = None,
     journals: Sequence[Path] = (),
 ) -> AsyncIterator[Callable[[], None]]:
-    """What goes on in the background, in one process of an installation's machine: clicks are
-    counted and their months added up, the change log and single clicks end when their time is over,
-    active links are counted behind their writes, and on SQLite their text is indexed. Links are
-    reaped, and destinations checked, in one process of the whole installation. Gives what has to be
-    called every second."""
+    """Runs the background work, in one process on each machine: counts clicks and adds up their
+    months, trims the change log and single clicks, counts active links after their writes, and on
+    SQLite indexes their text. One process of the whole installation also reaps links and checks
+    destinations. Yields what has to be called every second."""
     boot_clock = boot_clock or BootClock()
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
     row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
@@ -81,7 +80,7 @@ async def open_jobs(
 async def _open_followers(
     kurz: Kurz, database: Database, boot_clock: BootClock
 ) -> AsyncIterator[Backlogs]:
-    """What follows the change log, adds up and trims. Gives how far it is behind."""
+    """Starts what follows the change log, adds up and trims. Yields how far it is behind."""
 
     def is_believed(now: datetime) -> bool:
         return boot_clock.jump(now) is None

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from kurz.storage.patience import Deadlines
     from kurz.storage.replicas import Replicas
 
-# Of a connection of a process that nobody waits for: it writes by two of them, and reads by four.
+# For each connection of a background process, which has two for writing and four for reading.
 BACKGROUND_CACHE_KIB = 4 * 1024
 LOOK_UP_CONNECTIONS = 2  # one of which is kept
 PUBLIC_IDS = 2**53  # what a JavaScript number holds exactly
@@ -279,9 +279,9 @@ def open_database(settings: Settings, *, is_background: bool = False) -> Databas
 
 @asynccontextmanager
 async def open_followers_database(kurz: Kurz) -> AsyncIterator[Database]:
-    """For what follows the change log: what it writes is derived from the links, and after a power
-    loss it goes on from where its position is. So it does not wait for the disk, which was most of
-    its time on SQLite."""
+    """For followers of the change log. What they write is derived from the links, and after a power
+    loss they continue from their stored position. They therefore do not wait for the disk, which
+    took most of their time on SQLite."""
     if not kurz.settings.is_embedded:
         yield kurz.database
         return

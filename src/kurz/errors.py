@@ -44,7 +44,7 @@ class StoreUnavailable(Unavailable):
 
 
 class StoreBusy(StoreUnavailable):
-    """It answers others, but this call had to wait too long."""
+    """The database is available, but this call had to wait too long."""
 
     code = "store-busy"
     title = "The database is busy"
@@ -60,7 +60,7 @@ class Overloaded(Unavailable):
 
 
 class WritesFail(Unavailable):
-    """What is in memory or can be read is answered all the same."""
+    """Answers from memory and reads still work."""
 
     code = "writes-fail"
     title = "Some writes are failing"

@@ -27,8 +27,8 @@ def open_new(path: Path) -> BinaryIO:
 
 @contextmanager
 def written_whole(path: Path, *, keeps_partial: bool = False) -> Iterator[BinaryIO]:
-    """A file that has its name only when it is whole and on the disk. `keeps_partial`: also when
-    its writer fails, for results that are of use up to there."""
+    """A file that gets its name only when it is complete and on disk. `keeps_partial`: also if its
+    writer fails, for results that are useful so far."""
     _check_target(path)
     unfinished = path.with_name(path.name + _UNFINISHED)
     unfinished.unlink(missing_ok=True)
@@ -47,7 +47,7 @@ def written_whole(path: Path, *, keeps_partial: bool = False) -> Iterator[Binary
 
 
 def _publish(file: BinaryIO, path: Path) -> None:
-    """A rename replaces what has the name, and does not follow it."""
+    """A rename replaces a symbolic link and does not follow it."""
     file.flush()
     os.fsync(file.fileno())
     path.with_name(path.name + _UNFINISHED).rename(path)
@@ -66,8 +66,8 @@ def _check_target(path: Path) -> None:
 
 
 def read_regular(path: Path, most_bytes: int) -> bytes | None:
-    """The bytes of a file, or None for what is no regular file or has more of them. Symbolic links
-    are not followed, and pipes are not waited for."""
+    """The bytes of a regular file. None if it is not one, or has more than `most_bytes`. Symbolic
+    links are not followed, and pipes are not waited for."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     if not stat.S_ISREG(path.lstat().st_mode):
         return None

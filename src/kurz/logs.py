@@ -34,7 +34,7 @@ MAX_LINES = 500  # that are remembered: strangers may cause many
 _REPEATABLE = ("warning", "error", "critical")
 # What differs between two lines about the same trouble.
 _VARYING = ("timestamp", "request_id", "exc_info", "seconds", "ms")
-# The same, where a reason is told: each process that cannot start for it is another one.
+# Also ignored in lines with a reason: each process that fails to start has another pid.
 _VARYING_BY_REASON = ("pid", "pause_seconds")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]+")
 
@@ -49,9 +49,9 @@ class _Line:
 
 
 class Repeats:
-    """A processor. A warning or error like one of the last minute is counted, but not written: an
-    outage that every request or round meets would fill the disk. After that minute a line says in
-    `repeated` how many came. What differs in more than its time and request is another line."""
+    """A processor. A warning or error like one of the last minute is counted, but not written:
+    during an outage, a line for every request would fill the disk. After that minute, a line says
+    in `repeated` how many came. Lines that differ in more than time and request are not repeats."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -115,7 +115,7 @@ _repeats = Repeats()
 
 
 def tell_repeats() -> None:
-    """To be called every second or so, where there is something that does."""
+    """Call this about once a second."""
     for fields in _repeats.take_due():
         level, event = fields.pop("level"), fields.pop("event")
         getattr(structlog.get_logger(), level)(event, **fields)

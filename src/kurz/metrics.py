@@ -167,8 +167,8 @@ def render(
     now: int,
     supervisor: Mapping[str, int] | None = None,
 ) -> bytes:
-    """The text that Prometheus reads. `rows` are those of all processes, also of those that have
-    ended; the supervisor has none, but what it uses may be told."""
+    """The text that Prometheus reads. `rows` are those of all processes, including those that have
+    ended. The supervisor has no row; its usage can be given separately."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(Numbers(rows, now), version, supervisor))
     return generate_latest(registry)
@@ -202,7 +202,7 @@ class Numbers:
         return max(self._now - min(waiting), 0) if waiting else 0
 
     def processes(self) -> dict[str, Mapping[str, int]]:
-        """The rows of those that live, by what they are called."""
+        """The rows of live processes, by their names."""
         found = {f"worker-{number}": row for number, row in enumerate(self._alive, 1)}
         for row in self._rows:
             if self._now - row[JOBS_ALIVE_AT] <= ALIVE_SECONDS:

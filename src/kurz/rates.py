@@ -47,8 +47,8 @@ DEFAULT_RATES: Mapping[str, Rate] = {
     "stored-answers": Rate(100_000, DAY_SECONDS),
     "sign-in": Rate(20, MINUTE_SECONDS),
     "sign-in-account": Rate(5, MINUTE_SECONDS),
-    # Else whoever knows an e-mail address could keep its owner out. A thousand addresses get 2,000
-    # guesses a day by it, beside the 7,200 that everybody shares.
+    # Otherwise anybody who knows an e-mail address could lock its owner out. A thousand addresses
+    # get 2,000 more guesses a day, in addition to the 7,200 that all share.
     "sign-in-newcomer": Rate(2, DAY_SECONDS),
     "sign-in-device": Rate(20, MINUTE_SECONDS),
     "reauthenticate": Rate(5, MINUTE_SECONDS),

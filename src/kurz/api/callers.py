@@ -56,7 +56,7 @@ async def identify(request: Request, identity: Identity) -> Caller | None:
 
 
 async def get_caller(request: Request) -> Caller:
-    """Every request that changes something is charged here, once, whatever else limits it."""
+    """Every request that changes something is charged here, exactly once."""
     caller = await get_creator(request)
     if request.method not in _SAFE_METHODS and _CHARGED not in request.scope:
         request.scope[_CHARGED] = True
@@ -65,7 +65,7 @@ async def get_caller(request: Request) -> Caller:
 
 
 async def get_creator(request: Request) -> Caller:
-    """For creating a link, which has a limit of its own: counting it twice costs time."""
+    """For creating a link: it has its own limit, and counting it twice would cost time."""
     caller = await find_caller(request)
     if caller is None:
         raise SignInRequired("Send a token or a key: `Authorization: Bearer …`.")
@@ -111,7 +111,7 @@ def _has_sessions(request: Request) -> bool:
 
 
 def cookies_of(request: Request, wanted: str) -> list[str]:
-    """The values of all cookies of that name, where pages have theirs."""
+    """The values of all cookies of that name; none on hosts without pages."""
     if not _has_sessions(request):
         return []
     sent = [value for name, value in request.scope["headers"] if name == b"cookie"]

@@ -1,7 +1,7 @@
 """Pages of other origins that use the API (CORS), with a token or a key; never with a cookie.
 
-By hand rather than by Starlette's middleware, which answers a preflight with 200 and a refused one
-with a text of its own, and which tells a page of any origin what a cookie was answered with.
+Not with Starlette's middleware: it answers a preflight with 200 and a refused one with its own
+text, and it lets pages of any origin read the answers to requests with a cookie.
 """
 
 from kurz.api.middleware import AsgiApp, Message, Receive, Scope, Send
@@ -12,14 +12,14 @@ EXPOSED_HEADERS = (
     b"Content-Disposition, ETag, Idempotency-Replayed, Link, Location, RateLimit,"
     b" RateLimit-Policy, Retry-After, X-Request-Id"
 )
-MAX_AGE_SECONDS = b"7200"  # the longest that Chrome believes
+MAX_AGE_SECONDS = b"7200"  # the longest that Chrome accepts
 ANY = "*"
 
 Headers = list[tuple[bytes, bytes]]
 
 
 class Cors:
-    """Around the API; `POST /` and the probes are not for pages."""
+    """Wraps the API. `POST /` and the probes are not meant for pages."""
 
     def __init__(self, app: AsgiApp, origins: tuple[str, ...]) -> None:
         self._app = app
@@ -35,7 +35,7 @@ class Cors:
         if scope["method"] == "OPTIONS" and headers and b"access-control-request-method" in sent:
             await _answer_preflight(headers, send)
             return
-        if not self._allows_all:  # another page's answer lacks what this one has
+        if not self._allows_all:  # the answer differs between origins
             headers.append((b"vary", b"Origin"))
 
         async def send_with(message: Message) -> None:
@@ -46,7 +46,7 @@ class Cors:
         await self._app(scope, receive, send_with)
 
     def _headers(self, sent: dict[bytes, bytes]) -> Headers:
-        """What allows the page to read the answer; nothing if it may not."""
+        """The headers that allow the page to read the answer; none if it may not."""
         origin = sent.get(b"origin")
         is_allowed = origin is not None and (self._allows_all or origin in self._origins)
         has_credential = b"authorization" in sent or b"x-api-key" in sent

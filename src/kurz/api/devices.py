@@ -17,7 +17,7 @@ MAX_COOKIES = 4  # of this name: a neighbouring host may have added some
 
 
 async def check_credentials(request: Request, email: str, password: str) -> Account:
-    """Signs in. A browser that is known to the account has tries of its own. Others are limited by
+    """Signs in. A browser that is known to the account has its own limit. Others are limited by
     account and by address, whether or not there is such an account."""
     spelled = _spelled_once(email)
     is_known = await _is_known(request, spelled)
@@ -44,8 +44,8 @@ def device_cookie(request: Request, account: Account) -> str:
 
 
 async def _is_known(request: Request, email: str) -> bool:
-    """The signature is checked before anything is counted or looked up: strangers, and cookies of
-    other accounts, use nothing up."""
+    """The signature is checked before anything is counted or looked up, so strangers and cookies of
+    other accounts cannot use up the limit."""
     kurz = context(request)
     for cookie in cookies_of(request, _name(request))[:MAX_COOKIES]:
         device = kurz.devices.read(cookie, email)
@@ -65,11 +65,11 @@ async def _limit_stranger(request: Request, email: str) -> None:
             newcomer = f"{email} {client_of(request)}"
             await kurz.limits.check(LimitClass.SIGN_IN_NEWCOMER, newcomer)
         except TooManyRequests:
-            raise refused from None  # it tells the shorter wait
+            raise refused from None  # it has the shorter wait
 
 
 def _spelled_once(email: str) -> str:
-    """Else each spelling of an address would have guesses of its own."""
+    """Otherwise each spelling of an address would have its own limit."""
     try:
         return normalise_email(email)
     except EmailRefused:

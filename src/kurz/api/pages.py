@@ -14,7 +14,7 @@ from kurz.paging import Key, Part
 MAX_LIMIT = 200
 DEFAULT_LIMIT = 50
 MAX_CURSOR_LENGTH = 1000
-_BEYOND = 2**63  # what the engines' integers cannot hold
+_BEYOND = 2**63  # too large for the databases' integers
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ def read_key(cursor: str, kinds: tuple[type, ...]) -> Key:
 
 
 def _check(part: str | int) -> None:
-    """ValueError: no engine could even look for it."""
+    """`ValueError`: no database can store this value."""
     if isinstance(part, int):
         if not -_BEYOND <= part < _BEYOND:
             raise ValueError("out of range")

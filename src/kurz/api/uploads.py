@@ -49,7 +49,7 @@ class Upload:
             raise BodyMalformed("The file was not sent completely.") from None
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """From the beginning. Others have their turn after each."""
+        """From the beginning. Lets other tasks run after each chunk."""
         self._file.seek(0)
         while chunk := self._file.read(CHUNK_BYTES):
             yield chunk

@@ -144,7 +144,7 @@ def restore_links(
             file, code or (), expires, is_foreign=foreign, own_hosts=own_hosts(kurz)
         ):
             kept = replace(result, entry=_without_days(result.entry))
-            results.append(kept)  # one by one, for it may be cut off
+            results.append(kept)  # one by one: the restore may be interrupted
 
     try:
         with_kurz(data_dir, work)
@@ -188,7 +188,7 @@ def _outcome(restored: "Restored") -> dict[str, Any]:
 
 
 def _without_days(entry: "Entry") -> "Entry":
-    """What is shown of it: a thousand links with all that was counted would not fit into memory."""
+    """Only what is shown: a thousand links with all their counts would not fit into memory."""
     return replace(entry, archived=replace(entry.archived, days=()))
 
 

@@ -31,8 +31,8 @@ NICENESS = 5  # of the jobs process beside workers
 
 @dataclass(frozen=True)
 class Clocks:
-    """What all processes of a server tell the time by: the supervisor makes it before it forks, so
-    that a process that starts later has nothing of its own to compare with."""
+    """The clocks of all processes of a server. The supervisor creates them before it forks, so that
+    a process that starts later uses the same reference."""
 
     server: SteadyClock
     boot: BootClock

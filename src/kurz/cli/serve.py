@@ -127,7 +127,7 @@ def supervise(
     gc.enable()
 
     scoreboard = Scoreboard(metrics.NAMES, SLOTS)
-    # In the row of a process that drops none: it goes on from there.
+    # In the row of a process that drops no clicks itself: the total continues from there.
     dropped = DroppedClicks(settings.dropped_clicks_path).read()
     scoreboard.row(JOBS_SLOT).write({"journal_dropped": dropped, metrics.DROPPED_BEFORE: dropped})
 

@@ -11,8 +11,8 @@ _ADDRESS = re.compile(r"https?://[\x21-\x7e]+")
 
 
 def write(data_dir: Path, address: str) -> None:
-    """Kept after the server has stopped: its port is still the best guess. What cannot be written
-    is left out, since a server must not fail for it."""
+    """Kept after the server has stopped: its port is still the best guess. If it cannot be written,
+    that is ignored: a server must not fail because of it."""
     fresh = data_dir / f"{FILE_NAME}.{secrets.token_hex(4)}.part"
     try:
         file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

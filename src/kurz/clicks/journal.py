@@ -24,7 +24,7 @@ SYNC_SECONDS = 1.0  # what a loss of power may cost
 RETRY_SECONDS = 0.1
 # A disk that is nearly full takes one write and refuses the next: that is one outage, not many.
 RECOVERY_SECONDS = 1.0
-FAILED_SECONDS = 60.0  # how long a failure is told of, if nobody has clicked since
+FAILED_SECONDS = 60.0  # how long a failure is reported if there was no click since
 CLOSE_SECONDS = 10.0  # for a sync under way; a disk that is slower than this is broken
 # The file itself is sound when one of these stops a write: room may come back.
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -46,8 +46,8 @@ class Journal:
         min_free_bytes: int = 0,
         lost: DroppedClicks | None = None,
     ) -> None:
-        """With less than `min_free_bytes` on the disk nothing is recorded, so that the database has
-        what is left. `lost` is told what is dropped."""
+        """With less than `min_free_bytes` on the disk nothing is recorded, so that the database can
+        use the rest. `lost` counts what is dropped."""
         self.records = 0
         self.bytes = 0
         self.dropped = 0

@@ -157,9 +157,7 @@ async def _holding(
 
 
 def _too_many() -> TooManyStreams:
-    return TooManyStreams(
-        "This account has as many streams of live numbers as it can. Close one first."
-    )
+    return TooManyStreams("This account has reached its limit of live streams. Close one first.")
 
 
 class _Watch:

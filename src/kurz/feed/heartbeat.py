@@ -1,7 +1,7 @@
-"""Notices when the process stood still: what it remembers is then older than anybody was promised.
+"""Notices when the process was paused: its memory may then be older than kurz promises.
 
-A process that was stopped (by a signal, by a hypervisor, by a machine with too much to do) finds
-requests and changes waiting side by side, and may come to the requests first.
+When a process resumes (after a signal, a paused virtual machine, or too little CPU), requests and
+changes are waiting at the same time, and it may handle the requests first.
 """
 
 import asyncio
@@ -9,17 +9,17 @@ import time
 from collections.abc import Awaitable, Callable
 
 BEAT_SECONDS = 0.25
-# A process that has not noted the time for so long was held up.
+# A process that has not recorded the time for this long was paused.
 HELD_UP_NS = 500_000_000
-READ_SECONDS = 1.0  # for the change log; then memory is doubted, and the store asked for each link
+READ_SECONDS = 1.0  # for the change log; after that, each link is looked up in the store again
 
 
 class Heartbeat:
-    """Memory may be believed until `fresh_until_ns`, by `time.perf_counter_ns`: compare it with
-    when a request came in. Behind that, `catch_up` first.
+    """Memory may be used until `fresh_until_ns`, by `time.perf_counter_ns`: compare it with the
+    time at which a request came in. After that, call `catch_up` first.
 
-    `read_log` reads what others have written, and tells whether it could. `on_failure` is called
-    where it could not; until it can, `is_in_doubt` what is in memory."""
+    `read_log` reads what others have written, and returns whether it could. If not, `on_failure`
+    is called, and what is in memory `is_in_doubt` until the log can be read."""
 
     def __init__(
         self, read_log: Callable[[], Awaitable[bool]], on_failure: Callable[[], None]
@@ -48,8 +48,8 @@ class Heartbeat:
         return self._doubted_at is not None and heard_at < self._doubted_at
 
     async def catch_up(self) -> None:
-        """Returns when the log has been read, or cannot be: then nothing is believed unchecked."""
-        # Whoever leaves does not take the reading along: others wait for it.
+        """Returns when the log has been read, or cannot be: then memory is in doubt."""
+        # A caller that is cancelled must not cancel the reading: others wait for it.
         await asyncio.wait((self._begin_reading(),))
 
     def _beat(self) -> None:
@@ -81,6 +81,6 @@ class Heartbeat:
             if not is_read:
                 self._doubted_at, began_ns = began_at, time.perf_counter_ns()
                 self._on_failure()
-            # From the beginning of the reading on: the process may have been held up during it.
+            # Counted from when the reading began: the process may have been paused during it.
             self.fresh_until_ns = began_ns + HELD_UP_NS
             self._reading = None

@@ -112,8 +112,8 @@ class ChangeFeed:
         await self._waker.stop()
 
     async def read_now(self) -> bool:
-        """Whether the log was read to its end, and all have heard of what it says. A reading that
-        is under way does not count: it may have begun before a pause of this process."""
+        """Whether the log was read to its end and all listeners were notified. A reading that is
+        already running does not count: it may have begun before a pause of this process."""
         if self._task is None:
             return False
         waiting: asyncio.Future[bool] = asyncio.get_running_loop().create_future()

@@ -41,8 +41,8 @@ _LOOKS = Struct("=qdqd")  # 0 for a wall clock: no such look
 
 
 class LookMemory:
-    """Keeps `Looks` in memory that all processes share which are forked from this one. There is one
-    writer at a time, and one that is killed while it writes leaves what was there before."""
+    """Keeps `Looks` in memory shared with all processes that are forked from this one. There is one
+    writer at a time. If it is killed while it writes, the previous value stays."""
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, 1 + 2 * _LOOKS.size)  # which half counts, and two halves

@@ -77,8 +77,8 @@ class Reaper:
             return Result(Outcome.SKIPPED, str(jump))
 
     async def _run(self, turn: Turn) -> Result:
-        """What expires while it runs is left to the next run. With a new instant for each batch, a
-        steady stream of expiring links kept it marking until its time was over."""
+        """Links that expire during a run are left to the next one. When each batch took the current
+        time instead, a steady stream of expiring links kept the run marking until it had to end."""
         until = self._monotonic() + self._longest_seconds
         began_at = await self._now()
         marking = _Phase(None)
@@ -106,7 +106,7 @@ class Reaper:
         return now
 
     async def _do_batch(self, turn: Turn, ended: Ended | None, began_at: datetime) -> BatchDone:
-        """Of what was due when the run began: None are links to be marked."""
+        """One batch of what was due when the run began. `ended` None: links to be marked."""
         now = await self._now()
         due_at = min(began_at, now)
         if ended is None:

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from kurz.links.model import Link
 from kurz.links.retention import Ended
 
-# What a file may take, as it lies there: whoever archives writes smaller ones. Nobody reads more.
+# The largest file that is read, packed. The archive's own files are smaller.
 MAX_FILE_BYTES = 64 * 1024 * 1024
 
 

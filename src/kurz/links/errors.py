@@ -159,7 +159,7 @@ class ArchiveFileBroken(KurzError):
 
 
 class ArchiveFileForeign(KurzError):
-    """It may say anything: nobody knows who wrote it."""
+    """It cannot be trusted: nobody knows who wrote it."""
 
     kind = Kind.INVALID
     code = "archive-file-foreign"

@@ -65,4 +65,4 @@ def too_many_bytes(most: int) -> ImportTooLarge:
 class ImportSlots(Protocol):
     def hold(self, account_id: int) -> AbstractAsyncContextManager[None]:
         """One import of an account at a time, in all workers and instances: `ImportRunning` for the
-        second one. Whoever dies with it loses it after a minute."""
+        second one. If its process is killed, the slot becomes free after a minute."""

@@ -89,7 +89,7 @@ def plain(address: Address) -> Address:
 def read_address(host: str) -> Address | None:
     """The address that a host is written as; None: it is a name."""
     if not (host[-1:].isdigit() or ":" in host):
-        return None  # most are, and an exception for each takes its time
+        return None  # most hosts are names, and an exception for each is slow
     try:
         return ip_address(host)
     except ValueError:

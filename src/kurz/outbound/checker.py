@@ -111,8 +111,8 @@ class DestinationChecker:
 
 
 class _Visit:
-    """The requests of one check. `status` is that of the last answer. If it `is_asked`, a site is
-    waited for once: then all requests to it, at most 12 of them, follow each other."""
+    """The requests of one check. `status` is that of the last answer. If the check `is_asked`, it
+    waits for each site only once; then all its requests to it, at most 12, follow each other."""
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ UNCAPPED = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps:
-    """Of the API; the command line has none. `UNCAPPED`: as many as one likes."""
+    """For the API; the command line has no caps. `UNCAPPED`: no limit."""
 
     workspaces: int = UNCAPPED  # that an account owns
     keys: int = UNCAPPED  # of an account

@@ -247,7 +247,7 @@ def _is_public_suffix(name: str) -> bool:
 
 @cache
 def _suffixes() -> "PublicSuffixList":
-    from publicsuffixlist import PublicSuffixList  # only who adds a domain waits for it
+    from publicsuffixlist import PublicSuffixList  # slow, so only when a domain is added
 
     return PublicSuffixList()
 

@@ -26,14 +26,14 @@ class Device:
 
 class Devices:
     """The signature covers the e-mail address, which is not in the cookie: it is checked before
-    anything is looked up, and for another account it is nothing."""
+    anything is looked up, and the cookie has no effect for another account."""
 
     def __init__(self, key: bytes, clock: Clock) -> None:
         self._key = key
         self._clock = clock
 
     def issue(self, account_id: int, epoch: int, email: str) -> str:
-        """A new one for each sign-in, with tries of its own."""
+        """A new one for each sign-in, with its own limit."""
         issued_at = int(self._clock.now().timestamp())
         text = f"1.{account_id}.{epoch}.{issued_at}.{secrets.token_urlsafe(16)}"
         return f"{text}.{self._sign(text, email)}"

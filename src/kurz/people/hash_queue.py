@@ -35,8 +35,9 @@ class _Job:
 
 
 class FairLine:
-    """One queue for each address, served in turn: who asks often waits longer than who asks once.
-    A full line makes room for an address with fewer in it, at the end of the longest queue."""
+    """One queue for each address, served in turn: an address with many requests waits longer than
+    one with a single request. A full line makes room for an address with fewer requests by
+    dropping the last request of the longest queue."""
 
     def __init__(self, most: int = MAX_WAITING) -> None:
         self._most = most
@@ -51,7 +52,7 @@ class FairLine:
         return self._size < self._most or own + 1 < len(self._longest())
 
     def push(self, address: str, job: _Job) -> _Job | None:
-        """Only where there is room; gives the job that had to leave for it."""
+        """Call it only if there is room. Returns the job that was dropped for it."""
         dropped = None
         if self._size >= self._most:
             dropped = self._longest().pop()  # it holds two or more: else there was no room
@@ -87,12 +88,12 @@ class HashQueue:
         return not any(self._lines.values())
 
     def check_room(self, asker: Asker) -> None:
-        """Raises `SignInBusy` when the line is full: before anything else is done for nothing."""
+        """Raises `SignInBusy` if the line is full, before any other work is done."""
         if not self._free and not self._lines[asker.is_known].has_room(asker.address):
             raise _busy()
 
     async def run(self, asker: Asker, work: Callable[[], T]) -> T:
-        """Goes on when the caller leaves: else hanging up would be a way around the bound."""
+        """Continues if the caller disconnects: otherwise that would be a way around the limit."""
         self.check_room(asker)
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(_look)
@@ -136,6 +137,6 @@ def _busy() -> SignInBusy:
 
 
 def _look(answer: "asyncio.Future[Any]") -> None:
-    """Whoever asked may have left: an error is not reported as missed then."""
+    """The caller may have disconnected. Reading the error keeps asyncio from reporting it."""
     if not answer.cancelled():
         answer.exception()

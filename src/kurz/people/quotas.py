@@ -27,8 +27,8 @@ UNLIMITED = -1  # of an account, where the server's default is a number
 
 
 def account_quota(own: int | None, default: int) -> int | None:
-    """What a person may create in a month. `own` None: the server's default, of which 0 is
-    unlimited. None: as many as they like."""
+    """How many links a person may create in a month; None is unlimited. `own` None: the server's
+    default, where 0 is unlimited."""
     if own is None:
         return default or None
     return None if own == UNLIMITED else own

@@ -8,8 +8,8 @@ from kurz.links.model import Route, Status
 
 SECOND = 1_000_000  # microseconds
 TOMBSTONE_MICROS = 3600 * SECOND  # how long the end of a link is remembered
-# And that there is no such link. A hidden one (deleted, paused, not begun) is looked up as often:
-# each look-up is charged as a miss, and the charges must not tell it from a code that never was.
+# How long a 404 is remembered. A hidden link (deleted, paused, not active yet) is looked up as
+# often as an unknown code: each look-up is charged as a miss, which must not reveal hidden links.
 ABSENCE_MICROS = 30 * SECOND
 PERMANENT = (301, 308)
 # Browsers may keep a permanent redirect this long: an edit must get through.

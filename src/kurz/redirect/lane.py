@@ -72,7 +72,7 @@ class Sites(Protocol):
 
 class Freshness(Protocol):
     fresh_until_ns: int
-    """Until when memory may be believed, by `time.perf_counter_ns`."""
+    """Until when memory may be used, by `time.perf_counter_ns`."""
 
 
 class Proxies(Protocol):
@@ -164,7 +164,7 @@ class Lane:
         began = began or time.perf_counter_ns()
         end = data.find(_VERSION)
         if end < 0 or data[:5] != _START or began > self._freshness.fresh_until_ns:
-            # The last: it may have come while this process stood still.
+            # The last: it may have come while this process was paused.
             return self.take_other(client, data)
         head = data[end:]
         note = client.lane_note
@@ -215,7 +215,7 @@ class Lane:
 
     def flush(self) -> None:
         """The records of this turn first, in one write; then its answers. May be called before the
-        turn ends, by whoever is about to close a connection."""
+        turn ends, if a connection is about to be closed."""
         waiting, self._waiting = self._waiting, []
         at, now = self._micros(), time.perf_counter_ns()
         if at >= self._visitors.ends_at_micros:

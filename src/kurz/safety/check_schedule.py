@@ -1,5 +1,5 @@
 """What several checks in a row say of a destination, and when the next one is due. A single failure
-makes nothing broken, unless somebody asked for that check and waits for what it finds."""
+makes no destination broken, unless somebody asked for that check."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -82,9 +82,9 @@ def stand(checks: Sequence[Check]) -> Standing:
 
 
 def judge(before: Standing, finding: Finding, now: datetime, *, is_asked: bool = False) -> Standing:
-    """What is shown. Broken is only what was so again and again, or when somebody asked; until then
-    the status stays. Name servers that do not answer say nothing about a destination, unless they
-    go on like that."""
+    """The status to show. A destination is broken only after several failures, or if somebody asked
+    for the check; until then the status stays. Name servers that do not answer say nothing about
+    a destination, unless that goes on."""
     if finding.reason is Reason.NAME_SERVERS:
         unanswered = before.unanswered + 1
         if before.status is not None and unanswered < NEEDED:

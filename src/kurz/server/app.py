@@ -46,13 +46,13 @@ class Pages(Protocol):
 
 
 class Freshness(Protocol):
-    """Whether what this process remembers may be believed."""
+    """Whether the memory of this process is up to date."""
 
     fresh_until_ns: int
     """By `time.perf_counter_ns`."""
 
     async def catch_up(self) -> None:
-        """Behind that, it may be when this returns."""
+        """After that time, it is up to date again when this returns."""
 
 
 class App:

@@ -19,8 +19,8 @@ MIN_CONNECTIONS = 8
 # How many connections may be open beyond the cap: those that came in before the worker could stop
 # accepting, and as many again that are kept until they have been told that there is no room.
 SPARE = 32
-# How long a worker without room leaves newcomers to others, and to the system's queue, before it
-# refuses them: longer than any client is spared that owes something.
+# How long a worker without room leaves new connections to others, and to the system's queue, before
+# it refuses them: longer than clients with an unfinished request are spared.
 PAUSE_SECONDS = 1.0
 # A worker at its cap looks for connections to close once for so many newcomers, not for each.
 SHARE_CLOSED = 1 / 64

@@ -16,10 +16,10 @@ from kurz.server.refusals import BODY_TOO_SLOW, HEAD_TOO_SLOW, NO_ROOM, Refusal
 
 HEAD_SECONDS = 10.0  # from its first byte to its last
 UNREAD_SECONDS = 30.0  # without a byte of the answer taken
-# How long, and how much of, a client that is still sending after its answer is read.
+# For how long, and how many bytes, a client that is still sending after its answer is read.
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 1024 * 1024
-# How long a client that owes something, such as its first request, is not closed to make room.
+# How long a client with an unfinished or first request is not closed to make room.
 GRACE_SECONDS = 0.5
 LANE_SECONDS = 1.0  # the lane sets deadlines once a second, for the end of that second
 

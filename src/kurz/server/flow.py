@@ -8,7 +8,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 
 
 class Flow(FlowControl):
-    """Reads nothing from the client while `is_held`: whoever wants more is passed on to
+    """Reads nothing from the client while `is_held`: requests for more go to
     `on_wanted`. An application that asks for more of a body must not make the server take in more
     than it has parsed."""
 

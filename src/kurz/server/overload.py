@@ -1,5 +1,5 @@
-"""How much slow work a worker does at once. What is above is refused at once: else everything,
-redirects too, would wait for all of it."""
+"""How much slow work a worker does at once. Requests above the limit are refused immediately;
+otherwise everything, including redirects, would wait for them."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ _LINKS = "/links"
 _CREATES = frozenset({"/", "/api/urls", "/api/urls/public", "/api/urls/sync", "/api/v1/claims"})
 _MANY = "/links/bulk"
 _TRANSFERS = ("/export", "/import")
-# Sign-ins have a line of their own, streams of live numbers a number, and the rest is quick.
+# Sign-ins have their own queue, live streams their own limit, and the rest is quick.
 _FREE = ("/api/v1/auth/", "/api/auth/", "/api/docs", "/api/problems/", "/api/openapi.json")
 _STREAM = "/stats/live"
 _ORIGIN = re.compile(rb"\r\norigin:", re.IGNORECASE)

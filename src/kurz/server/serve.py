@@ -115,7 +115,7 @@ class _Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         until = loop.time() + PAUSE_SECONDS
         occupants = cast("set[Occupant]", self.server_state.connections)
-        # Looked for, not told: most of what makes room is a connection that grows older.
+        # Polled: there is mostly room because a connection has become old enough to close.
         while not self._capacity.has_room(occupants, now := loop.time()) and now < until:  # noqa: ASYNC110
             await asyncio.sleep(FULL_SECONDS)
         await self._listen()

@@ -127,8 +127,8 @@ def trim_changes(
     connection: sa.Connection, before: int, limit: int, *, are_followed: bool = True
 ) -> int:
     """Removes the first rows if they were written before an instant, and tells how many. The last
-    `KEPT_NUMBERS` stay, and what is not counted yet, not in SQLite's index of texts, or not
-    followed to its destination, if `are_followed`: if somebody does that."""
+    `KEPT_NUMBERS` stay, and what is not counted yet, not yet in SQLite's search index, or (if
+    `are_followed`) not yet known to the destination checks."""
     counted = connection.execute(sa.select(count_position.c.change_id)).scalar_one()
     ends_at = min(last_change(connection) - KEPT_NUMBERS, counted)
     if are_followed:

@@ -15,7 +15,7 @@ from kurz.storage.database import Database
 from kurz.storage.instants import now_in
 from kurz.storage.job_schema import running_imports
 
-# Whoever holds a slot says so three times before it would end.
+# A slot is renewed three times before it would expire.
 LIFE_SECONDS = 60
 RENEWAL_SECONDS = 20
 _LIFE_MICROS = LIFE_SECONDS * 1_000_000

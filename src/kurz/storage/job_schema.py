@@ -17,8 +17,8 @@ leases = sa.Table(
     sa.Column("asked_at", sa.BigInteger),
 )
 
-# Whose imports over the API are under way: one an account. Whoever runs one says so again before
-# `until`, by the database's clock.
+# Running imports over the API, one for each account. Each is renewed before `until`, by the
+# database's clock.
 running_imports = sa.Table(
     "running_imports",
     metadata,

@@ -13,7 +13,7 @@ _REFUSED = "PostgreSQL refuses this role, password or database. Check KURZ_DATAB
 # Classes of SQLSTATE that say "not now": connection, out of resources (a full disk is one),
 # operator intervention, system error.
 _UNAVAILABLE_CLASSES = frozenset({"08", "53", "57", "58"})
-# Others were quicker: the transaction was rolled back for them, or a lock was not to be had.
+# Other transactions were faster: this one was rolled back, or could not get a lock.
 _BUSY_CLASS, _BUSY_STATE = "40", "55P03"
 _OUTAGES = (
     OSError,

@@ -29,7 +29,7 @@ CACHE_KIB = (
     32 * 1024
 )  # a connection's pages: with SQLite's own 2 MiB, indexes are read again and again
 DIRECT_CACHE_KIB = 4 * 1024  # enough for the upper pages of an index; links have a memory above it
-FAILED_SECONDS = 60.0  # how long a failed write is told of, if there was no other
+FAILED_SECONDS = 60.0  # how long a failed write is reported if there was no other
 BUSY_TIMEOUT_SECONDS = 2.0  # how long a write may wait for another process before it is a 503
 
 _LOCKED = "Another program keeps the database for itself. Try again."

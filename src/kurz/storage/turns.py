@@ -24,8 +24,8 @@ class Turns:
 
     @asynccontextmanager
     async def take(self, allowances: Sequence[Allowance]) -> AsyncIterator[None]:
-        """`StoreBusy`: it was not this one's turn in time. Subjects in one order, so that no two
-        wait for each other."""
+        """`StoreBusy`: the wait was too long. Subjects are taken in a fixed order, so that no two
+        callers wait for each other."""
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(self._max_seconds):

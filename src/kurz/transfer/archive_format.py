@@ -66,7 +66,7 @@ _OWN = (
 
 _Instant = Annotated[datetime, Meta(tz=True)]
 _Count = Annotated[int, Meta(ge=0, le=2**53)]  # what a JavaScript number holds exactly
-# Half a billion new links a second for a week would come here: a forged one cannot use them up.
+# Enough for half a billion new links a second for a week; a forged id cannot use up the rest.
 _RowId = Annotated[int, Meta(ge=1, le=2**48)]
 
 
@@ -178,8 +178,8 @@ def _line(item: ArchivedLink, slugs: Mapping[int, str], installation: str, now: 
 def encode_sound(
     links: Sequence[ArchivedLink], slugs: Mapping[int, str], installation: str, now: datetime
 ) -> Encoded:
-    """Those that are read from it as they are, from the first on, and as many as a file holds: one,
-    or as many as may be packed at any ratio."""
+    """Encodes the links that can be read back unchanged, from the first on: as many as fit into
+    `FREE_BYTES`, and at least one."""
     lines: list[bytes] = []
     sound: list[ArchivedLink] = []
     unfit: set[int] = set()

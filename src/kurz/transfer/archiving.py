@@ -100,8 +100,8 @@ class Archiver:
         return purged
 
     async def _read_states(self, name: str) -> Sequence[State] | None:
-        """None: it is not there, not whole, or not of this installation: nothing may be purged by
-        what somebody else has put there."""
+        """None: it is missing, incomplete or not from this installation. A file that somebody else
+        put there must not cause a purge."""
         try:
             data = await self._files.read(name)
             if data is None or not self._signer.is_signed(name, data):

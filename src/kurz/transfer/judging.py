@@ -1,5 +1,5 @@
-"""A link out of a file of the archive → the link that may be put back. The rules of an import: what
-no new link could be does not come back either, whoever wrote the file."""
+"""A link from an archive file → the link that may be restored. The rules of an import apply: what
+could not be a new link is not restored, no matter who wrote the file."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -56,7 +56,7 @@ def judge(
 
 
 def _strategy(found: Link, like_new: Link) -> Strategy:
-    """A code that is not its URL's is no deterministic one."""
+    """A code is deterministic only if it is computed from the URL."""
     is_claimed = found.strategy is Strategy.DETERMINISTIC
     return like_new.strategy if is_claimed else found.strategy
 

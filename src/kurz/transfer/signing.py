@@ -1,5 +1,5 @@
-"""The signature of an archive's file: who can write into the folder or the bucket cannot make links
-by it. It stands in the comment of the gzip header, so that any tool still unpacks the file
+"""Signs archive files, so that somebody who can write to the folder or bucket cannot create links
+that way. The signature is in the comment of the gzip header, so that any tool can unpack the file
 (`docs/adr/0025-signed-archives.md`)."""
 
 import gzip
@@ -16,8 +16,8 @@ _SIGNED_HEADER_BYTES = len(_HEADER) + len(_COMMENT) + _DIGEST_DIGITS + 1
 
 
 class Signer:
-    """Signs with a key that is made of the installation's own, which lives in the database and
-    travels with its backups. The name is signed too: no file can stand in for another."""
+    """Signs with a key derived from the installation's own, which is in the database and its
+    backups. The name is signed too, so that one file cannot replace another."""
 
     def __init__(self, installation_key: bytes) -> None:
         self._key = hmac.digest(installation_key, _PURPOSE, hashlib.sha256)

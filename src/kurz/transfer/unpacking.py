@@ -14,8 +14,9 @@ FREE_BYTES = 8 * 1024 * 1024  # that may be packed at any ratio
 
 
 class Unpacker:
-    """Raises `ArchiveFileBroken` for what is no gzip, ends too early or goes on behind its end, for
-    a line that is too long and, where `most_bytes` is given, for more bytes or a higher ratio."""
+    """Raises `ArchiveFileBroken` for a file that is not gzip, ends too early or continues after its
+    end, for a line that is too long and, if `most_bytes` is given, for more bytes or a higher
+    ratio."""
 
     def __init__(self, most_bytes: int | None = None) -> None:
         self._inflating = zlib.decompressobj(wbits=31)

@@ -84,7 +84,7 @@ export function PasswordCard() {
   );
 }
 
-/** Others may rely on them: each is asked about. */
+/** A team may rely on these keys, so each one is ticked separately. */
 function WorkspaceKeys(props: {
   chosen: readonly string[];
   onChange: (chosen: readonly string[]) => void;

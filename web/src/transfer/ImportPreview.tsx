@@ -17,7 +17,7 @@ const LONGEST_NAME = 60;
 interface Props {
   file: File;
   preview: Preview;
-  /** What the file has more rows than; null: it has not. */
+  /** The limit that the file exceeds; null if it does not. */
   maxRows: number | null;
   /** Only the file's name: what is shown below it matters more now. */
   isFolded: boolean;

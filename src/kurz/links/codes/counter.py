@@ -38,6 +38,6 @@ class CounterCodes:
         return base62(self._permutation.apply(value), self._length)
 
     def number_in_series(self, number: int, salt: bytes) -> int:
-        """The number of ours whose code with `offset` is the one that a series with another salt
-        has for `number`; and so on for those after it."""
+        """The number in this series that has the same code (with `offset`) as `number` in a series
+        with another salt. The numbers after it have the same codes too."""
         return (number + offset_of(salt) - self._offset) % _SERIES
