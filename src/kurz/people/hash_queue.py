@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kurz.people.errors import SignInBusy
+from kurz.people.recent import Recent
 
 # Of each kind of device. At a quarter of a second a hash the last one waits for 16 s, within the
 # time that browsers and proxies wait for an answer.
 MAX_WAITING = 64
+LATELY_SECONDS = 60.0
 
 T = TypeVar("T")
 
@@ -36,19 +38,22 @@ class _Job:
 
 class FairLine:
     """One queue for each address, served in turn: an address with many requests waits longer than
-    one with a single request. A full line makes room for an address with fewer requests by
-    dropping the last request of the longest queue."""
+    one with a single request. Addresses that were not served lately go first, so that a few that
+    ask all the time do not delay the others. A full line makes room for an address with fewer
+    requests by dropping the last request of the longest queue."""
 
     def __init__(self, most: int = MAX_WAITING) -> None:
         self._most = most
+        self._first: OrderedDict[str, deque[_Job]] = OrderedDict()
         self._queues: OrderedDict[str, deque[_Job]] = OrderedDict()
+        self._served: Recent[str, bool] = Recent(LATELY_SECONDS)
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
     def has_room(self, address: str) -> bool:
-        own = len(self._queues.get(address, ()))
+        own = len(self._first.get(address, ())) + len(self._queues.get(address, ()))
         return self._size < self._most or own + 1 < len(self._longest())
 
     def push(self, address: str, job: _Job) -> _Job | None:
@@ -57,12 +62,17 @@ class FairLine:
         if self._size >= self._most:
             dropped = self._longest().pop()  # it holds two or more: else there was no room
             self._size -= 1
-        self._queues.setdefault(address, deque()).append(job)
+        is_first = address in self._first or (
+            address not in self._queues and self._served.peek(address) is None
+        )
+        queues = self._first if is_first else self._queues
+        queues.setdefault(address, deque()).append(job)
         self._size += 1
         return dropped
 
     def pop(self) -> _Job:
-        address, queue = self._queues.popitem(last=False)
+        address, queue = (self._first or self._queues).popitem(last=False)
+        self._served.keep(address, value=True)
         job = queue.popleft()
         self._size -= 1
         if queue:
@@ -70,7 +80,7 @@ class FairLine:
         return job
 
     def _longest(self) -> deque[_Job]:
-        return max(self._queues.values(), key=len)
+        return max((*self._first.values(), *self._queues.values()), key=len)
 
 
 class HashQueue:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from kurz.people.errors import SignInBusy
-from kurz.people.hash_queue import Asker, HashQueue
+from kurz.people.hash_queue import Asker, FairLine, HashQueue, _Job
 
 MOST = 6
 
@@ -65,6 +65,27 @@ async def test_addresses_take_turns_however_much_one_asks(stage):
     await stage.ask("ada", "ada")
     await stage.ask("bob", "bob")
     assert await stage.open() == ["flood0", "ada", "bob", "flood1", "flood2", "flood3"]
+
+
+async def test_who_was_not_served_lately_goes_before_those_who_ask_all_the_time():
+    """Else 24 addresses, each with a browser that is known to an account of its own, delay every
+    other sign-in by 24 hashes."""
+    line = FairLine()
+
+    def push(address: str) -> None:
+        line.push(address, _Job(lambda: address, asyncio.Future()))
+
+    flood = [f"flood{number}" for number in range(24)]
+    for address in flood * 2:
+        push(address)
+    for _ in flood[:-1]:
+        line.pop()
+    push("ada")
+    push("bob")
+    served = [line.pop().work() for _ in range(4)]
+    assert served == ["flood23", "ada", "bob", "flood0"]
+    push("ada")  # who was served lately, and waits like the others
+    assert [line.pop().work() for _ in range(len(line))] == [*flood[1:], "ada"]
 
 
 async def test_a_full_line_makes_room_at_the_end_of_the_longest_queue(stage):
