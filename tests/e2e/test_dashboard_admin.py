@@ -285,7 +285,14 @@ def test_people_are_looked_after(program, visit, pictures, tmp_path, engine):
     grace.wait_for_text("You were signed out")
 
     reset_and_invite(visitor)
+    act(visitor, PEOPLE[3], "Edit quota…")
+    is_ready = "document.querySelector('[role=dialog] input') === document.activeElement"
+    visitor.wait_for(is_ready)
+    visitor.type("Links a month", "77")
+    click_in_dialog(visitor, "Save")
+    visitor.wait_for_text("The quota is saved.")
     visitor.click("Edit quota of Press office")
+    visitor.wait_for(is_ready)
     visitor.type("Links a month", "500")
     click_in_dialog(visitor, "Save")
     visitor.wait_for_text("The quota is saved.")

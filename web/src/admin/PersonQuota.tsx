@@ -34,6 +34,7 @@ export function PersonQuota({ person, onClose }: { person: Person; onClose: () =
     >
       <TextInput
         label={words.quota}
+        data-autofocus
         description={words.personQuotaText}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}

@@ -112,6 +112,7 @@ function Quota({ workspace, onClose }: { workspace: Workspace; onClose: () => vo
     >
       <TextInput
         label={words.quota}
+        data-autofocus
         description={words.quotaText}
         inputMode="numeric"
         value={text}
