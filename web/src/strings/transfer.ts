@@ -34,7 +34,7 @@ export const transfer = texts({
     csvName: "CSV",
     jsonlName: "JSON Lines",
     unknownColumns: (names: string) =>
-      `kurz does not know ${names}. It drops nothing silently: take that out of the file first.`,
+      `kurz has no field for ${names}. Remove these columns from the file, then choose it again.`,
     twice: (field: string) => `Two columns mean the same: ${field}. Keep one of them.`,
     noUrl: "No column has the long address. Name it original_url or url.",
     empty: "There is no row in this file.",
@@ -49,7 +49,8 @@ export const transfer = texts({
       count === "1" ? "1 of these rows has a problem" : `${count} of these rows have a problem`,
     dry: "Check first",
     run: "Import",
-    dryText: "Checks every row and writes nothing. Importing twice doubles nothing.",
+    dryText:
+      "Checks every row and writes nothing. Importing the same file again creates no duplicates.",
     sending: "Sending",
     checking: "Sending",
     waiting: "Processing the rows",
@@ -64,7 +65,7 @@ export const transfer = texts({
     conflict: "Code is taken",
     refused: "Refused",
     problems: "Rows that stay out",
-    problemsText: "Mend them in a file of their own and import that.",
+    problemsText: "Fix these rows and import them again.",
     mend: "Download these rows",
     report: "Download with reasons",
     value: "Row",
