@@ -14,7 +14,7 @@ class BodyRate:
 
     def __init__(self, now: float) -> None:
         self._received = 0
-        self._began_at = now
+        self.began_at = now
         self._samples = deque([(now, 0)])  # of the last window: when, and what had arrived
 
     def add(self, count: int) -> None:
@@ -32,9 +32,9 @@ class BodyRate:
     def restart(self, now: float) -> None:
         """It was the server that did not read: that time does not count."""
         self._received = 0
-        self._began_at = now
+        self.began_at = now
         self._samples = deque([(now, 0)])
 
     def behind_since(self, now: float) -> float:
-        """Up to when what has arrived was enough."""
-        return min(self._began_at + self._received / MIN_BYTES_PER_SECOND, now)
+        """Up to when what has arrived was enough: now, for one that comes fast enough."""
+        return min(self.began_at + self._received / MIN_BYTES_PER_SECOND, now)

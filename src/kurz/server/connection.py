@@ -238,12 +238,13 @@ class Connection(Intake):
         since = self._waits_since
         if not (self.flow.write_paused or self._is_lingering or self.transport.is_closing()):
             if self._rate is not None:
-                since = math.inf if self._holds_body_up() else self._rate.behind_since(now)
-            elif self.is_waiting or self._unparsed or not self._is_answered():
+                is_spared = self._holds_body_up() or now - self._rate.began_at < GRACE_SECONDS
+                return math.inf if is_spared else self._rate.behind_since(now)
+            if self.is_waiting or self._unparsed or not self._is_answered():
                 return math.inf
-            elif self.deadline != self._own_deadline:  # idle, and the lane gave its last answer
+            if self.deadline != self._own_deadline:  # idle, and the lane gave its last answer
                 return self.deadline - self.keep_alive_seconds - LANE_SECONDS
-            elif self._has_asked() and not self._is_in_head:
+            if self._has_asked() and not self._is_in_head:
                 return since  # idle
         return since if now - since >= GRACE_SECONDS else math.inf
 

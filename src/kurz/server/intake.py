@@ -13,9 +13,11 @@ from kurz.server.refusals import HEAD_TOO_LONG, MAX_HEAD_BYTES, UNREADABLE, Refu
 from kurz.server.targets import split_host
 
 # How much is parsed in one turn of the loop: no more than a head may have. One-byte chunks, the
-# worst there is, take 1 ms of it. While requests of one piece wait for each other, the rest waits
-# as it came: each request takes a hundred times its bytes.
+# worst there is, take 1 ms of it.
 PIECE_BYTES = MAX_HEAD_BYTES
+# How much of it at once where heads may begin: a parsed request takes a hundred times its bytes,
+# so when one waits for another, the rest waits as it came.
+HEAD_PIECE_BYTES = 1024
 # The rest of a body, announced by its length, that is read after an early answer so that the
 # connection can be used again.
 SHORT_REST_BYTES = 1024
@@ -36,7 +38,7 @@ class Intake(HttpToolsProtocol):
         # Of a message whose body is coming in:
         self._parts: list[bytes] = []  # of the piece that is parsed
         self._body_bytes = 0
-        self._trailer_bytes = 0
+        self._field_bytes = 0  # of its head and trailers, once there is a trailer
         self._framing_bytes = 0  # of the pieces since the last byte of the body
         self._keeps_alive = True  # as its head wants it
         self._rate: BodyRate | None = None  # of a body in several pieces
@@ -62,20 +64,23 @@ class Intake(HttpToolsProtocol):
     # Pieces
 
     def _take(self, data: bytes) -> None:
-        if len(data) <= PIECE_BYTES and not self._unparsed:
+        if len(data) <= self._piece_bytes() and not self._unparsed:
             self._parse(data)
         else:
             self._unparsed += data
             self._parse_on()
 
     def _parse_on(self) -> None:
-        """Parses one piece of what has come in. The next one is for another turn of the loop:
-        others have theirs in between."""
+        """Parses some of what has come in. More is for another turn of the loop: others have theirs
+        in between."""
         self._is_parsing_due = False
         if not self._unparsed or self.transport.is_closing():
             return
-        if self._can_parse():
-            piece, self._unparsed = self._unparsed[:PIECE_BYTES], self._unparsed[PIECE_BYTES:]
+        left = PIECE_BYTES
+        while left > 0 and self._unparsed and self._can_parse():
+            size = min(self._piece_bytes(), left)
+            left -= size
+            piece, self._unparsed = self._unparsed[:size], self._unparsed[size:]
             self.flow.is_held = bool(self._unparsed)
             self._parse(piece)
         if self._unparsed:
@@ -84,6 +89,9 @@ class Intake(HttpToolsProtocol):
                 self._parse_soon()
         elif not self._has_body_waiting():
             self._read_on()
+
+    def _piece_bytes(self) -> int:
+        return PIECE_BYTES if self._is_in_body else HEAD_PIECE_BYTES
 
     def _parse_soon(self) -> None:
         if self._unparsed and not self._is_parsing_due:
@@ -132,14 +140,16 @@ class Intake(HttpToolsProtocol):
         if self._is_in_head:
             super().on_header(name, value)
             return
-        self._trailer_bytes += len(name) + len(value) + 4
-        if self._head_bytes() + self._trailer_bytes > MAX_HEAD_BYTES:
+        if not self._field_bytes:
+            self._field_bytes = self._head_bytes()  # once, not for each of a thousand trailers
+        self._field_bytes += len(name) + len(value) + 4
+        if self._field_bytes > MAX_HEAD_BYTES:
             raise _HeadTooLong
 
     def on_headers_complete(self) -> None:
         self._is_in_head = False
         self._is_in_body = True
-        self._body_bytes = self._trailer_bytes = self._framing_bytes = 0
+        self._body_bytes = self._field_bytes = self._framing_bytes = 0
         if self._is_head_split and self._head_bytes() > MAX_HEAD_BYTES:
             raise _HeadTooLong  # one in a single piece is never longer
         if not self.url.startswith(b"/"):
@@ -164,6 +174,9 @@ class Intake(HttpToolsProtocol):
         self._is_in_body = False
         self._has_ended_one = True
         self._rest()
+        if self._keeps_alive and not self.parser.should_keep_alive():
+            # Said in a trailer, which the parser believes: it would swallow what comes next.
+            self._close_after_answers()
 
     # Bodies
 

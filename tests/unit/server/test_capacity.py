@@ -140,6 +140,10 @@ async def test_a_connection_may_be_closed_while_its_client_is_the_one_to_act():
     await stage.settle()
     await stage.receive(POST + b"1\r\nx\r\n")
     assert (waits(0), waits(GRACE_SECONDS)) == (False, True)
+    await stage.receive(b"2000\r\n" + b"x" * 0x2000)
+    assert waits(1)  # also one that comes fast enough, but after all others
+    later = connection.loop.time() + 1
+    assert connection.waits_since(later) == later
     connection.give_way()
     assert stage.wire.is_aborted
     assert not waits(1000)

@@ -8,7 +8,7 @@ import pytest
 
 from kurz.server.body_rate import MIN_BYTES_PER_SECOND, WINDOW_SECONDS, BodyRate
 from kurz.server.connection import LINGER_BYTES
-from kurz.server.intake import PIECE_BYTES
+from kurz.server.intake import HEAD_PIECE_BYTES, PIECE_BYTES
 from kurz.server.refusals import MAX_HEAD_BYTES
 from support.stage import LONG, POST, SHORT, Stage
 
@@ -92,12 +92,37 @@ async def test_trailers_without_end_leave_those_before_them_their_answers(stage)
     await stage.receive(LONG + POST + b"0\r\n" + b"a:b\r\n" * MAX_HEAD_BYTES)
     stage.may_answer.set()
     await stage.settle()
+    assert stage.wire.statuses == [200, 431]
+    assert stage.wire.is_ended
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 1000])
+@pytest.mark.parametrize("name", [b"Connection", b"Proxy-Connection"])
+async def test_no_request_is_swallowed_behind_a_trailer_that_closes(stage, name, pieces):
+    data = POST + b"1\r\nx\r\n0\r\n" + name + b": close\r\n\r\n"
+    step = len(data) // pieces + 1
+    for start in range(0, len(data), step):
+        stage.connection.data_received(data[start : start + step])
+    await stage.settle()
     assert stage.wire.statuses == [200]
-    stage.connection.expire()
+    assert b"connection: close\r\n" in stage.wire.written
     assert stage.wire.is_closed
 
 
 # Bodies in pieces
+
+
+@pytest.mark.parametrize("request_", [LONG, POST + b"0\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"])
+async def test_of_requests_that_wait_for_another_few_are_taken_in(stage, request_):
+    stage.may_answer.clear()
+    count = 4 * PIECE_BYTES // len(request_)
+    await stage.receive(request_ * count)
+    assert len(stage.connection.pipeline) * len(request_) <= HEAD_PIECE_BYTES
+    assert not stage.wire.is_reading_now
+    stage.may_answer.set()
+    while len(stage.wire.statuses) < count:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    assert stage.wire.is_reading_now
 
 
 async def test_others_have_their_turn_while_small_chunks_are_parsed(stage):
