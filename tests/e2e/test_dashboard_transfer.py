@@ -96,7 +96,7 @@ def test_a_large_file_needs_somebodys_leave(visitor, program, pictures):
     visitor.visit("/app/import")
     visitor.wait_for_text("Up to 1,000 rows in one file.")
     visitor.give("many.jsonl", "\n".join(lines))
-    visitor.wait_for_text("You may import 1,000 rows at once, and this file has more.")
+    visitor.wait_for_text("You can import up to 1,000 rows at once, but this file has more.")
     assert visitor.evaluate("document.querySelectorAll('main button[disabled]').length") == "2"
     take(visitor, pictures, "import-too-large")
     program.run("admin", "allow-imports", "ada@example.com")
