@@ -136,7 +136,7 @@ def test_what_is_refused_stands_beside_its_field_and_all_stays_typed(visitor, pr
     add_tag(visitor, "kept")
     visitor.type("Alias", "summer")
     visitor.wait_for_text("/summer is free.")
-    make(visitor, custom_code="summer")  # somebody is quicker
+    make(visitor, custom_code="summer", original_url=LONG)  # somebody is quicker
     visitor.click("Shorten")
     visitor.wait_for("document.activeElement.labels?.[0]?.textContent === 'Long address'")
     assert visitor.value("Title") == "Kept"

@@ -56,11 +56,11 @@ def counter(
             await keep_key(kurz.database, "code-key"), settings.code_length, "offset"
         )
         number = codes.number_in_series(start, salt)
+        await note(kurz, "start-counter", start=start)
         if not await kurz.database.write(start_counter, number):
             raise CounterStarted(
                 "Counted codes exist here already. Only a fresh database can continue a series."
             )
-        await note(kurz, "start-counter", start=start)
         return codes.code(number)
 
     code = with_kurz(data_dir, work)
