@@ -48,7 +48,7 @@ def test_a_file_is_looked_at_checked_and_imported(visitor, tmp_path, pictures):
     visitor.wait_for_text("Drop a file here")
     take(visitor, pictures, "import")
     visitor.give("export.csv", FILE.replace("Title", "Colour"))
-    visitor.wait_for_text("kurz does not know “Colour”.")
+    visitor.wait_for_text("kurz has no field for “Colour”.")
     assert visitor.evaluate("document.querySelectorAll('main button[disabled]').length") == "2"
     visitor.click("Other file")
     visitor.give("links of last year.csv", FILE)
