@@ -1,5 +1,5 @@
 """How much one import over HTTP may bring, and how many may run at once. The command line has no
-such limits: whoever runs it owns the machine."""
+such limits: its user owns the machine."""
 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass

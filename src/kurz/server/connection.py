@@ -249,7 +249,7 @@ class Connection(Intake):
         return since if now - since >= GRACE_SECONDS else math.inf
 
     def _has_asked(self) -> bool:
-        cycle: object = self.cycle  # None until a request has gone the long way
+        cycle: object = self.cycle  # None until a request has taken the ASGI path
         return cycle is not None
 
     def give_way(self) -> None:

@@ -27,8 +27,8 @@ running_imports = sa.Table(
     sa.Column("until", sa.BigInteger, nullable=False),
 )
 
-# The streams of live numbers that accounts have open, where several processes answer. Whoever
-# serves one says so again before `until`, as above.
+# The streams of live numbers that accounts have open, where several processes answer. The
+# process that serves one renews its row before `until`, as above.
 running_streams = sa.Table(
     "running_streams",
     metadata,

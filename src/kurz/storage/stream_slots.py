@@ -14,7 +14,7 @@ from kurz.storage.database import Database
 from kurz.storage.instants import now_in
 from kurz.storage.job_schema import running_streams
 
-# Whoever holds a slot says so three times before it would end.
+# The holder of a slot renews it three times before it would end.
 LIFE_SECONDS = 60
 RENEWAL_SECONDS = 20
 _LIFE_MICROS = LIFE_SECONDS * 1_000_000
@@ -82,7 +82,7 @@ class SqlStreamSlots:
             if not self._held:
                 self._renewing.cancel()
                 self._renewing = None
-            # By itself: whoever stops listening is cancelled, and would not come to the end of it.
+            # In a task of its own: a client that stops listening cancels this one.
             freeing = asyncio.create_task(self._free(account_id, holder))
             self._tasks.add(freeing)
             freeing.add_done_callback(self._tasks.discard)

@@ -21,7 +21,7 @@ from kurz.transfer.reading import MAX_LINE_BYTES as MAX_ROW_BYTES
 from kurz.transfer.unpacking import FREE_BYTES, MAX_LINE_BYTES, Unpacker
 from kurz.transfer.writing import record
 
-MAX_LINKS = 10_000  # in a file; whoever archives writes 1000
+MAX_LINKS = 10_000  # in a file; the archiver writes 1000
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 ARCHIVE = "archive"  # the key
 SUFFIX = ".jsonl.gz"

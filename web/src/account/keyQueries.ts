@@ -4,7 +4,7 @@ import { everyPage } from "../api/pages";
 
 export type Key = Schemas["KeyRead"];
 
-/** The keys of whoever is signed in. */
+/** The keys of the signed-in person. */
 export function useKeys() {
   return useQuery({
     queryKey: ["keys"],
