@@ -48,6 +48,7 @@ from kurz.server.hosts import Hosts
 from kurz.server.overload import BoundedWork, QuickRefusals, Work
 from kurz.server.proxies import TrustedProxies
 from kurz.server.scoreboard import Scoreboard
+from kurz.server.turns import Turns
 from kurz.server.usage import usage_of
 from kurz.settings import Settings
 from kurz.storage.import_slots import SqlImportSlots
@@ -153,7 +154,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         watch = Watch(kurz, context.upkeep, board.scoreboard.made_at)
         bounded = BoundedWork(create_api(context), most_in_flight(settings))
         hsts_seconds = _hsts_seconds(settings)
-        quick = QuickRefusals(bounded, settings.keep_alive_seconds, hsts_seconds)
+        quick = QuickRefusals(bounded, hosts, settings.keep_alive_seconds, hsts_seconds)
         app = App(
             api=_with_cors(settings, bounded),
             redirect=_redirect(kurz, path, context, own_links),
@@ -165,7 +166,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         )
         path.lane.take_other = quick.answer
         shortcut = path.lane.answer if settings.fast_lane == "on" else None
-        connect = partial(Connection, shortcut=shortcut, capacity=capacity)
+        connect = partial(Connection, shortcut=shortcut, capacity=capacity, turns=Turns())
         yield Serving(app, connect, capacity, tick, context.live.close)
 
 

@@ -9,6 +9,7 @@ from uvicorn.server import ServerState
 
 from kurz.server.capacity import Capacity
 from kurz.server.connection import Connection
+from kurz.server.turns import Turns
 
 SHORT = b"GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
 LONG = b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -62,7 +63,7 @@ class Stage:
     chunk that is `SHORT`, at the end of the loop's turn. One that is `COLD` it puts aside until
     `found` is told, and then takes it if that is True."""
 
-    def __init__(self, capacity: Capacity | None = None) -> None:
+    def __init__(self, capacity: Capacity | None = None, turns: Turns | None = None) -> None:
         self.found: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self.offered: list[tuple[bytes, int]] = []
         self.scopes: list[dict[str, Any]] = []
@@ -74,7 +75,12 @@ class Stage:
         )
         self.wire = Wire()
         self.connection = Connection(
-            config, ServerState(), {}, shortcut=self._shortcut, capacity=capacity
+            config,
+            ServerState(),
+            {},
+            shortcut=self._shortcut,
+            capacity=capacity,
+            turns=turns,
         )
         self.connection.connection_made(self.wire)
 

@@ -13,6 +13,7 @@ from kurz.server.capacity import Admission, Capacity, Occupant
 from kurz.server.flow import Flow
 from kurz.server.intake import Intake
 from kurz.server.refusals import BODY_TOO_SLOW, HEAD_TOO_SLOW, NO_ROOM, Refusal
+from kurz.server.turns import Turns
 
 HEAD_SECONDS = 10.0  # from its first byte to its last
 UNREAD_SECONDS = 30.0  # without a byte of the answer taken
@@ -38,6 +39,7 @@ class Connection(Intake):
         shortcut: "Callable[..., bool] | None" = None,
         keep_alive_seconds: float = 5.0,
         capacity: Capacity | None = None,
+        turns: Turns | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
@@ -60,6 +62,7 @@ class Connection(Intake):
         self._own_deadline = math.inf  # the deadline, unless the lane has set another one since
         self._waits_since = 0.0
         self._capacity = capacity or Capacity()
+        self._turns = turns or Turns()
         self._is_refused = False  # there is no room for it, which it has not been told yet
         self._is_closed_early = False  # to make room
 
@@ -158,6 +161,17 @@ class Connection(Intake):
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             self._wait(UNREAD_SECONDS)  # for what is still in its buffer
+            return
+        if self.pipeline or self._unparsed:
+            self._has_more = True
+            self._turns.add(self._begin_next)
+        else:
+            self._rest()
+            self._read_on()
+
+    def _begin_next(self) -> None:
+        self._has_more = False
+        if self.transport.is_closing():
             return
         if self.pipeline:
             cycle, app = self.pipeline.pop()

@@ -32,6 +32,7 @@ class Intake(HttpToolsProtocol):
         self._is_in_body = False
         self._unparsed = b""
         self._is_parsing_due = False
+        self._has_more = False  # requests that came in behind one that is answered now
         self._is_head_split = False  # over several pieces
         self._raw_head_bytes = 0  # of the pieces that brought nothing else
         self._has_ended_one = False  # the piece that is parsed, a message
@@ -99,7 +100,7 @@ class Intake(HttpToolsProtocol):
             self.loop.call_soon(self._parse_on)
 
     def _can_parse(self) -> bool:
-        return not self.pipeline and not self._has_body_waiting()
+        return not self.pipeline and not self._has_more and not self._has_body_waiting()
 
     def _has_body_waiting(self) -> bool:
         """Whether enough of a body is there for its application, which asks when it wants more."""
@@ -237,7 +238,7 @@ class Intake(HttpToolsProtocol):
 
     def _is_answered(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle
-        return cycle is None or cycle.response_complete
+        return not self._has_more and (cycle is None or cycle.response_complete)
 
     def _give_up_request(self) -> bool:
         """Takes the request whose body is coming in from its application, for which its client is

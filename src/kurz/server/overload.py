@@ -3,7 +3,6 @@ otherwise everything, including redirects, would wait for them."""
 
 import asyncio
 import json
-import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from email.utils import formatdate
@@ -15,6 +14,7 @@ import structlog
 
 from kurz.errors import Overloaded, problem
 from kurz.headers import HSTS, POLICY, SECURITY_HEADERS, STRICTEST_POLICY
+from kurz.people.workspaces import Site
 from kurz.server.request_ids import next_request_id
 
 Message = MutableMapping[str, Any]
@@ -36,7 +36,7 @@ _TRANSFERS = ("/export", "/import")
 # Sign-ins have their own queue, live streams their own limit, and the rest is quick.
 _FREE = ("/api/v1/auth/", "/api/auth/", "/api/docs", "/api/problems/", "/api/openapi.json")
 _STREAM = "/stats/live"
-_ORIGIN = re.compile(rb"\r\norigin:", re.IGNORECASE)
+_HOST, _ORIGIN = b"\r\nhost:", b"\r\norigin:"
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 log = structlog.get_logger()
@@ -158,11 +158,13 @@ class BoundedWork:
         else:
             await self._run(work, scope, receive, send)
 
-    def refusal(self, method: str, path: str) -> bytes | None:
-        """The body of the refusal for a request that has come; None: it comes to its task."""
+    def work_without_place(self, method: str, path: str) -> Work | None:
+        """What a request that has come would be refused as; None: there is a place for it."""
         work = work_of(method, path)
-        if work is None or self._places[work].expect():
-            return None
+        return None if work is None or self._places[work].expect() else work
+
+    def refuse(self, work: Work) -> bytes:
+        """Counts a refusal, and gives its body."""
         self._note(work)
         return self._bodies[work]
 
@@ -242,9 +244,8 @@ class BoundedWork:
         return receive_whole
 
     async def _refuse(self, work: Work, scope: Scope, send: Send) -> None:
-        self._note(work)
         scope[REFUSED] = True
-        body = self._bodies[work]
+        body = self.refuse(work)
         await send({"type": "http.response.start", "status": 503, "headers": _headers(body)})
         await send({"type": "http.response.body", "body": body})
 
@@ -266,14 +267,25 @@ class Client(Protocol):
     loop: asyncio.AbstractEventLoop
 
 
+class Hosts(Protocol):
+    @property
+    def known(self) -> Mapping[bytes, Site]:
+        """By Host headers to the letter."""
+
+
 class QuickRefusals:
     """Refuses a POST from its bytes, for a fifth of what the way through the application costs: at
     three times the load that a worker can do, that would take half of its time."""
 
     def __init__(
-        self, bounded: BoundedWork, keep_alive_seconds: float, hsts_seconds: int = 0
+        self,
+        bounded: BoundedWork,
+        hosts: Hosts,
+        keep_alive_seconds: float,
+        hsts_seconds: int = 0,
     ) -> None:
         self.answers = 0
+        self._hosts = hosts
         self._hsts_seconds = hsts_seconds
         self._bounded = bounded
         self._keep_alive_seconds = keep_alive_seconds
@@ -283,14 +295,13 @@ class QuickRefusals:
 
     def answer(self, client: Client, data: bytes) -> bool:
         """True: the chunk was one whole request, and is refused."""
-        if data[:6] != b"POST /" or len(data) > MAX_QUICK_BYTES or _ORIGIN.search(data):
-            return False  # among others what a page of another origin sends
-        if not self._parser.is_whole(data):
+        if data[:6] != b"POST /" or len(data) > MAX_QUICK_BYTES:
             return False
         target = data[5 : data.find(b" ", 5)].partition(b"?")[0]
-        body = self._bounded.refusal("POST", target.decode("latin-1"))
-        if body is None:
+        work = self._bounded.work_without_place("POST", target.decode("latin-1"))
+        if work is None or not self._is_for_api(data) or not self._parser.is_whole(data):
             return False
+        body = self._bounded.refuse(work)
         self.answers += 1
         # Behind what the lane answers in this turn of the loop.
         now = client.loop.time()
@@ -307,6 +318,16 @@ class QuickRefusals:
         client.loop.call_soon(client.transport.write, answer)
         client.deadline = now + self._keep_alive_seconds
         return True
+
+    def _is_for_api(self, data: bytes) -> bool:
+        """Whether it is certain that the API would answer, and would add no header for the page
+        that asks. A workspace's own domain has no API."""
+        head = data.lower()
+        start = head.find(_HOST) + len(_HOST)
+        if start < len(_HOST) or _HOST in head[start:] or _ORIGIN in head:
+            return False
+        site = self._hosts.known.get(data[start : data.find(b"\r\n", start)].strip(b" \t"))
+        return site is not None and not site.is_custom_domain
 
 
 class _RequestParser:
