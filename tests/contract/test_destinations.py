@@ -18,7 +18,7 @@ from kurz.links import lifecycle
 from kurz.links.model import Draft, Link, LinkType, Scope, Status
 from kurz.storage.changes import last_change, record_changes
 from kurz.storage.destination_follower import DestinationFollower
-from kurz.storage.destinations import follow_changes
+from kurz.storage.destinations import MANY, follow_changes
 from kurz.storage.link_rows import to_link
 from kurz.storage.links import insert_link
 from kurz.storage.safety_schema import (
@@ -31,6 +31,7 @@ from kurz.storage.schema import changes as change_log
 from kurz.storage.schema import counted_links, links
 from kurz.storage.waiting_checks import load, put_off
 from support.checks import OK, conclude_at, follow, led_to, reread, rows, store_of
+from support.clock import FrozenClock
 from support.engines import without_redis
 from support.failing import FailingWrites
 from support.feed import SOON_SECONDS, until_told
@@ -141,6 +142,30 @@ async def test_links_from_before_are_taken_in_once_and_their_checks_spread_over_
     await kurz.database.write(lambda connection: connection.execute(far).rowcount)
     await follow(kurz)
     assert await led_to(kurz) == await expected(kurz)
+    await check_that_they_spread(kurz, clock)
+
+
+@pytest.mark.parametrize("changes", [MANY, MANY + 1])
+async def test_the_first_checks_after_a_large_import_are_spread_over_a_day(kurz, clock, changes):
+    for number in range(300):
+        await make(kurz, f"https://example.com/{number}")
+    until = await first_unfollowed(kurz) + changes
+    while await kurz.database.write(follow_changes, until, 1000, site_of, clock.micros()):
+        until = await first_unfollowed(kurz) + changes  # as if more came in
+    if changes > MANY:
+        await check_that_they_spread(kurz, clock)
+    else:
+        minutes = [(row["due_at"] - clock.micros()) / 6e7 for row in await rows(kurz, destinations)]
+        assert 4 < min(minutes) <= max(minutes) < 6
+
+
+async def first_unfollowed(kurz: Kurz) -> int:
+    query = sa.select(destination_position.c.change_id)
+    return int(await kurz.database.read(lambda connection: connection.execute(query).scalar_one()))
+
+
+async def check_that_they_spread(kurz: Kurz, clock: FrozenClock) -> None:
+    """There are 300."""
     now = clock.micros()
     hours = sorted((row["due_at"] - now) / 3.6e9 for row in await rows(kurz, destinations))
     assert 0 < hours[0] < 1

@@ -27,7 +27,7 @@ GONE = (404, 410)
 NEEDED_OF_GONE = 2
 
 FIRST_AFTER = timedelta(minutes=5)  # since a link leads there
-ONCE_FOR_ALL = timedelta(days=1)  # that links from before there were checks are spread over
+ONCE_FOR_ALL = timedelta(days=1)  # that links are spread over if there are many at once
 RETRIES = (timedelta(minutes=10), timedelta(hours=1))
 USUALLY = timedelta(days=1)
 BUSY = ((1000, timedelta(hours=1)), (100, timedelta(hours=6)))  # by clicks a day

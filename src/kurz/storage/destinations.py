@@ -3,6 +3,7 @@ taken in as it is when its change is read; to take it in twice is harmless."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
+from datetime import timedelta
 from functools import cache
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -28,6 +29,9 @@ from kurz.storage.schema import NEVER, changes, links
 
 SiteOf = Callable[[str], str]
 
+# Changes that are not taken in yet. More than that come from an import: to call all its
+# destinations at once would keep a core busy for long.
+MANY = 5000
 LOCATION = sa.func.coalesce(links.c.location, links.c.original_url)
 _HALTED = (Status.BANNED, Status.DELETED, Status.PAUSED)
 _KEEP = insert(link_destinations)
@@ -98,6 +102,7 @@ def follow_changes(
     """Takes the next changes in, up to a row, before which none may appear any more. False: there
     was none."""
     position = lock_position(connection)
+    period = ONCE_FOR_ALL if until - position.change_id > MANY else timedelta()
     query = (
         sa.select(changes.c.id, changes.c.link_id)
         .where(changes.c.id > position.change_id, changes.c.id <= until)
@@ -105,7 +110,7 @@ def follow_changes(
         .limit(limit)
     )
     rows = connection.execute(query).all()
-    held = _take_in(connection, {row.link_id for row in rows}, site_of, now)
+    held = _take_in(connection, {row.link_id for row in rows}, site_of, now, period)
     done = [row.id for row in takewhile(lambda row: row.link_id not in held, rows)]
     if done:
         connection.execute(sa.update(destination_position).values(change_id=done[-1]))
@@ -123,7 +128,7 @@ def follow_existing(connection: sa.Connection, limit: int, site_of: SiteOf, now:
     every = sa.union(*(sa.select(page.subquery().c.id) for page in pages)).subquery()
     query = sa.select(every.c.id).order_by(every.c.id).limit(limit)
     found = connection.execute(query).scalars().all()
-    held = _take_in(connection, found, site_of, now, ONCE_FOR_ALL // MICROSECOND)
+    held = _take_in(connection, found, site_of, now, ONCE_FOR_ALL)
     done = [*takewhile(lambda link_id: link_id not in held, found)]
     if done or not found:
         reached = done[-1] if done else NEVER
@@ -134,7 +139,7 @@ def follow_existing(connection: sa.Connection, limit: int, site_of: SiteOf, now:
 def follow_one(connection: sa.Connection, link_id: int, site_of: SiteOf, now: int) -> bool:
     """Ahead of its turn: somebody waits for it. False: it is held by somebody."""
     lock_position(connection)
-    return not _take_in(connection, [link_id], site_of, now)
+    return not _take_in(connection, [link_id], site_of, now, timedelta())
 
 
 def lock_position(connection: sa.Connection) -> sa.Row[*tuple[Any, ...]]:
@@ -148,10 +153,10 @@ def _take_in(
     link_ids: Collection[int],
     site_of: SiteOf,
     now: int,
-    spread_micros: int = 0,
+    period: timedelta,
 ) -> set[int]:
-    """Has these links lead where they do now. New destinations are due soon, or some time within
-    the spread. Gives those that somebody holds, who still lead where they did."""
+    """Has these links lead where they do now. New destinations are due soon, or at some time in
+    that period. Gives those that somebody holds, who still lead where they did."""
     if not link_ids:
         return set()
     after = _read_links(connection, link_ids, now)
@@ -161,7 +166,7 @@ def _take_in(
     )
     before = {row.link_id: row.destination_id for row in kept}
     dues = {
-        link.location: _first_due(link.location, now, spread_micros)
+        link.location: _first_due(link.location, now, period)
         for link in after.values()
         if link.is_called
     }
@@ -269,10 +274,9 @@ def _tell_unreadable() -> None:
     _log.warning("links that lead to no URL are not checked")
 
 
-def _first_due(location: str, now: int, spread_micros: int) -> int:
+def _first_due(location: str, now: int, period: timedelta) -> int:
     key = key_of(location)
-    first = spread(FIRST_AFTER, key) // MICROSECOND
-    return now + first + int(fraction(key) * spread_micros)
+    return now + (spread(FIRST_AFTER, key) + fraction(key) * period) // MICROSECOND
 
 
 def _forget_status(connection: sa.Connection, link_ids: Collection[int]) -> set[int]:
