@@ -13,7 +13,7 @@ from kurz.storage.destinations import (
 )
 from kurz.storage.rounds import Rounds
 
-WAKE_SECONDS = 1.0
+WAKE_SECONDS = 5.0  # the first check of a link is minutes away
 WRITER_SECONDS = 0.05  # between two looks at who still writes
 BATCH = 150  # changes a transaction: 25 ms on SQLite, if all lead to URLs that are new
 

@@ -5,7 +5,7 @@ from kurz.storage.changes import find_writers
 from kurz.storage.database import Database
 from kurz.storage.rounds import Rounds
 
-WAKE_SECONDS = 1.0
+WAKE_SECONDS = 2.0
 WRITER_SECONDS = 0.05  # between two looks at who still writes
 BATCH = 250  # changes a transaction: 10 ms on SQLite
 
