@@ -355,11 +355,8 @@ async def make_first_admin(kurz: Kurz) -> str | None:
             raise SettingRefused("KURZ_ADMIN_EMAIL needs KURZ_ADMIN_PASSWORD_FILE beside it.")
         try:
             await kurz.accounts.create_admin(settings.admin_email, settings.admin_password)
-        except EmailTaken:  # anybody may have registered it: that proves nothing
-            raise SettingRefused(
-                "KURZ_ADMIN_EMAIL has an account already, and it is no administrator's. If it is"
-                " the right person's: kurz admin promote " + settings.admin_email
-            ) from None
+        except EmailTaken as error:  # anybody may have registered it: that proves nothing
+            raise SettingRefused(f"KURZ_ADMIN_EMAIL cannot be used. {error.detail}") from None
         except (EmailRefused, PasswordRefused) as error:
             raise SettingRefused(
                 f"KURZ_ADMIN_EMAIL or KURZ_ADMIN_PASSWORD cannot be used. {error.detail}"

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from kurz.bootstrap import Kurz, make_first_admin, open_kurz
 from kurz.errors import SettingRefused
 from kurz.people.access import Permission
-from kurz.people.errors import CredentialRefused
+from kurz.people.errors import CredentialRefused, EmailTaken
 from kurz.people.identity import Identity
 from kurz.people.passwords import Passwords
 from kurz.storage import schema
@@ -357,6 +357,23 @@ async def test_the_set_up_link_makes_one_administrator(connect, public_kurz):
     listed = await client.get("/api/v1/admin/accounts", headers=bearer(made["token"]))
     assert len(listed.json()["accounts"]) == 1
     assert await make_first_admin(public_kurz) is None
+
+
+async def test_an_address_that_a_stranger_registered_does_not_block_the_set_up(
+    connect, public_kurz
+):
+    client = await connect(PUBLIC_URL, base_url=PUBLIC_URL)
+    await register(client)
+    token = await make_first_admin(public_kurz)
+    taken = await client.post(f"{AUTH}/setup", json=credentials(token=token))
+    assert_problem(taken, 409, "email-taken")
+    for words in ("another address", f"reset-password {EMAIL}", f"promote {EMAIL}"):
+        assert words in taken.json()["detail"]
+    assert "Sign in" not in taken.json()["detail"]
+    other = credentials("other@example.com", token=token)
+    assert (await client.post(f"{AUTH}/setup", json=other)).status_code == 201
+    with pytest.raises(EmailTaken, match=f"promote {EMAIL}"):
+        await public_kurz.accounts.create_admin(EMAIL, PASSWORD)
 
 
 async def test_a_set_up_link_ends_after_a_day_or_with_the_first_administrator(

@@ -133,7 +133,10 @@ class AccountService:
         """An administrator, by somebody who may read and write the store itself."""
         email = normalise_email(email)
         passwords.check(password, email)
-        return await self._insert(email, password, is_admin=True)
+        try:
+            return await self._insert(email, password, is_admin=True)
+        except EmailTaken:
+            raise EmailTaken(ways_to_promote(email)) from None
 
     async def set_up(self, token: str, email: str, password: str, asker: Asker = NOBODY) -> Account:
         """The first administrator, by the set-up link that the server printed."""
@@ -142,9 +145,12 @@ class AccountService:
         found = await self._find_pass(token, Purpose.SETUP)
         if await self._store.has_admin():
             raise PassRefused("This installation has its administrator already.")
-        return await self._insert(
-            email, password, is_admin=True, pass_hash=found.token_hash, asker=asker
-        )
+        try:
+            return await self._insert(
+                email, password, is_admin=True, pass_hash=found.token_hash, asker=asker
+            )
+        except EmailTaken:
+            raise EmailTaken(ways_to_promote(email)) from None
 
     async def knows(self, device: Device) -> bool:
         """Whether the device is still known to its account: not after a new password."""
@@ -281,6 +287,15 @@ class AccountService:
         if made is None:
             raise EmailTaken("There is an account with this e-mail address. Sign in instead.")
         return made
+
+
+def ways_to_promote(email: str) -> str:
+    """For an administrator-to-be whose address has an account: anybody may have registered it."""
+    return (
+        "This e-mail address already has an account, perhaps somebody else's. Use another address."
+        f" Or, on the server, run kurz admin reset-password {email}, open the link that it prints"
+        f" and set a new password. Then run kurz admin promote {email}."
+    )
 
 
 def normalise_email(email: str) -> str:

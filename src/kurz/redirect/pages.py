@@ -151,7 +151,10 @@ ONE_TIME_ACTS = frozenset(one_time_words.WORDS[ENGLISH])
 def one_time(act: str, language: str = ENGLISH) -> Page:
     """The page that a one-time link leads to."""
     words = asdict(one_time_words.WORDS[language][act])
-    problems = json.dumps(one_time_words.PROBLEMS[language], ensure_ascii=False)
+    sentences = one_time_words.PROBLEMS[language]
+    if act == "setup":
+        sentences = sentences | one_time_words.SET_UP_PROBLEMS[language]
+    problems = json.dumps(sentences, ensure_ascii=False)
     page = _render("one_time.html", language, act=act, problems=problems, **words)
     return Page(page.body, page.csp + "; script-src 'self'; connect-src 'self'")
 

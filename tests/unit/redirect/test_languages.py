@@ -73,6 +73,12 @@ def test_a_page_is_the_same_in_both_but_for_its_words():
         assert not set(told) & set(re.findall(r'="([^"]+)"', other)), name
 
 
+def test_the_set_up_page_says_what_to_do_about_an_address_with_an_account():
+    german = made(GERMAN)
+    assert "kurz admin promote" in german["setup"]
+    assert "kurz admin promote" not in german["join"]
+
+
 def test_spans_are_told_in_german():
     page = made(GERMAN)["preview known"]
     assert "vor 3 Tagen" in page
