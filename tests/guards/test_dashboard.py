@@ -50,6 +50,15 @@ def test_the_types_of_the_api_are_those_of_its_document():
     assert (web.WEB / target).read_text() == made.stdout, "`make openapi` writes them"
 
 
+def test_every_limit_that_is_reached_is_told_in_every_language():
+    source = (ROOT / "src" / "kurz" / "storage" / "caps.py").read_text()
+    settings = re.findall(r'setting="(\w+)"', source)
+    assert len(settings) == 5
+    sentences = (web.WEB / "src" / "strings" / "problems.ts").read_text()
+    for setting in settings:
+        assert len(re.findall(rf"\b{setting}:", sentences)) == 2, setting
+
+
 def test_the_lock_names_no_registry():
     lock = (web.WEB / "package-lock.json").read_text()
     assert '"integrity"' in lock

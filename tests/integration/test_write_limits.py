@@ -105,6 +105,7 @@ async def test_there_can_be_so_many_even_if_they_come_at_once(connect, people, k
         if not answer.is_success:
             assert code_of(answer) == (409, "limit-reached"), answer.text
             assert answer.json()["limit"] == 3
+            assert answer.json()["setting"] == f"KURZ_LIMIT_{kind.upper()}"
     # Somebody else has room of their own.
     other = await people.add()
     make = getattr(Things(client, other, await people.workspace(other, "other")), kind)

@@ -20,12 +20,16 @@ class Caps:
 
 
 class CapReached(KurzError):
-    """`whose` and `what` in plain words: "An account", "API keys"."""
+    """`whose`, `what` and `remedy` in plain words: "An account", "API keys", "Revoke one"."""
 
     kind = Kind.CONFLICT
     code = "limit-reached"
     title = "A limit is reached"
 
-    def __init__(self, whose: str, what: str, at_most: int, remedy: str) -> None:
-        sentence = f"{whose} can have at most {at_most} {what}. {remedy}"
-        super().__init__(sentence, limit=at_most)
+    def __init__(self, whose: str, what: str, at_most: int, *, remedy: str, setting: str) -> None:
+        super().__init__(
+            f"{whose} can have at most {at_most} {what}."
+            f" {remedy}, or ask an administrator to raise {setting}.",
+            limit=at_most,
+            setting=setting,
+        )

@@ -82,13 +82,13 @@ PROBLEMS: dict[str, dict[str, str]] = {
         "store-unavailable": "Der Server erreicht seine Datenbank nicht. Bitte gleich noch einmal.",
     },
 }
-# The first administrator has nobody to ask, and cannot sign in: somebody else may have that account.
+# The first administrator has nobody to ask: somebody else may have registered that address.
 SET_UP_PROBLEMS: dict[str, dict[str, str]] = {
     ENGLISH: {},
     GERMAN: {
         "email-taken": "Mit dieser E-Mail-Adresse gibt es schon ein Konto, vielleicht von jemand"
-        " anderem. Nimm eine andere Adresse. Oder ruf auf dem Server „kurz admin reset-password“ mit"
-        " dieser Adresse auf, öffne den Link und setz ein neues Passwort. Danach: „kurz admin"
+        " anderem. Nimm eine andere Adresse. Oder ruf auf dem Server „kurz admin reset-password“"
+        " mit dieser Adresse auf, öffne den Link und setz ein neues Passwort. Danach: „kurz admin"
         " promote“ mit dieser Adresse.",
     },
 }

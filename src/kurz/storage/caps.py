@@ -21,39 +21,64 @@ def require_workspace(connection: sa.Connection, account_id: int, at_most: int) 
     owned = sa.select(members.c.workspace_id).where(
         members.c.account_id == account_id, members.c.role == Role.OWNER
     )
-    remedy = "Hand one over, or ask an administrator to raise KURZ_LIMIT_WORKSPACES."
-    refused = CapReached("An account", "workspaces of its own", at_most, remedy)
+    refused = CapReached(
+        "An account",
+        "workspaces of its own",
+        at_most,
+        remedy="Hand one over",
+        setting="KURZ_LIMIT_WORKSPACES",
+    )
     _require(connection, _account(account_id), owned, at_most, refused)
 
 
 def require_key(connection: sa.Connection, account_id: int, at_most: int) -> None:
     found = sa.select(keys.c.id).where(keys.c.account_id == account_id)
-    remedy = "Revoke one that is not used, or ask an administrator to raise KURZ_LIMIT_KEYS."
-    refused = CapReached("An account", "API keys", at_most, remedy)
+    refused = CapReached(
+        "An account",
+        "API keys",
+        at_most,
+        remedy="Revoke one that is not used",
+        setting="KURZ_LIMIT_KEYS",
+    )
     _require(connection, _account(account_id), found, at_most, refused)
 
 
 def require_slug(connection: sa.Connection, workspace_id: int, at_most: int) -> None:
     """Slugs of the past count: they stay this workspace's."""
     taken = sa.select(workspace_slugs.c.slug).where(workspace_slugs.c.workspace_id == workspace_id)
-    remedy = "Choose one that it had before, or ask an administrator to raise KURZ_LIMIT_SLUGS."
-    refused = CapReached("A workspace", "slugs, former ones included", at_most, remedy)
+    refused = CapReached(
+        "A workspace",
+        "slugs, former ones included",
+        at_most,
+        remedy="Choose one that it had before",
+        setting="KURZ_LIMIT_SLUGS",
+    )
     _require(connection, _workspace(workspace_id), taken, at_most, refused)
 
 
 def require_domain(connection: sa.Connection, workspace_id: int, at_most: int) -> None:
     """Those that were given up count as long as they are kept from others."""
     found = sa.select(domains.c.host).where(domains.c.workspace_id == workspace_id)
-    remedy = "Remove one that is not verified, or ask an administrator to raise KURZ_LIMIT_DOMAINS."
-    refused = CapReached("A workspace", "domains", at_most, remedy)
+    refused = CapReached(
+        "A workspace",
+        "domains",
+        at_most,
+        remedy="Remove one that is not verified",
+        setting="KURZ_LIMIT_DOMAINS",
+    )
     _require(connection, _workspace(workspace_id), found, at_most, refused)
 
 
 def require_invitation(connection: sa.Connection, workspace_id: int, at_most: int) -> None:
     """Call it when those that have expired are forgotten."""
     found = sa.select(passes.c.id).where(passes.c.workspace_id == workspace_id)
-    remedy = "Revoke one, or ask an administrator to raise KURZ_LIMIT_INVITATIONS."
-    refused = CapReached("A workspace", "open invitations", at_most, remedy)
+    refused = CapReached(
+        "A workspace",
+        "open invitations",
+        at_most,
+        remedy="Revoke one",
+        setting="KURZ_LIMIT_INVITATIONS",
+    )
     _require(connection, _workspace(workspace_id), found, at_most, refused)
 
 

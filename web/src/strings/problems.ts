@@ -48,6 +48,16 @@ const known = texts({
       "This cannot be a domain here. It needs a name of your own in the public DNS, such as go.example.com.",
     "domain-taken":
       "Another workspace has this domain, or gave it up less than 30 days ago. Ask them, or wait.",
+    KURZ_LIMIT_WORKSPACES:
+      "You own as many workspaces as you can. Hand one over, or ask an administrator to raise the limit.",
+    KURZ_LIMIT_KEYS:
+      "You have as many API keys as you can. Revoke one that is not used, or ask an administrator to raise the limit.",
+    KURZ_LIMIT_SLUGS:
+      "This workspace has had as many short names as it can. Choose one of those, or ask an administrator to raise the limit.",
+    KURZ_LIMIT_DOMAINS:
+      "This workspace has as many domains as it can. Remove one that is not verified, or ask an administrator to raise the limit.",
+    KURZ_LIMIT_INVITATIONS:
+      "This workspace has as many open invitations as it can. Revoke one, or ask an administrator to raise the limit.",
   },
   de: {
     "url-refused":
@@ -98,13 +108,25 @@ const known = texts({
       "Das kann hier keine Domain sein. Gebraucht wird ein eigener Name aus dem öffentlichen DNS wie go.example.com.",
     "domain-taken":
       "Ein anderer Bereich hat diese Domain oder gab sie vor weniger als 30 Tagen auf. Frag dort nach, oder warte.",
+    KURZ_LIMIT_WORKSPACES:
+      "Mehr eigene Bereiche gehen nicht. Gib einen ab, oder bitte die Verwaltung, die Grenze anzuheben.",
+    KURZ_LIMIT_KEYS:
+      "Mehr API-Schlüssel gehen nicht. Widerruf einen, der nicht mehr gebraucht wird, oder bitte die Verwaltung, die Grenze anzuheben.",
+    KURZ_LIMIT_SLUGS:
+      "Mehr Kurznamen kann dieser Bereich nicht haben, frühere zählen mit. Nimm einen von diesen, oder bitte die Verwaltung, die Grenze anzuheben.",
+    KURZ_LIMIT_DOMAINS:
+      "Mehr Domains kann dieser Bereich nicht haben. Entfern eine, die nicht bestätigt ist, oder bitte die Verwaltung, die Grenze anzuheben.",
+    KURZ_LIMIT_INVITATIONS:
+      "Mehr offene Einladungen kann dieser Bereich nicht haben. Zieh eine zurück, oder bitte die Verwaltung, die Grenze anzuheben.",
   },
 });
 
-/** A URL is refused for one of many flaws; those without a sentence of their own have the common one. */
+/** A URL is refused for one of many flaws, and each limit is about something else. Those without a
+ *  sentence of their own have the common one, or the server's. */
 function nameOf({ code, fields }: Problem): string {
-  const name = `url-${fields.flaw}`;
-  return code === "url-refused" && name in known.en ? name : code;
+  const name = code === "limit-reached" ? String(fields.setting) : `url-${fields.flaw}`;
+  const isSpecial = code === "url-refused" || code === "limit-reached";
+  return isSpecial && name in known.en ? name : code;
 }
 
 /** A sentence for a person. */

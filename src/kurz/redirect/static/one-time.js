@@ -84,11 +84,32 @@ async function enter(path, body) {
   remember(await ask(path, { ...body, as_cookie: true }));
 }
 
+async function keysOfWorkspaces() {
+  const found = [];
+  let cursor = null;
+  do {
+    const page = await ask(`keys?limit=100${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`);
+    found.push(...page.keys.filter((key) => key.workspace_id !== null));
+    cursor = page.next_cursor;
+  } while (cursor);
+  return found;
+}
+
+/** Whether all that are ticked are gone. Those that are gone are not shown any more. */
+async function revoke(boxes) {
+  const tries = boxes.map(async (box) => {
+    const answer = await fetch(`/api/v1/keys/${box.value}`, { method: "DELETE" }).catch(() => null);
+    const isGone = answer !== null && (answer.ok || answer.status === 404);
+    if (isGone) box.closest("label").remove();
+    return isGone;
+  });
+  return (await Promise.all(tries)).every(Boolean);
+}
+
 /** Keys for a single workspace may be what a team's programs use: each is asked about, and none is
  *  revoked unless it is ticked. Goes on when that is done. */
 async function offerKeys() {
-  const found = await ask("keys?limit=100").catch(() => ({ keys: [] })); // the password is set
-  const left = found.keys.filter((key) => key.workspace_id !== null);
+  const left = await keysOfWorkspaces().catch(() => []); // the password is set
   if (!left.length) return;
   const keys = document.getElementById("keys");
   for (const { id, name, prefix } of left) {
@@ -103,11 +124,18 @@ async function offerKeys() {
   form.hidden = text.hidden = true;
   keys.hidden = false;
   keys.querySelector("input").focus();
-  await new Promise((done) => keys.addEventListener("submit", (event) => done(event.preventDefault())));
+  await new Promise((done) =>
+    keys.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const go = keys.querySelector("button");
+      go.disabled = true;
+      const isDone = await revoke([...keys.querySelectorAll("input:checked")]);
+      go.disabled = false;
+      document.getElementById("unrevoked").hidden = isDone;
+      if (isDone) done();
+    }),
+  );
   keys.hidden = true;
-  const ticked = [...keys.querySelectorAll("input:checked")];
-  const revoked = ticked.map(({ value }) => fetch(`/api/v1/keys/${value}`, { method: "DELETE" }));
-  await Promise.allSettled(revoked);
 }
 
 // Each gives the number of the workspace that one is in now, if there is one.
