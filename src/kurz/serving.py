@@ -45,8 +45,9 @@ from kurz.server.app import App, AsgiApp
 from kurz.server.capacity import Capacity, connection_cap, file_limit, open_files
 from kurz.server.connection import Connection
 from kurz.server.hosts import Hosts
-from kurz.server.overload import BoundedWork, QuickRefusals, Work
+from kurz.server.overload import BoundedWork, Work
 from kurz.server.proxies import TrustedProxies
+from kurz.server.quick_refusals import QuickRefusals
 from kurz.server.scoreboard import Scoreboard
 from kurz.server.turns import Turns
 from kurz.server.usage import usage_of

@@ -5,17 +5,12 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from email.utils import formatdate
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
-import httptools
 import structlog
 
 from kurz.errors import Overloaded, problem
-from kurz.headers import HSTS, POLICY, SECURITY_HEADERS, STRICTEST_POLICY
-from kurz.people.workspaces import Site
-from kurz.server.request_ids import next_request_id
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -26,7 +21,6 @@ AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 REFUSED = "kurz.is_overloaded"  # in the scope of a request that was
 LOG_SECONDS = 10.0  # between two log lines
 
-MAX_QUICK_BYTES = 16 * 1024
 _SHORT_DIGITS = 4  # of a length in bytes
 
 _LINKS = "/links"
@@ -36,7 +30,6 @@ _TRANSFERS = ("/export", "/import")
 # Sign-ins have their own queue, live streams their own limit, and the rest is quick.
 _FREE = ("/api/v1/auth/", "/api/auth/", "/api/docs", "/api/problems/", "/api/openapi.json")
 _STREAM = "/stats/live"
-_HOST, _ORIGIN = b"\r\nhost:", b"\r\norigin:"
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 log = structlog.get_logger()
@@ -259,107 +252,6 @@ class BoundedWork:
             self._logged_at, self._unlogged = now, 0
 
 
-class Client(Protocol):
-    """A connection."""
-
-    transport: Any
-    deadline: float
-    loop: asyncio.AbstractEventLoop
-
-
-class Hosts(Protocol):
-    @property
-    def known(self) -> Mapping[bytes, Site]:
-        """By Host headers to the letter."""
-
-
-class QuickRefusals:
-    """Refuses a POST from its bytes, for a fifth of what the way through the application costs: at
-    three times the load that a worker can do, that would take half of its time."""
-
-    def __init__(
-        self,
-        bounded: BoundedWork,
-        hosts: Hosts,
-        keep_alive_seconds: float,
-        hsts_seconds: int = 0,
-    ) -> None:
-        self.answers = 0
-        self._hosts = hosts
-        self._hsts_seconds = hsts_seconds
-        self._bounded = bounded
-        self._keep_alive_seconds = keep_alive_seconds
-        self._parser = _RequestParser()
-        self._start = b""
-        self._renew_at = 0.0
-
-    def answer(self, client: Client, data: bytes) -> bool:
-        """True: the chunk was one whole request, and is refused."""
-        if data[:6] != b"POST /" or len(data) > MAX_QUICK_BYTES:
-            return False
-        target = data[5 : data.find(b" ", 5)].partition(b"?")[0]
-        work = self._bounded.work_without_place("POST", target.decode("latin-1"))
-        if work is None or not self._is_for_api(data) or not self._parser.is_whole(data):
-            return False
-        body = self._bounded.refuse(work)
-        self.answers += 1
-        # Behind what the lane answers in this turn of the loop.
-        now = client.loop.time()
-        if now >= self._renew_at:
-            self._renew_at = now + 1.0
-            self._start = _start_of_answer(self._hsts_seconds)
-        request_id = next_request_id().encode()
-        answer = b"%s%d\r\nx-request-id: %s\r\n\r\n%s" % (
-            self._start,
-            len(body),
-            request_id,
-            body,
-        )
-        client.loop.call_soon(client.transport.write, answer)
-        client.deadline = now + self._keep_alive_seconds
-        return True
-
-    def _is_for_api(self, data: bytes) -> bool:
-        """Whether it is certain that the API would answer, and would add no header for the page
-        that asks. A workspace's own domain has no API."""
-        head = data.lower()
-        start = head.find(_HOST) + len(_HOST)
-        if start < len(_HOST) or _HOST in head[start:] or _ORIGIN in head:
-            return False
-        site = self._hosts.known.get(data[start : data.find(b"\r\n", start)].strip(b" \t"))
-        return site is not None and not site.is_custom_domain
-
-
-class _RequestParser:
-    """Tells whether a chunk is exactly one request whose connection stays open, by the judgement of
-    the parser that the ASGI path uses."""
-
-    def __init__(self) -> None:
-        self._parser = httptools.HttpRequestParser(self)
-
-    def is_whole(self, data: bytes) -> bool:
-        self._begun = self._completed = 0
-        self._stays_open = True
-        try:
-            self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._stays_open = False
-        if self._begun == self._completed == 1 and self._stays_open:
-            return True
-        self._parser = httptools.HttpRequestParser(self)  # it may wait for the rest of something
-        return False
-
-    def on_message_begin(self) -> None:
-        self._begun += 1
-
-    def on_headers_complete(self) -> None:
-        if not self._parser.should_keep_alive():
-            self._stays_open = False
-
-    def on_message_complete(self) -> None:
-        self._completed += 1
-
-
 def _is_short(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     """Whether a body comes along with its head, as most do."""
     size = b""
@@ -392,7 +284,7 @@ def _body(work: Work) -> bytes:
     return json.dumps(problem(_overloaded(work), 503)).encode()
 
 
-_HEADERS = (
+HEADERS = (
     (b"content-type", b"application/problem+json"),
     (b"retry-after", b"%d" % Overloaded.retry_after_seconds),
     (b"cache-control", b"no-store"),
@@ -401,20 +293,6 @@ _HEADERS = (
 
 def _headers(body: bytes) -> list[tuple[bytes, bytes]]:
     return [
-        *_HEADERS,
+        *HEADERS,
         (b"content-length", b"%d" % len(body)),
     ]
-
-
-def _start_of_answer(hsts_seconds: int) -> bytes:
-    """Of a refusal as the application gives it, up to its length. It is made once a second."""
-    headers = [
-        (b"date", formatdate(usegmt=True).encode()),
-        *_HEADERS,
-        *SECURITY_HEADERS,
-        (POLICY, STRICTEST_POLICY),
-    ]
-    if hsts_seconds:
-        headers.append((HSTS, b"max-age=%d" % hsts_seconds))
-    lines = [b"%s: %s" % header for header in headers]
-    return b"\r\n".join([b"HTTP/1.1 503 Service Unavailable", *lines, b"content-length: "])

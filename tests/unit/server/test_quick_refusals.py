@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from kurz.people.workspaces import Site
-from kurz.server.overload import BoundedWork, QuickRefusals, Work
+from kurz.server.overload import BoundedWork, Work
+from kurz.server.quick_refusals import QuickRefusals
 from support.stage import Wire
 
 POST = "POST {path} HTTP/1.1\r\n{host}Content-Length: 2\r\n{field}\r\n{{}}"
