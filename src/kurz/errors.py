@@ -24,6 +24,7 @@ class KurzError(Exception):
     kind: ClassVar[Kind]
     code: ClassVar[str]
     title: ClassVar[str]
+    retry_after_seconds: int | None = None  # None: trying again does not help
 
     def __init__(self, detail: str, **fields: object) -> None:
         super().__init__(detail)
@@ -35,7 +36,7 @@ class Unavailable(KurzError):
     """A part kurz depends on does not answer; the same request may succeed later."""
 
     kind = Kind.UNAVAILABLE
-    retry_after_seconds: ClassVar[int] = 5
+    retry_after_seconds: int = 5
 
 
 class StoreUnavailable(Unavailable):

@@ -15,6 +15,7 @@ from kurz.api.app import create_api
 from kurz.api.callers import is_member
 from kurz.api.cors import Cors
 from kurz.api.dependencies import Context
+from kurz.api.downloads import Downloads
 from kurz.api.idempotency import Receipts
 from kurz.api.schemas.system import SystemRead
 from kurz.bootstrap import Kurz, open_custom_domains
@@ -288,6 +289,7 @@ def _context(
         totals=RecentTotals(SqlTotalsStore(database, clock)),
         upkeep=open_upkeep(kurz),
         exporter=kurz.exporter,
+        downloads=Downloads(),
         importer=kurz.importer,
         import_limits=ImportLimits(settings.limit_import_rows, settings.limit_import_rows_allowed),
         import_slots=SqlImportSlots(kurz.database, kurz.clock),

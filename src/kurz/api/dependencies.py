@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fastapi import Request
 
+from kurz.api.downloads import Downloads
 from kurz.api.schemas.system import SystemRead
 from kurz.clicks.live import Live
 from kurz.clicks.reports import Reports
@@ -63,6 +64,7 @@ class Context:
     reports: Reports
     live: Live
     exporter: LinkExporter
+    downloads: Downloads
     importer: LinkImporter
     import_limits: ImportLimits
     import_slots: ImportSlots

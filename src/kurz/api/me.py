@@ -13,6 +13,7 @@ from kurz.api.bodies import described, read_body
 from kurz.api.callers import get_caller, get_session
 from kurz.api.dependencies import Context, context
 from kurz.api.devices import asker_of
+from kurz.api.downloads import Download
 from kurz.api.pages import Page, page_by
 from kurz.api.places import Place, views
 from kurz.api.responses import Answer
@@ -90,13 +91,18 @@ async def _keep_root(kurz: Context, caller: Caller) -> None:
     responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
     openapi_extra=session(),
 )
-async def export_me(request: Request) -> StreamingResponse:
+async def export_me(request: Request) -> Response:
     """JSON Lines: your account, keys (not their secrets), workspaces, and every link of yours, also
     those in the trash. `kind` says what a line is."""
     caller = await get_session(request)
     lines = _export(request, caller)
-    headers = {"content-disposition": 'attachment; filename="kurz-account.jsonl"'}
-    return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
+    return Download(
+        lines,
+        context(request).downloads,
+        caller.account_id,
+        file_name="kurz-account.jsonl",
+        media_type="application/x-ndjson",
+    )
 
 
 async def _export(request: Request, caller: Caller) -> AsyncIterator[bytes]:

@@ -10,11 +10,10 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from kurz.clicks.errors import TooManyStreams
-from kurz.errors import Kind, KurzError, MethodNotAllowed, Unavailable, problem
+from kurz.errors import Kind, KurzError, MethodNotAllowed, problem
 from kurz.links.errors import VersionOutdated
 from kurz.links.imports import ImportTooLarge
-from kurz.people.errors import HostUnknown, QuotaExceeded
+from kurz.people.errors import HostUnknown
 from kurz.people.limits import TooManyRequests
 
 MAX_BODY_BYTES = 16 * 1024
@@ -108,7 +107,7 @@ def status_of(error: type[KurzError]) -> int:
 def respond(error: KurzError, headers: dict[str, str] | None = None) -> ProblemResponse:
     status = status_of(type(error))
     sent = dict(headers or {})
-    if isinstance(error, Unavailable | QuotaExceeded | TooManyStreams):
+    if error.retry_after_seconds is not None:
         sent["retry-after"] = str(error.retry_after_seconds)
     if isinstance(error, TooManyRequests):
         sent |= error.header_fields

@@ -13,6 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from kurz.api.callers import get_admin, get_caller
 from kurz.api.dependencies import context
+from kurz.api.downloads import Download
 from kurz.api.links import LinkId
 from kurz.api.places import Enter, Place, at_root, in_workspace, place_of
 from kurz.api.responses import Answer
@@ -205,13 +206,19 @@ def _family(
     ) -> Response:
         """The series, the breakdowns, or every click, as far as clicks are kept."""
         kurz = context(request)
-        headers = {"content-disposition": f'attachment; filename="kurz-{what}.{format}"'}
-        media_type = MEDIA_TYPES[format]
+        file_name, media_type = f"kurz-{what}.{format}", MEDIA_TYPES[format]
         if what is What.EVENTS:
-            chunks = write_events(kurz.reports.store, asked.about, period, format)
-            return StreamingResponse(chunks, media_type=media_type, headers=headers)
+            caller = await get_caller(request)
+            return Download(
+                write_events(kurz.reports.store, asked.about, period, format),
+                kurz.downloads,
+                caller.account_id,
+                file_name=file_name,
+                media_type=media_type,
+            )
         report = await kurz.reports.get(asked.about, period, interval, top=EXPORTED_VALUES)
         write = write_series if what is What.SERIES else write_breakdowns
+        headers = {"content-disposition": f'attachment; filename="{file_name}"'}
         return Response(write(report, format), media_type=media_type, headers=headers)
 
 

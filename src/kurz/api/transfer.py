@@ -9,6 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from kurz.api.callers import get_caller
 from kurz.api.creating import PROBLEMS
 from kurz.api.dependencies import context
+from kurz.api.downloads import Download
 from kurz.api.places import Enter, Place, at_root, in_workspace, place_of, workspace_id_of
 from kurz.api.problems import BodyMalformed, MediaTypeUnsupported
 from kurz.api.schemas.problems import problems
@@ -57,11 +58,13 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         workspace = place.workspace
         slugs = {} if workspace is None else {workspace.id: workspace.slug}
         chunks = context(request).exporter.run(format, place.scope, slugs, with_trash=with_trash)
-        headers = {
-            "cache-control": "no-store",
-            "content-disposition": f'attachment; filename="kurz-links.{format}"',
-        }
-        return StreamingResponse(chunks, media_type=MEDIA_TYPES[format], headers=headers)
+        return Download(
+            chunks,
+            context(request).downloads,
+            place.caller.account_id,
+            file_name=f"kurz-links.{format}",
+            media_type=MEDIA_TYPES[format],
+        )
 
     @router.post(
         f"{prefix}/import",

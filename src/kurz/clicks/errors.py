@@ -1,7 +1,5 @@
 """What can go wrong with stats."""
 
-from typing import ClassVar
-
 from kurz.errors import Kind, KurzError, Unavailable
 
 
@@ -20,4 +18,4 @@ class TooManyStreams(KurzError):
     kind = Kind.LIMITED
     code = "too-many-streams"
     title = "This account has too many live streams"
-    retry_after_seconds: ClassVar[int] = 5
+    retry_after_seconds = 5

@@ -179,6 +179,7 @@ class TooManyRequests(KurzError):
     kind = Kind.LIMITED
     code = "too-many-requests"
     title = "Too many requests in a short time"
+    retry_after_seconds: int
 
     def __init__(self, verdict: Verdict) -> None:
         self.policy = verdict.policy
