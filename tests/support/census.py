@@ -19,7 +19,7 @@ class Census:
         """Looks again and again."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self.connections = max(self.connections, self._count())
+            self.connections = max(self.connections, self.look())
             time.sleep(0.1)
 
     def files(self) -> int:
@@ -29,7 +29,8 @@ class Census:
         """That are no other process's."""
         return sum(_private_kilobytes(pid) for pid in self._program.children)
 
-    def _count(self) -> int:
+    def look(self) -> int:
+        """How many connections there are now."""
         rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
         there = {f"socket:[{row[9]}]" for row in rows if row[2].endswith(self._end)}
         return sum(len(there & _files(pid)) for pid in self._program.children)

@@ -18,6 +18,8 @@ RECOVERY_SECONDS = slack(5.0)
 WORKERS = 2
 # Of a worker: the pool's, the look-ups', and the one that listens. The jobs process has a pool too.
 MAX_CONNECTIONS = WORKERS * (8 + 2 + 1) + 8
+# A call that is given up asks the server to cancel it, over a connection of its own for a second.
+MAX_IN_OUTAGE = WORKERS * (2 * (8 + 2) + 1) + 2 * 8
 HEAD = (
     "| | requests | 302 | 503 | wrong | longest ms: hot | cold | create | recovered after s"
     " | acknowledged | lost | connections |"
@@ -75,6 +77,7 @@ class Endurance:
     def check(self, title: str, *, recovery_seconds: float = RECOVERY_SECONDS) -> None:
         """Prints a row of numbers, and asserts all that was promised."""
         ledger = self.ledger
+        connections = self.census.look()
         lost = ledger.lost()
         self.report(title, len(lost))
         wrongs = ledger.wrongs()
@@ -88,7 +91,8 @@ class Endurance:
         )
         assert ledger.longest_seconds("create") < WRITE_SECONDS + LATE_SECONDS
         assert self._recovery_seconds() < recovery_seconds
-        assert self.census.connections <= MAX_CONNECTIONS
+        assert self.census.connections <= MAX_IN_OUTAGE
+        assert connections <= MAX_CONNECTIONS
         log = self.program.log()
         assert "Traceback" not in log
         assert "request failed" not in log
