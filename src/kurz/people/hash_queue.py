@@ -10,18 +10,19 @@ from typing import Any, TypeVar
 from kurz.people.errors import SignInBusy
 from kurz.people.recent import Recent
 
-# Of each kind of device. At a quarter of a second a hash the last one waits for 16 s, within the
-# time that browsers and proxies wait for an answer.
+# Of each kind of device. At a quarter of a second a hash the last one waits for 16 s, or 32 s while
+# the other line is full as well: within the time that browsers and most proxies wait for an answer.
 MAX_WAITING = 64
 LATELY_SECONDS = 60.0
+FIRST_IN_A_ROW = 2  # turns of addresses not served lately, while others wait as well
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who waits for a hash: an address; and whether it is a device that signed in to this account
-    before."""
+    """Who waits for a hash: an address; and whether it is known: a device that signed in to this
+    account before, somebody signed in, or the holder of a one-time link."""
 
     address: str = ""
     is_known: bool = False
@@ -39,48 +40,68 @@ class _Job:
 class FairLine:
     """One queue for each address, served in turn: an address with many requests waits longer than
     one with a single request. Addresses that were not served lately go first, so that a few that
-    ask all the time do not delay the others. A full line makes room for an address with fewer
-    requests by dropping the last request of the longest queue."""
+    ask all the time do not delay the others, who get every third turn.
+
+    A full line makes room by dropping the last request of the longest queue for an address with
+    fewer requests, or the last one of an address that was served lately for one that was not."""
 
     def __init__(self, most: int = MAX_WAITING) -> None:
         self._most = most
         self._first: OrderedDict[str, deque[_Job]] = OrderedDict()
-        self._queues: OrderedDict[str, deque[_Job]] = OrderedDict()
+        self._others: OrderedDict[str, deque[_Job]] = OrderedDict()
         self._served: Recent[str, bool] = Recent(LATELY_SECONDS)
+        self._passed_over = 0  # turns in a row that the others waited for
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
     def has_room(self, address: str) -> bool:
-        own = len(self._first.get(address, ())) + len(self._queues.get(address, ()))
-        return self._size < self._most or own + 1 < len(self._longest())
+        return self._size < self._most or self._loser(address) is not None
 
     def push(self, address: str, job: _Job) -> _Job | None:
         """Call it only if there is room. Returns the job that was dropped for it."""
         dropped = None
-        if self._size >= self._most:
-            dropped = self._longest().pop()  # it holds two or more: else there was no room
-            self._size -= 1
-        is_first = address in self._first or (
-            address not in self._queues and self._served.peek(address) is None
-        )
-        queues = self._first if is_first else self._queues
+        if self._size >= self._most and (loser := self._loser(address)) is not None:
+            dropped = self._drop(loser)
+        is_first = address in self._first or self._is_new(address)
+        queues = self._first if is_first else self._others
         queues.setdefault(address, deque()).append(job)
         self._size += 1
         return dropped
 
     def pop(self) -> _Job:
-        address, queue = (self._first or self._queues).popitem(last=False)
+        is_others = not self._first or (bool(self._others) and self._passed_over >= FIRST_IN_A_ROW)
+        self._passed_over = 0 if is_others or not self._others else self._passed_over + 1
+        address, queue = (self._others if is_others else self._first).popitem(last=False)
         self._served.keep(address, value=True)
         job = queue.popleft()
         self._size -= 1
         if queue:
-            self._queues[address] = queue
+            self._others[address] = queue
         return job
 
-    def _longest(self) -> deque[_Job]:
-        return max((*self._first.values(), *self._queues.values()), key=len)
+    def _is_new(self, address: str) -> bool:
+        """Neither waiting nor served lately."""
+        is_waiting = address in self._first or address in self._others
+        return not is_waiting and self._served.peek(address) is None
+
+    def _loser(self, address: str) -> str | None:
+        """The address whose last job a full line drops for one of this address."""
+        queues = self._first | self._others
+        longest = max(queues, key=lambda one: len(queues[one]))
+        if len(queues.get(address, ())) + 1 < len(queues[longest]):
+            return longest
+        # No queue is long, so it is the one whose turn would come last.
+        return next(reversed(self._others), None) if self._is_new(address) else None
+
+    def _drop(self, address: str) -> _Job:
+        queues = self._first if address in self._first else self._others
+        job = queues[address].pop()
+        self._size -= 1
+        if not queues[address]:
+            del queues[address]
+        return job
 
 
 class HashQueue:
@@ -92,10 +113,6 @@ class HashQueue:
         self._free = threads
         self._lines = {is_known: FairLine(most) for is_known in (True, False)}
         self._is_known_next = True
-
-    @property
-    def is_idle(self) -> bool:
-        return not any(self._lines.values())
 
     def check_room(self, asker: Asker) -> None:
         """Raises `SignInBusy` if the line is full, before any other work is done."""

@@ -30,11 +30,15 @@ class Stage:
 
     async def open(self) -> list[str]:
         """Lets everybody be served; gives the names in order, without the one that blocked."""
+        before = len(self.served)
         self._gate.set()
         await asyncio.gather(*self.tasks.values(), return_exceptions=True)
-        while not self.queue.is_idle:  # noqa: ASYNC110  the work of callers who have left
+        while any(self.queue._lines.values()):  # noqa: ASYNC110  the work of callers who have left
             await asyncio.sleep(0.001)
-        return self.served[1:]
+        return self.served[before + 1 :]
+
+    def close(self) -> None:
+        self._gate.clear()
 
     def refused(self) -> set[str]:
         ended = {name: task for name, task in self.tasks.items() if task.done()}
@@ -67,25 +71,40 @@ async def test_addresses_take_turns_however_much_one_asks(stage):
     assert await stage.open() == ["flood0", "ada", "bob", "flood1", "flood2", "flood3"]
 
 
+class Line(FairLine):
+    """A line whose work gives the address that asked."""
+
+    def ask(self, *addresses: str) -> None:
+        for address in addresses:
+            self.push(address, _Job(lambda address=address: address, asyncio.Future()))
+
+    def serve(self, turns: int) -> list[str]:
+        return [self.pop().work() for _ in range(turns)]
+
+
 async def test_who_was_not_served_lately_goes_before_those_who_ask_all_the_time():
     """Else 24 addresses, each with a browser that is known to an account of its own, delay every
     other sign-in by 24 hashes."""
-    line = FairLine()
-
-    def push(address: str) -> None:
-        line.push(address, _Job(lambda: address, asyncio.Future()))
-
+    line = Line()
     flood = [f"flood{number}" for number in range(24)]
-    for address in flood * 2:
-        push(address)
-    for _ in flood[:-1]:
-        line.pop()
-    push("ada")
-    push("bob")
-    served = [line.pop().work() for _ in range(4)]
-    assert served == ["flood23", "ada", "bob", "flood0"]
-    push("ada")  # who was served lately, and waits like the others
-    assert [line.pop().work() for _ in range(len(line))] == [*flood[1:], "ada"]
+    line.ask(*flood)
+    line.serve(len(flood))
+    line.ask(*flood, "ada", "bob")
+    assert line.serve(3) == ["ada", "bob", "flood0"]
+    line.ask("ada")  # who was served lately, and waits like the others
+    assert line.serve(len(line)) == [*flood[1:], "ada"]
+
+
+async def test_who_was_served_lately_does_not_wait_for_all_who_were_not():
+    line = Line()
+    line.ask("ada")
+    line.serve(1)
+    line.ask("ada", "ada")
+    served = []
+    for number in range(6):
+        line.ask(f"new{number}", f"more{number}")
+        served += line.serve(1)
+    assert served == ["new0", "more0", "ada", "new1", "more1", "ada"]
 
 
 async def test_a_full_line_makes_room_at_the_end_of_the_longest_queue(stage):
@@ -110,6 +129,26 @@ async def test_where_everybody_waits_once_nobody_is_pushed_out(stage):
         stage.queue.check_room(Asker("late"))
     assert await stage.open() == [f"ask{number}" for number in range(1, MOST + 1)]
     stage.queue.check_room(Asker("late"))
+
+
+async def test_a_full_line_makes_room_for_an_address_that_was_not_served_lately(stage):
+    """Else as many addresses as there are places, with one request each, keep out all others."""
+    flood = [f"flood{number}" for number in range(MOST)]
+    for name in ("blocks", *flood):
+        await stage.ask(name, name)
+    await stage.open()
+    stage.close()
+    for name in ("blocks", *flood):
+        await stage.ask(f"{name} again", name)
+    await stage.ask("ada", "ada")
+    await stage.ask("bob", "bob")
+    await stage.ask("more of bob", "bob")
+    await stage.ask("third", flood[0])
+    await asyncio.sleep(0)
+    pushed_out = {f"{name} again" for name in flood[-2:]}
+    assert stage.refused() == {*pushed_out, "more of bob", "third"}
+    again = [f"{name} again" for name in flood[:-2]]
+    assert await stage.open() == ["ada", "bob", *again]
 
 
 async def test_known_devices_have_every_second_turn_and_room_of_their_own(stage):
