@@ -47,10 +47,12 @@ DEFAULT_RATES: Mapping[str, Rate] = {
     "stored-answers": Rate(100_000, DAY_SECONDS),
     "sign-in": Rate(20, MINUTE_SECONDS),
     "sign-in-account": Rate(5, MINUTE_SECONDS),
-    # Otherwise anybody who knows an e-mail address could lock its owner out. A thousand addresses
-    # get 2,000 more guesses a day, in addition to the 7,200 that all share.
+    # Otherwise anybody who knows an e-mail address could lock its owner out of new devices. All
+    # newcomers together get 1,000 guesses a day, in addition to the 7,200 that everybody shares.
     "sign-in-newcomer": Rate(2, DAY_SECONDS),
+    "sign-in-newcomer-total": Rate(1000, DAY_SECONDS),
     "sign-in-device": Rate(20, MINUTE_SECONDS),
+    "sign-in-known": Rate(60, MINUTE_SECONDS),
     "reauthenticate": Rate(5, MINUTE_SECONDS),
     "register": Rate(5, MINUTE_SECONDS),
     "redeem": Rate(2, MINUTE_SECONDS),

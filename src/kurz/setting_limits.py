@@ -43,7 +43,13 @@ class LimitSettings:
     limit_sign_in_newcomer: Rate | None = _rate(
         "sign-in-newcomer", "Further sign-ins to an account whose rate is used up, for an address."
     )
+    limit_sign_in_newcomer_total: Rate | None = _rate(
+        "sign-in-newcomer-total", "The same, from all addresses together."
+    )
     limit_sign_in_device: Rate | None = _rate("sign-in-device", "Sign-ins, for a known browser.")
+    limit_sign_in_known: Rate | None = _rate(
+        "sign-in-known", "Sign-ins of known browsers and confirmed passwords, for an address."
+    )
     limit_reauthenticate: Rate | None = _rate(
         "reauthenticate", "Password changes and account deletions, for an account."
     )

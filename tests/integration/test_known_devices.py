@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from kurz.people.limits import LIMITS, LimitClass
+from kurz.rates import Rate
 from support.engines import redis_in_the_long_run
 from support.people import PASSWORD
 from support.sign_ins import fill_lines
@@ -97,6 +98,53 @@ async def test_a_known_device_has_a_budget_of_its_own(door):
     assert (await door.knock("192.0.2.1")).status_code == 200  # others have theirs
 
 
+async def test_the_networks_of_one_ipv6_site_share_their_newcomers_tries(door):
+    await door.exhaust("203.0.113.9")
+    assert (await door.knock("2001:db8:1:1::1", WRONG)).status_code == 401
+    assert (await door.knock("2001:db8:1:2::1", WRONG)).status_code == 401
+    assert (await door.knock("2001:db8:1:3::1")).status_code == 429
+    assert (await door.knock("2001:db8:2:1::1")).status_code == 200
+
+
+async def test_newcomers_together_have_a_total_for_an_account(connect, people):
+    await people.add(EMAIL)
+    await people.add("bob@example.com")
+    door = Door(await connect(rate_limits="on", limit_sign_in_newcomer_total=Rate(3, 86_400)))
+    device = device_of(await door.knock("192.0.2.1"))
+    await door.exhaust("203.0.113.9")  # two of the three
+    assert (await door.knock("203.0.113.9", WRONG)).status_code == 429  # takes none of the total
+    assert (await door.knock("192.0.2.2", WRONG)).status_code == 401
+    refused = await door.knock("192.0.2.3")
+    assert refused.status_code == 429
+    assert int(refused.headers["retry-after"]) <= 12  # that of the account, not of the total
+    assert (await door.knock("192.0.2.3", device=device)).status_code == 200
+    assert (await door.knock("192.0.2.3", email="bob@example.com")).status_code == 200
+
+
+async def test_an_address_has_a_limit_for_all_its_known_devices(connect, people):
+    """Else one that registers many accounts takes all turns that are for known devices."""
+    emails = [f"{number}@example.com" for number in range(4)]
+    persons = [await people.add(email) for email in emails]
+    client = await connect(rate_limits="on", limit_sign_in_known=Rate(3, 3600))
+    door = Door(client)
+    devices = [device_of(await door.knock("192.0.2.1", email=email)) for email in emails]
+
+    async def knock(address: str, number: int) -> httpx2.Response:
+        return await door.knock(address, email=emails[number], device=devices[number])
+
+    async def delete(address: str, number: int) -> httpx2.Response:
+        headers = persons[number].headers | {"x-forwarded-for": address}
+        body = {"password": WRONG}
+        return await client.request("DELETE", "/api/v1/me", json=body, headers=headers)
+
+    assert (await delete("203.0.113.9", 3)).status_code == 401
+    assert [(await knock("203.0.113.9", number)).status_code for number in (0, 1)] == [200, 200]
+    for refused in (await knock("203.0.113.9", 2), await delete("203.0.113.9", 2)):
+        assert refused.status_code == 429
+        assert refused.headers["ratelimit-policy"].startswith('"sign-in-known"')
+    assert (await knock("192.0.2.1", 2)).status_code == 200
+
+
 async def test_a_new_password_ends_what_devices_are_known_by(door, kurz):
     device = device_of(await door.knock("192.0.2.1"))
     account = await kurz.accounts.get_by_email(EMAIL)
@@ -145,6 +193,28 @@ async def test_a_known_device_gets_its_turn_while_every_place_is_taken(door, kur
     await asyncio.sleep(0.05)
     gate.set()
     assert (await waiting).status_code == 200
+    await asyncio.gather(*work)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+async def test_one_time_links_work_while_every_place_is_taken(kurz, people, client):
+    person = await people.add(EMAIL)
+    reset, _ = await kurz.passes.make_reset(person.id, None)
+    set_up, _ = await kurz.passes.make_setup()
+    gate = threading.Event()
+    work = [asyncio.create_task(run) for run in fill_lines(kurz, gate)]
+    await asyncio.sleep(0)
+
+    async def post(path: str, **body: Any) -> httpx2.Response:
+        return await client.post(f"{AUTH}/{path}", json={"password": WRONG, **body})
+
+    waiting = [
+        asyncio.create_task(post("reset", token=reset)),
+        asyncio.create_task(post("setup", token=set_up, email="bob@example.com")),
+    ]
+    await asyncio.sleep(0.05)
+    gate.set()
+    assert [(await answer).status_code for answer in waiting] == [200, 201]
     await asyncio.gather(*work)
 
 

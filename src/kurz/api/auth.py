@@ -8,7 +8,7 @@ from starlette.responses import Response
 from kurz.api.bodies import described, read_body
 from kurz.api.callers import cookie_name, get_session
 from kurz.api.dependencies import Context, context
-from kurz.api.devices import asker_of, check_credentials, device_cookie
+from kurz.api.devices import asker_of, check_credentials, device_cookie, signed_in_asker
 from kurz.api.responses import Answer
 from kurz.api.schemas.people import (
     AccountRead,
@@ -101,8 +101,7 @@ async def change_password(request: Request) -> Response:
     kurz = context(request)
     caller = await get_session(request)
     body = await read_body(request, PasswordChange)
-    await kurz.limits.check(LimitClass.REAUTHENTICATE, str(caller.account_id))
-    asker = asker_of(request, is_known=True)
+    asker = await signed_in_asker(request, caller.account_id)
     account = await kurz.accounts.change_password(
         caller.account_id,
         body.old_password,
@@ -131,7 +130,10 @@ async def reset_password(request: Request) -> Response:
     body = await _read_entry(request, Reset)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
     account = await kurz.accounts.reset_password(
-        body.token, body.password, asker_of(request), ends_keys=body.ends_keys
+        body.token,
+        body.password,
+        asker_of(request, is_known=True),
+        ends_keys=body.ends_keys,
     )
     kurz.identity.forget()
     return _begin(request, body, account, 200)
@@ -152,7 +154,9 @@ async def set_up(request: Request) -> Response:
     kurz = context(request)
     body = await _read_entry(request, Setup)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
-    account = await kurz.accounts.set_up(body.token, body.email, body.password, asker_of(request))
+    account = await kurz.accounts.set_up(
+        body.token, body.email, body.password, asker_of(request, is_known=True)
+    )
     return _begin(request, body, account, 201)
 
 

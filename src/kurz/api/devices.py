@@ -8,7 +8,7 @@ from kurz.people.accounts import Account, normalise_email
 from kurz.people.devices import LIFE
 from kurz.people.errors import EmailRefused
 from kurz.people.hash_queue import Asker
-from kurz.people.limits import LimitClass, TooManyRequests
+from kurz.people.limits import LimitClass, TooManyRequests, site_of_address
 
 SECURE_COOKIE = "__Secure-kurz-device"
 PLAIN_COOKIE = "kurz-device"
@@ -17,19 +17,30 @@ MAX_COOKIES = 4  # of this name: a neighbouring host may have added some
 
 
 async def check_credentials(request: Request, email: str, password: str) -> Account:
-    """Signs in. A browser that is known to the account has its own limit. Others are limited by
-    account and by address, whether or not there is such an account."""
+    """Signs in. A browser that is known to the account has its own limit, and its address another
+    one. Others are limited by account and by address, whether or not there is such an account."""
     spelled = _spelled_once(email)
     is_known = await _is_known(request, spelled)
-    if not is_known:
+    if is_known:
+        await context(request).limit_by_address(request, LimitClass.SIGN_IN_KNOWN)
+    else:
         await _limit_stranger(request, spelled)
     asker = Asker(client_of(request), is_known=is_known)
     return await context(request).accounts.sign_in(email, password, asker)
 
 
 def asker_of(request: Request, *, is_known: bool = False) -> Asker:
-    """`is_known`: somebody who is signed in."""
+    """`is_known`: the holder of a one-time link, which was checked before anything is hashed."""
     return Asker(client_of(request), is_known=is_known)
+
+
+async def signed_in_asker(request: Request, account_id: int) -> Asker:
+    """Somebody signed in who confirms their password. Limited by account, and by address together
+    with known browsers: anybody can register many accounts."""
+    kurz = context(request)
+    await kurz.limits.check(LimitClass.REAUTHENTICATE, str(account_id))
+    await kurz.limit_by_address(request, LimitClass.SIGN_IN_KNOWN)
+    return Asker(client_of(request), is_known=True)
 
 
 def device_cookie(request: Request, account: Account) -> str:
@@ -62,8 +73,9 @@ async def _limit_stranger(request: Request, email: str) -> None:
         await kurz.limits.check(LimitClass.SIGN_IN_ACCOUNT, email)
     except TooManyRequests as refused:
         try:
-            newcomer = f"{email} {client_of(request)}"
+            newcomer = f"{email} {site_of_address(request.scope['kurz.client'])}"
             await kurz.limits.check(LimitClass.SIGN_IN_NEWCOMER, newcomer)
+            await kurz.limits.check(LimitClass.SIGN_IN_NEWCOMER_TOTAL, email)
         except TooManyRequests:
             raise refused from None  # it has the shorter wait
 

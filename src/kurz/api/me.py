@@ -12,7 +12,7 @@ from kurz.api.auth import account_read
 from kurz.api.bodies import described, read_body
 from kurz.api.callers import get_caller, get_session
 from kurz.api.dependencies import Context, context
-from kurz.api.devices import asker_of
+from kurz.api.devices import signed_in_asker
 from kurz.api.downloads import Download
 from kurz.api.pages import Page, page_by
 from kurz.api.places import Place, views
@@ -26,7 +26,6 @@ from kurz.people.access import Caller, Permission
 from kurz.people.errors import OwnerMissing, PermissionMissing, WorkspaceNotFound
 from kurz.people.ids import SIZE
 from kurz.people.keys import Key
-from kurz.people.limits import LimitClass
 from kurz.people.receipts import Receipt
 
 router = APIRouter(prefix="/api/v1", tags=["me"], responses=problems(401, 403, 503))
@@ -61,8 +60,7 @@ async def delete_me(request: Request) -> Response:
     kurz = context(request)
     caller = await get_session(request)
     body = await read_body(request, AccountDelete)
-    await kurz.limits.check(LimitClass.REAUTHENTICATE, str(caller.account_id))
-    asker = asker_of(request, is_known=True)
+    asker = await signed_in_asker(request, caller.account_id)
     await kurz.accounts.check_password(caller.account_id, body.password, asker)
     await _keep_root(kurz, caller)
     if not await kurz.accounts.delete(caller.account_id):

@@ -47,8 +47,10 @@ class LimitClass(StrEnum):
     STORED_ANSWERS = "stored-answers"  # account or address; answers to an Idempotency-Key
     SIGN_IN_ACCOUNT = "sign-in-account"  # e-mail address, whether or not it has an account
     SIGN_IN_ADDRESS = "sign-in-address"  # address
-    SIGN_IN_NEWCOMER = "sign-in-newcomer"  # e-mail and address, where the e-mail's tries are gone
+    SIGN_IN_NEWCOMER = "sign-in-newcomer"  # e-mail and site, where the e-mail's tries are gone
+    SIGN_IN_NEWCOMER_TOTAL = "sign-in-newcomer-total"  # e-mail; the same from all sites
     SIGN_IN_DEVICE = "sign-in-device"  # browser that signed in before
+    SIGN_IN_KNOWN = "sign-in-known"  # address; such browsers, and passwords that are confirmed
     REAUTHENTICATE = "reauthenticate"  # account; the current password, of somebody signed in
     REGISTER = "register"  # address
     REDEEM = "redeem"  # address; links that work once: set-up, a new password, an invitation
@@ -71,7 +73,9 @@ POLICIES: Mapping[LimitClass, tuple[str, ...]] = {
     LimitClass.SIGN_IN_ACCOUNT: ("sign-in-account",),
     LimitClass.SIGN_IN_ADDRESS: ("sign-in",),
     LimitClass.SIGN_IN_NEWCOMER: ("sign-in-newcomer",),
+    LimitClass.SIGN_IN_NEWCOMER_TOTAL: ("sign-in-newcomer-total",),
     LimitClass.SIGN_IN_DEVICE: ("sign-in-device",),
+    LimitClass.SIGN_IN_KNOWN: ("sign-in-known",),
     LimitClass.REAUTHENTICATE: ("reauthenticate",),
     LimitClass.REGISTER: ("register",),
     LimitClass.REDEEM: ("redeem",),
@@ -108,7 +112,9 @@ WORTH_A_WRITE = frozenset(
         LimitClass.SIGN_IN_ACCOUNT,
         LimitClass.SIGN_IN_ADDRESS,
         LimitClass.SIGN_IN_NEWCOMER,
+        LimitClass.SIGN_IN_NEWCOMER_TOTAL,
         LimitClass.SIGN_IN_DEVICE,
+        LimitClass.SIGN_IN_KNOWN,
         LimitClass.REAUTHENTICATE,
         LimitClass.BULK,
         LimitClass.BULK_ITEMS,
@@ -334,6 +340,16 @@ class ChosenLimits:
 def subject_of_address(address: str) -> str:
     """Who is counted for an address: an IPv6 network of 64 bits is one customer's. What is no
     address is one subject too, or leaving it out would be a way around every limit."""
+    return _network_of(address, 64)
+
+
+def site_of_address(address: str) -> str:
+    """Like `subject_of_address`, but an IPv6 network of 48 bits, which is the most that one
+    customer usually gets: it holds 65,536 networks of 64 bits."""
+    return _network_of(address, 48)
+
+
+def _network_of(address: str, bits: int) -> str:
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -342,7 +358,7 @@ def subject_of_address(address: str) -> str:
         return str(parsed)
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
-    return f"{IPv6Address(int(parsed) >> 64 << 64)}/64"
+    return f"{IPv6Address(int(parsed) >> (128 - bits) << (128 - bits))}/{bits}"
 
 
 def hashing(secret: bytes) -> Callable[[str], str]:

@@ -25,6 +25,7 @@ from kurz.people.limits import (
     Verdict,
     hashing,
     header_fields,
+    site_of_address,
     subject_of_address,
 )
 from kurz.rates import SECOND, Rate
@@ -254,6 +255,20 @@ def test_every_class_has_rates_and_every_policy_a_name_of_its_own():
 )
 def test_ipv6_is_counted_by_its_network_and_garbage_as_one(address, subject):
     assert subject_of_address(address) == subject
+
+
+@pytest.mark.parametrize(
+    ("address", "site"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1::/48"),
+        ("2001:db8:2::", "2001:db8:2::/48"),
+        ("", UNKNOWN),
+    ],
+)
+def test_a_site_is_a_larger_network_of_ipv6(address, site):
+    assert site_of_address(address) == site
 
 
 def test_shared_keys_do_not_show_whom_they_are_about():
