@@ -9,7 +9,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.requests import Request
 
+from kurz.api.devices import asker_of
 from kurz.people.limits import LIMITS, LimitClass
 from kurz.rates import Rate
 from support.engines import redis_in_the_long_run
@@ -106,6 +108,14 @@ async def test_the_networks_of_one_ipv6_site_share_their_newcomers_tries(door):
     assert (await door.knock("2001:db8:2:1::1")).status_code == 200
 
 
+def test_the_networks_of_one_ipv6_site_share_their_turns():
+    def site_of(address: str) -> str:
+        return asker_of(Request({"type": "http", "kurz.client": address})).address
+
+    assert site_of("2001:db8:1:1::1") == site_of("2001:db8:1:2::1") != site_of("2001:db8:2::1")
+    assert site_of("192.0.2.1") != site_of("192.0.2.2")
+
+
 async def test_newcomers_together_have_a_total_for_an_account(connect, people):
     await people.add(EMAIL)
     await people.add("bob@example.com")
@@ -132,7 +142,7 @@ async def test_an_address_has_a_limit_for_all_its_known_devices(connect, people)
     async def knock(address: str, number: int) -> httpx2.Response:
         return await door.knock(address, email=emails[number], device=devices[number])
 
-    async def delete(address: str, number: int) -> httpx2.Response:
+    async def delete(address: str, number: int) -> Any:
         headers = persons[number].headers | {"x-forwarded-for": address}
         body = {"password": WRONG}
         return await client.request("DELETE", "/api/v1/me", json=body, headers=headers)
@@ -205,7 +215,7 @@ async def test_one_time_links_work_while_every_place_is_taken(kurz, people, clie
     work = [asyncio.create_task(run) for run in fill_lines(kurz, gate)]
     await asyncio.sleep(0)
 
-    async def post(path: str, **body: Any) -> httpx2.Response:
+    async def post(path: str, **body: Any) -> Any:
         return await client.post(f"{AUTH}/{path}", json={"password": WRONG, **body})
 
     waiting = [

@@ -3,7 +3,7 @@
 from fastapi import Request
 
 from kurz.api.callers import cookies_of
-from kurz.api.dependencies import client_of, context
+from kurz.api.dependencies import context
 from kurz.people.accounts import Account, normalise_email
 from kurz.people.devices import LIFE
 from kurz.people.errors import EmailRefused
@@ -25,13 +25,14 @@ async def check_credentials(request: Request, email: str, password: str) -> Acco
         await context(request).limit_by_address(request, LimitClass.SIGN_IN_KNOWN)
     else:
         await _limit_stranger(request, spelled)
-    asker = Asker(client_of(request), is_known=is_known)
+    asker = asker_of(request, is_known=is_known)
     return await context(request).accounts.sign_in(email, password, asker)
 
 
 def asker_of(request: Request, *, is_known: bool = False) -> Asker:
-    """`is_known`: the holder of a one-time link, which was checked before anything is hashed."""
-    return Asker(client_of(request), is_known=is_known)
+    """`is_known`: also the holder of a one-time link, which is checked before anything is hashed.
+    Turns are by site: else one customer with IPv6 could have 65,536 of them."""
+    return Asker(_site_of(request), is_known=is_known)
 
 
 async def signed_in_asker(request: Request, account_id: int) -> Asker:
@@ -40,7 +41,7 @@ async def signed_in_asker(request: Request, account_id: int) -> Asker:
     kurz = context(request)
     await kurz.limits.check(LimitClass.REAUTHENTICATE, str(account_id))
     await kurz.limit_by_address(request, LimitClass.SIGN_IN_KNOWN)
-    return Asker(client_of(request), is_known=True)
+    return asker_of(request, is_known=True)
 
 
 def device_cookie(request: Request, account: Account) -> str:
@@ -73,11 +74,14 @@ async def _limit_stranger(request: Request, email: str) -> None:
         await kurz.limits.check(LimitClass.SIGN_IN_ACCOUNT, email)
     except TooManyRequests as refused:
         try:
-            newcomer = f"{email} {site_of_address(request.scope['kurz.client'])}"
-            await kurz.limits.check(LimitClass.SIGN_IN_NEWCOMER, newcomer)
+            await kurz.limits.check(LimitClass.SIGN_IN_NEWCOMER, f"{email} {_site_of(request)}")
             await kurz.limits.check(LimitClass.SIGN_IN_NEWCOMER_TOTAL, email)
         except TooManyRequests:
             raise refused from None  # it has the shorter wait
+
+
+def _site_of(request: Request) -> str:
+    return site_of_address(request.scope["kurz.client"])
 
 
 def _spelled_once(email: str) -> str:

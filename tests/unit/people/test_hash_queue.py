@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -76,7 +77,7 @@ class Line(FairLine):
 
     def ask(self, *addresses: str) -> None:
         for address in addresses:
-            self.push(address, _Job(lambda address=address: address, asyncio.Future()))
+            self.push(address, _Job(partial(str, address), asyncio.Future()))
 
     def serve(self, turns: int) -> list[str]:
         return [self.pop().work() for _ in range(turns)]
