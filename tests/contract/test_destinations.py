@@ -423,16 +423,22 @@ async def is_followed(kurz: Kurz) -> bool:
     return await led_to(kurz) == await expected(kurz)
 
 
-async def test_after_checks_were_off_for_long_all_links_are_followed_again(kurz, clock):
+@pytest.mark.parametrize("is_running", [False, True])
+async def test_after_changes_were_lost_all_links_are_followed_again(kurz, clock, is_running):
+    """Because checks were off for long; or are off elsewhere, where the log is trimmed."""
     kept, moved, gone = [await make(kurz, URLS[number]) for number in range(3)]
-    await follow(kurz)
+    if is_running:
+        await follower.catch_up()
+    else:
+        await follow(kurz)
     await edit(kurz, moved, original_url=URLS[3], canonical_url=URLS[3], location=URLS[3])
     await remove(kurz, gone)
     new = await make(kurz, URLS[4])
     await edit(kurz, kept, title="Only this change is still in the log")
     trim = sa.delete(change_log).where(change_log.c.id < await kurz.database.read(last_change))
     await kurz.database.write(lambda it: it.execute(trim).close())
-    await follow(kurz)
+    follower = DestinationFollower(kurz.database, clock, site_of)
+    await follower.catch_up()
     assert await led_to(kurz) == {URLS[0]: {kept.id}, URLS[3]: {moved.id}, URLS[4]: {new.id}}
 
 

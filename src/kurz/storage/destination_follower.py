@@ -8,6 +8,7 @@ from kurz.storage.destinations import (
     find_unfollowed,
     follow_changes,
     follow_existing,
+    has_lost_changes,
     start_over,
     warm_up,
 )
@@ -33,7 +34,6 @@ class DestinationFollower:
         self._database = database
         self._clock = clock
         self._site_of = site_of
-        self._has_begun = False
         self._rounds = Rounds("following links to destinations", self.catch_up, wake_seconds)
 
     def start(self) -> None:
@@ -45,9 +45,8 @@ class DestinationFollower:
 
     async def catch_up(self) -> None:
         """Takes in all that was written before, unless it is stopped."""
-        if not self._has_begun:
+        if await self._database.read(has_lost_changes):
             await self._database.write(start_over)
-            self._has_begun = True
         has_more, last = await self._database.read(find_unfollowed)
         if has_more or last is not None:
             await warm_up(self._site_of)

@@ -85,15 +85,20 @@ def find_unfollowed(connection: sa.Connection) -> tuple[bool, int | None]:
     return position.link_id < NEVER, last if last > position.change_id else None
 
 
-def start_over(connection: sa.Connection) -> bool:
-    """Has all links followed again, if the change log does not go back to where following stands:
-    checks were off for longer than it is kept. Tells whether they are."""
-    position, first = lock_position(connection), first_change(connection)
-    if first <= position.change_id + 1:
-        return False
-    again = sa.update(destination_position).values(change_id=first - 1, link_id=0)
-    connection.execute(again)
-    return True
+def has_lost_changes(connection: sa.Connection) -> bool:
+    """Whether the change log does not go back to where following stands: checks were off for longer
+    than it is kept, or another instance, where they are off, has trimmed it."""
+    position = connection.execute(sa.select(destination_position)).one()
+    return first_change(connection) > position.change_id + 1
+
+
+def start_over(connection: sa.Connection) -> None:
+    """Has all links followed again, if changes were lost."""
+    lock_position(connection)
+    if has_lost_changes(connection):
+        again = sa.update(destination_position)
+        again = again.values(change_id=first_change(connection) - 1, link_id=0)
+        connection.execute(again)
 
 
 def follow_changes(
