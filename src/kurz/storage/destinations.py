@@ -29,9 +29,10 @@ from kurz.storage.schema import NEVER, changes, links
 
 SiteOf = Callable[[str], str]
 
-# Changes that are not taken in yet. More than that come from an import: to call all its
-# destinations at once would keep a core busy for long.
+# New destinations and changes that wait to be taken in. More than that come from an import: to call
+# all its destinations at once would keep a core busy for long.
 MANY = 5000
+LATELY = timedelta(minutes=5) // MICROSECOND  # for how long destinations are new
 LOCATION = sa.func.coalesce(links.c.location, links.c.original_url)
 _HALTED = (Status.BANNED, Status.DELETED, Status.PAUSED)
 _KEEP = insert(link_destinations)
@@ -107,7 +108,8 @@ def follow_changes(
     """Takes the next changes in, up to a row, before which none may appear any more. False: there
     was none."""
     position = lock_position(connection)
-    period = ONCE_FOR_ALL if until - position.change_id > MANY else timedelta()
+    are_many = _are_many(connection, until - position.change_id, now)
+    period = ONCE_FOR_ALL if are_many else timedelta()
     query = (
         sa.select(changes.c.id, changes.c.link_id)
         .where(changes.c.id > position.change_id, changes.c.id <= until)
@@ -151,6 +153,24 @@ def lock_position(connection: sa.Connection) -> sa.Row[*tuple[Any, ...]]:
     """One follows at a time: nobody else makes or removes destinations, or has links lead there.
     Whoever needs it takes it first, so that no two wait for each other."""
     return connection.execute(sa.select(destination_position).with_for_update()).one()
+
+
+def _are_many(connection: sa.Connection, waiting: int, now: int) -> bool:
+    """Whether so many changes that wait, and the destinations that are new, are more than `MANY`.
+    Both count: an import is taken in by many transactions, in one round or in many small ones."""
+    missing = MANY + 1 - waiting
+    if missing <= 0:
+        return True
+    # By number: one row is read, however many are new.
+    newest = sa.select(sa.func.max(destinations.c.id)).scalar_subquery()
+    query = (
+        sa.select(destinations.c.created_at)
+        .where(destinations.c.id <= newest - missing + 1)
+        .order_by(destinations.c.id.desc())
+        .limit(1)
+    )
+    created_at = connection.execute(query).scalar()
+    return created_at is not None and created_at > now - LATELY
 
 
 def _take_in(
