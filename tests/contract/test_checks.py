@@ -238,6 +238,56 @@ async def test_a_new_link_is_told_what_its_own_checks_say(kurz, clock):
     assert await status_of(kurz, new) == "broken"
 
 
+async def test_only_the_link_that_was_asked_for_is_broken_at_once(kurz, clock):
+    """All others as if nobody had asked, and it is checked as often."""
+    asked, other = await make(kurz), await make(kurz)
+    await follow(kurz)
+    await conclude_at(kurz, URL, OK)
+    clock.advance(hours=1)
+    store, seen = store_of(kurz), []
+    await store.ask(asked.id, clock.now())
+    for finding, minutes in (FAILING, 10), (NO_NAME_SERVERS, 10), (FAILING, 60), (OK, 60 * 24):
+        clock.advance(seconds=1)
+        await conclude_at(kurz, URL, finding)
+        assert not await store.has_asked(clock.now())
+        seen.append([await status_of(kurz, link) for link in (asked, other)])
+        (row,) = await rows(kurz, destinations)
+        assert 0.8 < (row["due_at"] - clock.micros()) / 60e6 / minutes < 1.2, finding
+        clock.advance(minutes=minutes)
+    assert seen == [*3 * [["broken", "ok"]], ["ok", "ok"]]
+    # Now the other one asks: what the first one asked for is over.
+    await store.ask(other.id, clock.now())
+    await conclude_at(kurz, URL, GONE)
+    assert [await status_of(kurz, link) for link in (asked, other)] == ["ok", "broken"]
+    clock.advance(minutes=10)
+    await conclude_at(kurz, URL, GONE)
+    assert [await status_of(kurz, link) for link in (asked, other)] == ["broken", "broken"]
+
+
+async def test_asking_again_does_not_mend_a_link(kurz, clock):
+    link = await make(kurz)
+    await follow(kurz)
+    await conclude_at(kurz, URL, OK)
+    for finding in FAILING, NO_NAME_SERVERS, FAILING:
+        clock.advance(minutes=1)
+        await store_of(kurz).ask(link.id, clock.now())
+        await conclude_at(kurz, URL, finding)
+        assert await status_of(kurz, link) == "broken"
+
+
+async def test_a_link_that_leads_elsewhere_has_not_asked_for_that(kurz, clock):
+    moved, asks = await make(kurz), await make(kurz, "https://example.com/new")
+    await store_of(kurz).ask(moved.id, clock.now())
+    url = {"original_url": asks.original_url, "canonical_url": asks.canonical_url}
+    changes = {**url, "location": asks.location}
+    assert await kurz.store.update(await reread(kurz, moved), changes, clock.now())
+    await follow(kurz)
+    clock.advance(minutes=1)
+    await store_of(kurz).ask(asks.id, clock.now())
+    await conclude_at(kurz, asks.location, FAILING)
+    assert [await status_of(kurz, link) for link in (moved, asks)] == ["unknown", "broken"]
+
+
 async def test_a_new_link_does_not_learn_that_a_name_was_there_once(kurz, clock):
     old = await make(kurz)
     await follow(kurz)

@@ -1,5 +1,5 @@
 """What several checks in a row say of a destination, and when the next one is due. A single failure
-makes no destination broken, unless somebody asked for that check."""
+makes no destination broken, but for the link that somebody asked to check."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,15 +45,14 @@ def conclude(
 ) -> Verdict:
     """What a check says of a destination that began and ended then. Only the begin is told: how
     long somebody did not answer is nobody's business."""
-    is_asked = destination.asked_at is not None
-    standing = judge(destination.standing, finding, started_at, is_asked=is_asked)
+    standing = judge(destination.standing, finding, started_at)
     clicks = destination.clicks
     if destination.standing.status is None:  # they may be of years
         clicks = replace(clicks, before=clicks.now)
     clicked_at = now if clicks.now > clicks.before else clicks.clicked_at
     interval = interval_of(standing, replace(clicks, clicked_at=clicked_at), now)
     return Verdict(
-        check=Check(started_at, finding, is_asked),
+        check=Check(started_at, finding, destination.asked_at is not None),
         standing=standing,
         clicks=clicks.now,
         clicked_at=clicked_at,
@@ -73,16 +72,18 @@ def as_seen(checks: Sequence[Check]) -> list[Check]:
     return seen
 
 
-def stand(checks: Sequence[Check]) -> Standing:
-    """What these checks, in their order, say by themselves."""
+def stand(checks: Sequence[Check], answered_at: datetime | None = None) -> Standing:
+    """What these checks, in their order, say by themselves to somebody who asked for the one that
+    began at `answered_at`."""
     standing = Standing()
     for check in as_seen(checks):
-        standing = judge(standing, check.finding, check.checked_at, is_asked=check.is_asked)
+        is_asked = check.checked_at == answered_at
+        standing = judge(standing, check.finding, check.checked_at, is_asked=is_asked)
     return standing
 
 
 def judge(before: Standing, finding: Finding, now: datetime, *, is_asked: bool = False) -> Standing:
-    """The status to show. A destination is broken only after several failures, or if somebody asked
+    """The status to show. A destination is broken only after several failures, or to whoever asked
     for the check; until then the status stays. Name servers that do not answer say nothing about
     a destination, unless that goes on."""
     if finding.reason is Reason.NAME_SERVERS:
@@ -119,9 +120,8 @@ def _is_broken(failing: Standing, finding: Finding, now: datetime) -> bool:
 
 
 def interval_of(standing: Standing, clicks: Clicks, now: datetime) -> timedelta:
-    """Until the next check. One that was broken when somebody asked is looked at again soon."""
-    is_certain = standing.failures >= NEEDED_OF_GONE
-    if standing.status is DestinationStatus.BROKEN and is_certain:
+    """Until the next check."""
+    if standing.status is DestinationStatus.BROKEN:
         doublings = min(max(standing.failures - NEEDED, 0), MOST_DOUBLINGS)
         return min(USUALLY * float(2**doublings), RARELY)
     if 0 < standing.unanswered < NEEDED:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from kurz.clock import from_micros, to_micros, to_micros_or_none
+from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
 from kurz.links.model import DestinationStatus
 from kurz.safety.check_schedule import FIRST_AFTER, RETRIES, as_seen, stand
 from kurz.safety.checks import (
@@ -129,13 +129,13 @@ def tell_some(
     free = theirs.with_for_update(of=links, skip_locked=True, key_share=True)
     ids = connection.execute(free).scalars().all()
     # Only now is it certain that they lead there: whoever moves one has to hold it.
-    query = sa.select(link_destinations.c.link_id, link_destinations.c.since).where(
+    query = sa.select(link_destinations).where(
         among(connection, link_destinations.c.link_id, ids),
         link_destinations.c.destination_id == destination_id,
     )
-    since = {row.link_id: row.since for row in connection.execute(query)}
+    led = connection.execute(query).all()
     has_new = False
-    for standing, some in _by_standing(connection, destination_id, since, verdict).items():
+    for standing, some in _by_standing(connection, destination_id, led, verdict).items():
         if standing is None:
             has_new = True
             continue
@@ -280,29 +280,41 @@ def _soon(verdict: Verdict) -> int:
 
 
 def _by_standing(
-    connection: sa.Connection, destination_id: int, since: dict[int, int], verdict: Verdict
+    connection: sa.Connection,
+    destination_id: int,
+    led: Sequence[sa.Row[*tuple[Any, ...]]],
+    verdict: Verdict,
 ) -> dict[Standing | None, list[int]]:
     """Which links are told what: each what the checks since it leads there say by themselves, as if
-    nobody else led there. None: nothing yet."""
+    nobody else led there or asked. None: nothing yet."""
     checked_at = to_micros(verdict.check.checked_at)
     found: dict[Standing | None, list[int]] = {}
     if verdict.check.finding.is_final:
-        for link_id, at in since.items():
-            found.setdefault(verdict.standing if at <= checked_at else None, []).append(link_id)
+        for row in led:
+            standing = verdict.standing if row.since <= checked_at else None
+            found.setdefault(standing, []).append(row.link_id)
         return found
     theirs = sa.select(checks).where(checks.c.destination_id == destination_id)
     rows = connection.execute(theirs.order_by(checks.c.id)).all()
     kept, times = [_check(row) for row in rows], [row.checked_at for row in rows]
-    by_first: dict[int, Standing | None] = {
-        0: _shown(verdict.standing if len(kept) >= KEPT_CHECKS else stand(kept)),
-        len(kept): None,
-    }
-    for link_id, at in since.items():
-        first = bisect_left(times, at)
-        if first not in by_first:
-            by_first[first] = _shown(stand(kept[first:]))
-        found.setdefault(by_first[first], []).append(link_id)
+    asked = [row.checked_at for row in rows if row.is_asked]
+    known: dict[tuple[int, int | None], Standing] = {}
+    if len(kept) >= KEPT_CHECKS:
+        known[0, None] = _shown(verdict.standing)
+    for row in led:
+        key = first, answered_at = bisect_left(times, row.since), _answer_to(row, asked)
+        if first < len(kept) and key not in known:
+            known[key] = _shown(stand(kept[first:], from_micros_or_none(answered_at)))
+        found.setdefault(known.get(key), []).append(row.link_id)
     return found
+
+
+def _answer_to(row: sa.Row[*tuple[Any, ...]], asked: Sequence[int]) -> int | None:
+    """When the check began that was asked for by a link, of all that were asked for by any."""
+    if row.asked_at is None:
+        return None
+    first = bisect_left(asked, max(row.asked_at, row.since))
+    return asked[first] if first < len(asked) else None
 
 
 def _shown(standing: Standing) -> Standing:

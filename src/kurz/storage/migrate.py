@@ -23,7 +23,7 @@ class Migrations:
     """A history of the schema: Alembic's scripts and the newest revision in them."""
 
     scripts: Path = Path(__file__).parent / "migrations"
-    head: str = "0013"
+    head: str = "0014"
 
     def check(self, connection: sa.Connection) -> None:
         """Raises `SchemaOutdated` unless the schema is this program's."""

@@ -12,7 +12,7 @@ destinations = sa.Table(
     sa.Column("url_hash", sa.LargeBinary, nullable=False, unique=True),  # SHA-256 of location
     sa.Column("location", sa.Text, nullable=False),
     sa.Column("site", sa.Text, nullable=False),  # what one request a minute goes to
-    sa.Column("status", sa.Text),  # what its links show; NULL: no check yet
+    sa.Column("status", sa.Text),  # what all checks say together; NULL: no check yet
     sa.Column("http_status", sa.SmallInteger),
     sa.Column("was_ok", sa.Boolean, nullable=False),  # it has answered at some time
     sa.Column("failures", sa.Integer, nullable=False),  # checks in a row that found it broken
@@ -37,6 +37,9 @@ link_destinations = sa.Table(
     sa.Column("destination_id", sa.BigInteger, nullable=False),
     # Its owner is told of no check from before: that would tell that others lead there too.
     sa.Column("since", sa.BigInteger, nullable=False),
+    # Since when its owner asks for a check, or asked last: if the first one that was asked for
+    # since then fails, this link is shown as broken, and no other.
+    sa.Column("asked_at", sa.BigInteger),
     sa.Index("ix_link_destinations_destination_id", "destination_id", "link_id"),
     sqlite_with_rowid=False,
 )

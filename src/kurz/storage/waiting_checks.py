@@ -95,6 +95,7 @@ def defer(connection: sa.Connection, destination_id: int, until: int) -> None:
 
 
 def ask(connection: sa.Connection, link_id: int, site_of: SiteOf, now: int) -> bool:
+    """It is remembered for the link too: only there a single failure counts."""
     if not follow_one(connection, link_id, site_of, now):
         return False
     theirs = (
@@ -105,7 +106,17 @@ def ask(connection: sa.Connection, link_id: int, site_of: SiteOf, now: int) -> b
     update = sa.update(destinations).where(destinations.c.id == theirs.scalar_subquery())
     is_asked = destinations.c.asked_at <= now
     first = sa.case((is_asked, destinations.c.asked_at), else_=now)
-    return connection.execute(update.values(asked_at=first)).rowcount == 1
+    asked = update.values(asked_at=first).returning(destinations.c.asked_at)
+    asked_at = connection.execute(asked).scalar()
+    if asked_at is None:
+        return False
+    # What an earlier check has broken stays so, whatever is found meanwhile.
+    is_broken = links.c.destination_status == DestinationStatus.BROKEN
+    broken = sa.select(links.c.id).where(links.c.id == link_id, is_broken)
+    waits = sa.or_(link_destinations.c.asked_at.is_(None), ~broken.exists())
+    of_link = sa.update(link_destinations).where(link_destinations.c.link_id == link_id, waits)
+    connection.execute(of_link.values(asked_at=asked_at))
+    return True
 
 
 def _find(

@@ -1,12 +1,13 @@
 """A single failure makes nothing broken; checks come as often as links are used."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from kurz.links.model import DestinationStatus
-from kurz.safety.check_schedule import conclude, interval_of, judge, spread
-from kurz.safety.checks import Clicks, Destination, Finding, Standing, key_of
+from kurz.safety.check_schedule import conclude, interval_of, judge, spread, stand
+from kurz.safety.checks import Check, Clicks, Destination, Finding, Standing, key_of
 from support.checks import FAILING, GONE, INSIDE, NO_NAME_SERVERS, OK, REFUSED, SILENT
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -54,13 +55,29 @@ def test_what_is_shown(findings, status, http_status):
 
 
 @pytest.mark.parametrize("finding", [SILENT, FAILING, GONE])
-@pytest.mark.parametrize("before", [Standing(), after(OK)])
+@pytest.mark.parametrize("before", [[], [OK]])
 def test_who_asks_sees_at_once_that_it_is_broken(before, finding):
-    standing = judge(before, finding, NOW, is_asked=True)
+    times = [NOW + number * HOUR for number in range(4)]
+    found = [Check(at, it) for at, it in zip(times, [*before, finding, SILENT, OK], strict=False)]
+    asked = len(before)
+    standing = stand(found[: asked + 1], times[asked])
     assert standing.status is DestinationStatus.BROKEN
     assert standing.http_status == finding.http_status
-    assert interval_of(standing, QUIET, NOW) == 10 * MINUTE  # it may have been a moment
-    assert judge(standing, OK, NOW + HOUR).status is DestinationStatus.OK
+    assert stand(found[: asked + 1]).status is not DestinationStatus.BROKEN  # to others
+    assert stand(found[: asked + 2], times[asked]).status is DestinationStatus.BROKEN
+    assert stand(found[: asked + 3], times[asked]).status is DestinationStatus.OK
+
+
+@pytest.mark.parametrize("before", [Standing(), after(OK)])
+def test_for_all_others_a_check_that_somebody_asks_for_is_one_like_any_other(before):
+    destination = Destination(1, "https://example.com/", before, QUIET, asked_at=1)
+    verdict = conclude(destination, FAILING, NOW, NOW)
+    assert verdict.standing == judge(before, FAILING, NOW)
+    assert verdict.standing.status is not DestinationStatus.BROKEN
+    assert abs(verdict.due_at - NOW - 10 * MINUTE) <= MINUTE
+    again = replace(destination, standing=verdict.standing, asked_at=None)
+    verdict = conclude(again, FAILING, NOW + 10 * MINUTE, NOW + 10 * MINUTE)
+    assert abs(verdict.due_at - NOW - 70 * MINUTE) <= 6 * MINUTE  # it may have been some minutes
 
 
 def test_it_is_broken_only_when_it_has_been_for_an_hour():
