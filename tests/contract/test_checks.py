@@ -417,6 +417,30 @@ async def test_the_one_that_somebody_asks_for_comes_first(kurz, clock):
     assert not await store_of(kurz).has_asked(clock.now())
 
 
+@pytest.mark.parametrize("url", [URL, "https://example.com/other"])
+async def test_the_one_that_somebody_asks_for_waits_for_no_other_check_of_its_site(
+    kurz, clock, url
+):
+    """Nor for one of the same destination, whose place it takes."""
+    await make(kurz)
+    await follow(kurz)
+    clock.advance(minutes=6)
+    turns, checker = FreeTurns(), TableChecker({url: FAILING})
+    checker.gate = asyncio.Event()
+    running = asyncio.create_task(run(job_of(kurz, checker, turns)))
+    await until(lambda: checker.at_once == 1)
+    turns.only_asked.add("example.com")
+    link = await make(kurz, url)
+    await store_of(kurz).ask(link.id, clock.now())
+    await until(lambda: len(checker.asked) == 2)
+    assert checker.urls == [URL, url]
+    await until(lambda: checker.at_once == len({*checker.urls}))
+    checker.gate.set()
+    assert (await running).counts["broken"] == 1
+    assert await status_of(kurz, link) == "broken"
+    assert len(checker.asked) == 2
+
+
 async def test_one_can_ask_before_it_is_due_and_before_anybody_has_followed(kurz, clock):
     link = await make(kurz)
     assert await store_of(kurz).ask(link.id, clock.now())

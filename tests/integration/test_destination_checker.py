@@ -241,6 +241,15 @@ async def test_who_asks_waits_for_the_turn_of_a_site_once(dns, web, base):
         await checker.check(f"{base}/", was_ok=False, is_asked=True)
 
 
+async def test_who_asks_does_not_wait_for_checks_that_nobody_asked_for(dns, web, base):
+    web.manners = {"/": redirects("/b"), "/b": says(404)}
+    gate = SiteGate(seconds_between=1000)
+    gate.called("site.example")
+    checker = make_checker(dns, {web.port}, gate=gate)
+    finding = await checker.check(f"{base}/", was_ok=False, is_asked=True)
+    assert finding == answered(BROKEN, 404)
+
+
 async def test_an_address_that_is_not_called_takes_no_turn(dns, web):
     gate = SiteGate()
     checker = make_checker(dns, {web.port}, gate=gate)

@@ -82,9 +82,9 @@ class NotedGate(SiteGate):
         super().__init__(BETWEEN_SECONDS)
         self.turns: dict[str, list[float]] = defaultdict(list)
 
-    def called(self, site: str) -> None:
+    def called(self, site: str, *, is_asked: bool = False) -> None:
         self.turns[site].append(time.monotonic())
-        super().called(site)
+        super().called(site, is_asked=is_asked)
 
 
 @dataclass(frozen=True)

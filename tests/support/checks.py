@@ -58,18 +58,20 @@ class TableChecker:
 
 
 class FreeTurns:
-    """The `Turns` of sites that may be called at any time, but for those that are named."""
+    """The `Turns` of sites that may be called at any time, but for those that are named: for
+    nobody, or only if somebody asks."""
 
     def __init__(self) -> None:
         self.closed: set[str] = set()
+        self.only_asked: set[str] = set()
         self.waiting = 0
         self.rests: list[float] = []
 
     def rest(self, seconds_ago: float) -> None:
         self.rests.append(seconds_ago)
 
-    def is_open(self, site: str) -> bool:
-        return site not in self.closed
+    def is_open(self, site: str, *, is_asked: bool = False) -> bool:
+        return site not in self.closed and (is_asked or site not in self.only_asked)
 
 
 def store_of(kurz: Kurz) -> SqlCheckStore:

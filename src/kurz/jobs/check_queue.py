@@ -2,12 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
+from functools import partial
 
 from kurz.clock import Clock
 from kurz.safety.checks import CheckStore, Destination, Turns, Waiting
 
 LOOKING_SHARE = 0.1  # of the time, for looking through what cannot have its turn yet
 
+Place = tuple[str, bool]  # of a check: its site, and whether somebody asks for it
 _Find = Callable[[datetime, Waiting | None, int], Awaitable[Sequence[Waiting]]]
 
 
@@ -27,8 +29,11 @@ class CheckQueue:
         self._store = store
         self._clock = clock
         self._asked, self._due = (
-            _Walk(find, turns, clock, page, rest_seconds, monotonic)
-            for find in (store.find_asked, store.find_due)
+            _Walk(find, is_open, clock, page, rest_seconds, monotonic)
+            for find, is_open in (
+                (store.find_asked, partial(turns.is_open, is_asked=True)),
+                (store.find_due, turns.is_open),
+            )
         )
 
     @property
@@ -36,13 +41,14 @@ class CheckQueue:
         return self._asked.has_more or self._due.has_more
 
     async def take(
-        self, busy: Collection[str], room: int, *, is_due_too: bool
+        self, busy: Collection[Place], room: int, *, is_due_too: bool
     ) -> list[tuple[Destination, str]]:
-        """Up to so many to be called now, with their sites, none of which is busy."""
+        """Up to so many to be called now, with their sites. What somebody asks for does not wait
+        for what is only due."""
         chosen: dict[str, int] = {}
-        await self._asked.choose(chosen, busy, room)
+        await self._asked.choose(chosen, {site for site, is_asked in busy if is_asked}, room)
         if is_due_too:
-            await self._due.choose(chosen, busy, room)
+            await self._due.choose(chosen, {site for site, _ in busy}, room)
         if not chosen:
             return []
         sites = {destination_id: site for site, destination_id in chosen.items()}
@@ -56,14 +62,14 @@ class _Walk:
     def __init__(
         self,
         find: _Find,
-        turns: Turns,
+        is_open: Callable[[str], bool],
         clock: Clock,
         page: int,
         rest_seconds: float,
         monotonic: Callable[[], float],
     ) -> None:
         self._find = find
-        self._turns = turns
+        self._is_open = is_open
         self._clock = clock
         self._page = page
         self._rest_seconds = rest_seconds
@@ -86,7 +92,7 @@ class _Walk:
                 self._has_seen = True
                 self._after = waiting
                 is_free = waiting.site not in busy and waiting.site not in chosen
-                if is_free and self._turns.is_open(waiting.site):
+                if is_free and self._is_open(waiting.site):
                     chosen[waiting.site] = waiting.id
             if len(rows) < self._page:
                 self._start_over()

@@ -12,7 +12,7 @@ import structlog
 from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
 from kurz.jobs.boot_clock import BootClock, told
-from kurz.jobs.check_queue import CheckQueue
+from kurz.jobs.check_queue import CheckQueue, Place
 from kurz.links.model import DestinationStatus
 from kurz.safety.check_schedule import conclude, fraction
 from kurz.safety.checks import JOB, Checker, CheckStore, Destination, NoTurn, Turns, key_of
@@ -20,7 +20,7 @@ from kurz.scheduling import Lease, LeaseStore, Outcome, Result, Turn
 
 AT_ONCE = 256  # that are being called
 # With those that wait for the turn of a site, which keep nobody from being called; no two of the
-# same site begin at once.
+# same site begin at once, but for one that somebody asks for.
 UNDER_WAY = 4096
 PAGE = 500  # that are looked through in one read
 RUN_SECONDS = 300.0
@@ -127,19 +127,19 @@ class CheckJob:
             is_starting = seconds < longest
             if seconds < longest * ASKED_RUNS:
                 await self._start_some(calls, queue, is_due_too=is_starting)
-            if not (calls.by_site or (is_starting and queue.has_more)):
+            if not (calls.tasks or (is_starting and queue.has_more)):
                 return
             if seconds >= longest * LONGEST_RUNS:
                 return
             await calls.wait(self._rest_seconds)
 
     async def _start_some(self, calls: "_Calls", queue: CheckQueue, *, is_due_too: bool) -> None:
-        count = len(calls.by_site)
+        count = len(calls.tasks)
         room = min(self._at_once - (count - self._turns.waiting), self._under_way - count)
         try:
-            chosen = await queue.take(calls.by_site.keys(), room, is_due_too=is_due_too)
+            chosen = await queue.take(calls.tasks.keys(), room, is_due_too=is_due_too)
         except StoreUnavailable:
-            if not calls.by_site:
+            if not calls.tasks:
                 raise
             return  # what is under way goes on
         for destination, site in chosen:
@@ -171,22 +171,29 @@ class CheckJob:
 
 
 class _Calls:
-    """What is under way, one for a site."""
+    """What is under way: one for a site, and one more that somebody asks for."""
 
     def __init__(
         self, check: Callable[[Destination, Turn], Coroutine[Any, Any, None]], turn: Turn
     ) -> None:
         self._check = check
         self._turn = turn
-        self.by_site: dict[str, asyncio.Task[None]] = {}
+        self._ids: dict[Place, int] = {}
+        self.tasks: dict[Place, asyncio.Task[None]] = {}
 
     def start(self, destination: Destination, site: str) -> None:
+        """One that somebody asks for takes the place of a check of the same destination."""
+        place = site, destination.asked_at is not None
+        if place in self.tasks:  # it was answered meanwhile
+            return
+        if self._ids.get((site, False)) == destination.id:
+            self.tasks[site, False].cancel()
         task = asyncio.create_task(self._check(destination, self._turn))
-        self.by_site[site] = task
-        task.add_done_callback(lambda done: self._end(site, done))
+        self._ids[place], self.tasks[place] = destination.id, task
+        task.add_done_callback(lambda done: self._end(place, done))
 
-    def _end(self, site: str, task: asyncio.Task[None]) -> None:
-        del self.by_site[site]
+    def _end(self, place: Place, task: asyncio.Task[None]) -> None:
+        del self._ids[place], self.tasks[place]
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, StoreUnavailable):
             _log.error("a check failed", exc_info=error)
@@ -195,13 +202,13 @@ class _Calls:
         """Until one of them has ended, or the run is to end, or the time has passed."""
         stopping = asyncio.create_task(self._turn.stopping.wait())
         try:
-            awaited = {stopping, *self.by_site.values()}
+            awaited = {stopping, *self.tasks.values()}
             await asyncio.wait(awaited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             stopping.cancel()
 
     async def cancel(self) -> None:
-        tasks = [*self.by_site.values()]
+        tasks = [*self.tasks.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -112,7 +112,8 @@ class DestinationChecker:
 
 class _Visit:
     """The requests of one check. `status` is that of the last answer. If the check `is_asked`, it
-    waits for each site only once; then all its requests to it, at most 12, follow each other."""
+    waits for each site only once, and for no check that nobody asked for; then all its requests to
+    it, at most 12, follow each other."""
 
     def __init__(
         self,
@@ -188,17 +189,18 @@ class _Visit:
     @asynccontextmanager
     async def _line_to(self, site: str) -> AsyncIterator[None]:
         """When it is the site's turn, and this machine is not too busy. Raises `NoTurn`."""
-        if self._is_asked and site in self._called:
+        is_asked = self._is_asked
+        if is_asked and site in self._called:
             async with self._lines:
-                self._gate.called(site)
+                self._gate.called(site, is_asked=is_asked)
                 yield
             return
         most = FIRST_TURN_SECONDS if self._is_first else TURN_SECONDS
         started = self._loop.time()
         async with AsyncExitStack() as line:
-            async with self._gate.turn(site, min(most, self._waiting_left)):
+            async with self._gate.turn(site, min(most, self._waiting_left), is_asked=is_asked):
                 await line.enter_async_context(self._lines)
-                self._gate.called(site)
+                self._gate.called(site, is_asked=is_asked)
             self._called.add(site)
             self._is_first = False
             self._waiting_left -= self._loop.time() - started

@@ -1,4 +1,5 @@
-"""Politeness: a site is called once a minute at most, however many links lead there."""
+"""Politeness: a site is called once a minute at most, however many links lead there, and once more
+for a check that somebody asks for."""
 
 import asyncio
 import time
@@ -16,6 +17,8 @@ from kurz.safety.checks import NoTurn
 SECONDS_BETWEEN = 60.0
 CUSTOMER_BITS = 64  # of an IPv6 address
 REMEMBERED = 10_000  # sites whose turn may be over, before they are looked through
+
+_Line = tuple[str, bool]  # a site, and whether somebody asks for its check
 
 
 def site_of(location: str) -> str:
@@ -44,7 +47,9 @@ class _Row:
 
 class SiteGate:
     """Gives each site's turns away, in the order they are asked for. In one process: only one
-    checks destinations. `waiting` are those that stand in line, at all sites together."""
+    checks destinations. `waiting` are those that stand in line, at all sites together. Checks that
+    somebody asks for have turns of their own, so that they wait for each other only; all others
+    wait for them too."""
 
     def __init__(
         self,
@@ -53,57 +58,64 @@ class SiteGate:
     ) -> None:
         self._between = seconds_between
         self._monotonic = monotonic
-        self._free_at: dict[str, float] = {}
+        self._free_at: dict[_Line, float] = {}
         self._all_free_at = 0.0
-        self._rows: dict[str, _Row] = {}
+        self._rows: dict[_Line, _Row] = {}
         self.waiting = 0
 
     def rest(self, seconds_ago: float) -> None:
         """Another process may have called any site until so many seconds ago."""
         self._all_free_at = self._monotonic() - seconds_ago + self._between
 
-    def is_open(self, site: str) -> bool:
+    def is_open(self, site: str, *, is_asked: bool = False) -> bool:
         """It may be called now; or others stand in line, where one more does not wait long."""
-        return site in self._rows or self.seconds_until(site) <= 0
+        return (site, is_asked) in self._rows or self.seconds_until(site, is_asked=is_asked) <= 0
 
-    def seconds_until(self, site: str) -> float:
+    def seconds_until(self, site: str, *, is_asked: bool = False) -> float:
         """Until its next turn, whoever has that."""
-        free_at = max(self._free_at.get(site, 0.0), self._all_free_at)
+        free_at = max(self._free_at.get((site, is_asked), 0.0), self._all_free_at)
         return max(0.0, free_at - self._monotonic())
 
-    def called(self, site: str) -> None:
+    def called(self, site: str, *, is_asked: bool = False) -> None:
         """The next turn is a whole one later."""
         if len(self._free_at) >= REMEMBERED:
             self._forget()
-        self._free_at[site] = self._monotonic() + self._between
+        for line in {(site, False), (site, is_asked)}:
+            self._free_at[line] = self._monotonic() + self._between
 
     @asynccontextmanager
-    async def turn(self, site: str, most_seconds: float) -> AsyncIterator[None]:
+    async def turn(
+        self, site: str, most_seconds: float, *, is_asked: bool = False
+    ) -> AsyncIterator[None]:
         """Waits for a turn. It is over when the block ends, and used up if the site was called. Who
         leaves the line early takes nothing from anybody. Raises `NoTurn`: at once, if it would take
         too long."""
-        row = self._rows.get(site) or _Row()
-        if self.seconds_until(site) + row.length * self._between > most_seconds:
+        line = site, is_asked
+        row = self._rows.get(line) or _Row()
+        seconds = self.seconds_until(site, is_asked=is_asked)
+        if seconds + row.length * self._between > most_seconds:
             raise NoTurn(site)
-        self._rows[site] = row
+        self._rows[line] = row
         row.length += 1
         try:
             async with AsyncExitStack() as front:
-                await self._come_to(site, row, front, most_seconds)
+                await self._come_to(line, row, front, most_seconds)
                 yield
         finally:
             row.length -= 1
             if not row.length:
-                del self._rows[site]
+                del self._rows[line]
 
     async def _come_to(
-        self, site: str, row: _Row, front: AsyncExitStack, most_seconds: float
+        self, line: _Line, row: _Row, front: AsyncExitStack, most_seconds: float
     ) -> None:
+        site, is_asked = line
         self.waiting += 1
         try:
             async with asyncio.timeout(most_seconds):
                 await front.enter_async_context(row.front)
-                while seconds := self.seconds_until(site):  # noqa: ASYNC110  another time each
+                # Another time each.
+                while seconds := self.seconds_until(site, is_asked=is_asked):  # noqa: ASYNC110
                     await asyncio.sleep(seconds)
         except TimeoutError:
             raise NoTurn(site) from None
@@ -112,7 +124,7 @@ class SiteGate:
 
     def _forget(self) -> None:
         now = self._monotonic()
-        self._free_at = {site: at for site, at in self._free_at.items() if at > now}
+        self._free_at = {line: at for line, at in self._free_at.items() if at > now}
 
 
 @cache

@@ -78,8 +78,8 @@ class Turns(Protocol):
     def rest(self, seconds_ago: float) -> None:
         """Another process may have called any site until so many seconds ago."""
 
-    def is_open(self, site: str) -> bool:
-        """Whether a check of it may begin."""
+    def is_open(self, site: str, *, is_asked: bool = False) -> bool:
+        """Whether a check of it may begin; one that somebody asks for waits for no others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,8 @@ def find_unfollowed(connection: sa.Connection) -> tuple[bool, int | None]:
 def has_lost_changes(connection: sa.Connection) -> bool:
     """Whether the change log does not go back to where following stands: checks were off for longer
     than it is kept, or another instance, where they are off, has trimmed it."""
-    position = connection.execute(sa.select(destination_position.c.change_id)).scalar_one()
-    return first_change(connection) > position + 1
+    position = connection.execute(sa.select(destination_position)).one()
+    return bool(first_change(connection) > position.change_id + 1)
 
 
 def start_over(connection: sa.Connection) -> None:

@@ -47,9 +47,15 @@ def time(monkeypatch) -> _Time:
     return _Time(monkeypatch)
 
 
-async def call(gate: SiteGate, site: str = "example.com", most_seconds: float = 1000.0) -> None:
-    async with gate.turn(site, most_seconds):
-        gate.called(site)
+async def call(
+    gate: SiteGate,
+    site: str = "example.com",
+    most_seconds: float = 1000.0,
+    *,
+    is_asked: bool = False,
+) -> None:
+    async with gate.turn(site, most_seconds, is_asked=is_asked):
+        gate.called(site, is_asked=is_asked)
 
 
 async def test_each_request_waits_a_minute_for_the_one_before(time):
@@ -59,6 +65,30 @@ async def test_each_request_waits_a_minute_for_the_one_before(time):
         await call(gate)
         turns.append(time.now - 1000)
     assert turns == [0, 60, 120, 180]
+
+
+async def test_who_asks_waits_only_for_others_who_asked(time):
+    gate = SiteGate(monotonic=time)
+    turns = []
+    for is_asked in False, True, True, False, True, False:
+        await call(gate, is_asked=is_asked)
+        turns.append(time.now - 1000)
+    assert turns == [0, 0, 60, 120, 120, 180]
+
+
+async def test_who_asks_does_not_stand_in_line_behind_the_others():
+    gate = SiteGate()
+    gate.called("example.com")
+    waiting = [asyncio.ensure_future(call(gate)) for _ in range(3)]
+    await asyncio.wait(waiting, timeout=0.01)
+    async with asyncio.timeout(1):
+        await call(gate, is_asked=True)
+    assert gate.waiting == 3
+    assert not gate.is_open("example.com", is_asked=True)
+    for task in waiting:
+        task.cancel()
+    await asyncio.wait(waiting)
+    assert not gate._rows
 
 
 async def test_other_sites_do_not_wait(time):
