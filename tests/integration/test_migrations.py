@@ -742,6 +742,14 @@ async def test_an_upgrade_sets_the_tags_of_the_trash_apart(upgraded, until):
             assert page.total == len(page.links) == count
 
 
+async def test_after_an_upgrade_nobody_waits_for_the_check_of_an_old_link(upgraded, until):
+    await upgrade(upgraded, until("0013"))
+    await execute(upgraded, "INSERT INTO link_destinations VALUES (1, 2, 3)")
+    await upgrade(upgraded, until("0014"))
+    found = await read(upgraded, select("SELECT * FROM link_destinations WHERE link_id = 1"))
+    assert found == [(1, 2, 3, None)]
+
+
 async def execute(settings: Settings, *statements: str) -> None:
     for statement in statements:
         await read(settings, lambda connection: connection.exec_driver_sql(statement))  # noqa: B023
