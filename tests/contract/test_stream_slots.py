@@ -11,7 +11,7 @@ from kurz.clicks.reports import EVERYTHING
 from kurz.storage.job_schema import running_streams
 from kurz.storage.stream_slots import SqlStreamSlots
 from support.engines import without_redis
-from support.feed import until, until_told
+from support.feed import until_told
 
 engine = without_redis  # which has no part in it
 ADA, BOB = 7, 8
@@ -63,16 +63,26 @@ async def test_streams_of_an_account_are_counted_in_all_workers(kurz):
 async def test_a_listener_who_is_cut_off_gives_its_stream_back(kurz):
     live, slots = worker(kurz)
     stream = await live.listen(EVERYTHING, ADA, 60, 60)
+    has_heard = asyncio.Event()
 
     async def hear() -> None:
         async for _ in stream:
-            pass
+            has_heard.set()
 
     task = asyncio.create_task(hear())
-    await until(lambda: bool(slots._held))
+    await has_heard.wait()
+    assert slots._held
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    await wait_for(kurz, 0)
+
+
+async def test_a_listener_who_hears_nothing_gives_its_stream_back(kurz):
+    live, _ = worker(kurz)
+    stream = await live.listen(EVERYTHING, ADA, 60, 60)
+    assert await count(kurz) == 1
+    await stream.aclose()
     await wait_for(kurz, 0)
 
 

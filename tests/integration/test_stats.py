@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 from kurz.clicks.counts import Sort
+from kurz.clicks.live import MAX_OF_ACCOUNT
 from kurz.people.access import Permission, Role
 from kurz.server.app import App
 from kurz.serving import open_serving
@@ -247,6 +248,25 @@ class Listener:
         if body := message.get("body"):
             self.heard.append(body)
             self.has_heard.set()
+
+
+class Gone(Listener):
+    """One whose answer cannot even begin."""
+
+    async def _send(self, message: MutableMapping[str, Any]) -> None:
+        raise OSError("The connection is closed.")
+
+
+async def test_listeners_who_are_gone_before_the_answer_are_not_counted(kurz, ada):
+    path = "/api/v1/me/stats/live"
+    async with open_serving(kurz) as serving, asyncio.timeout(60):
+        for _ in range(MAX_OF_ACCOUNT + 1):
+            await Gone(serving.app, path, ada.headers).task
+        listener = Listener(serving.app, path, ada.headers)
+        await listener.has_heard.wait()
+        serving.on_stop()
+        await listener.task
+    assert [body[:6] for body in listener.heard] == [b"data: "]
 
 
 async def test_live_numbers_end_when_the_server_stops(kurz, ada):

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import structlog
@@ -63,18 +63,11 @@ class Live:
         """The numbers at once and when they change, for that long; None where nothing has changed
         for `rest_seconds`. Ends early when this is closed. Raises `ListenersFull` or
         `TooManyStreams` at the start."""
-        if self._is_closed or self._is_full:
-            raise ListenersFull("No more can listen at the moment. Try again later.")
-        if self._accounts[account_id] >= self._max_of_account:
-            raise _too_many()
-        now = await self._look(about)
-        told = self._tell(about, account_id, now, seconds, rest_seconds)
-        if self._slots is None or seconds <= 0:
-            return told
-        holder = await self._slots.take(account_id)
-        if holder is None:
-            raise _too_many()
-        return _holding(told, self._slots, account_id, holder)
+        heard = self._listen(about, account_id, seconds, rest_seconds)
+        # It is counted from here on, and a generator that has begun gives that back by itself, even
+        # if nobody ever asks it for the numbers: the client may be gone.
+        await anext(heard)
+        return heard
 
     def close(self) -> None:
         """Ends what everybody listens to, and lets nobody in any more."""
@@ -82,31 +75,53 @@ class Live:
         for watch in self._watches.values():
             watch.changed.set()
 
-    async def _tell(
-        self, about: About, account_id: int, now: Now, seconds: float, rest_seconds: float
+    async def _listen(
+        self, about: About, account_id: int, seconds: float, rest_seconds: float
     ) -> AsyncGenerator[Now | None, None]:
+        """The first None says that it has begun."""
         loop = asyncio.get_running_loop()
-        end = loop.time() + seconds
-        if self._is_full or self._accounts[account_id] >= self._max_of_account:
-            return  # others came first, while the answer began
-        self._accounts[account_id] += 1
-        watch = self._join(about, now)
-        try:
-            yield now
-            while not self._is_closed and (left := end - loop.time()) > 0:
-                if watch.now != now:
-                    now = watch.now
+        with self._count(account_id):  # before the store is asked for anything
+            now = await self._look(about)
+            with await self._hold_slot(account_id, seconds):
+                yield None
+                end = loop.time() + seconds
+                with self._watch(about, now) as watch:
                     yield now
-                elif not await watch.has_changed(min(rest_seconds, left)):
-                    yield None
+                    while not self._is_closed and (left := end - loop.time()) > 0:
+                        if watch.now != now:
+                            now = watch.now
+                            yield now
+                        elif not await watch.has_changed(min(rest_seconds, left)):
+                            yield None
+
+    @contextmanager
+    def _count(self, account_id: int) -> Iterator[None]:
+        if self._is_closed or self._accounts.total() >= self._max_listeners:
+            raise ListenersFull("No more can listen at the moment. Try again later.")
+        if self._accounts[account_id] >= self._max_of_account:
+            raise _too_many()
+        self._accounts[account_id] += 1
+        try:
+            yield
         finally:
             self._accounts[account_id] -= 1
             self._accounts += Counter()  # forgets those that have none
-            self._leave(about, watch)
 
-    @property
-    def _is_full(self) -> bool:
-        return self._accounts.total() >= self._max_listeners
+    async def _hold_slot(self, account_id: int, seconds: float) -> AbstractContextManager[None]:
+        if self._slots is None or seconds <= 0:
+            return nullcontext()
+        holder = await self._slots.take(account_id)
+        if holder is None:
+            raise _too_many()
+        return self._slots.hold(account_id, holder)
+
+    @contextmanager
+    def _watch(self, about: About, now: Now) -> Iterator["_Watch"]:
+        watch = self._join(about, now)
+        try:
+            yield watch
+        finally:
+            self._leave(about, watch)
 
     def _join(self, about: About, now: Now) -> "_Watch":
         watch = self._watches.get(about)
@@ -145,15 +160,6 @@ class Live:
             numbers = Numbers(day.people, day.clicks - day.people, day.visitors)
         newest = await self._store.newest(about, today, NEWEST)
         return Now(today, numbers, all_clicks, await name(newest, about, self._store))
-
-
-async def _holding(
-    told: AsyncGenerator[Now | None, None], slots: StreamSlots, account_id: int, holder: bytes
-) -> AsyncGenerator[Now | None, None]:
-    with slots.hold(account_id, holder):
-        async with aclosing(told):
-            async for now in told:
-                yield now
 
 
 def _too_many() -> TooManyStreams:

@@ -3,7 +3,9 @@
 import asyncio
 import json
 from collections import Counter
+from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,6 +21,7 @@ from kurz.clicks.months import add_up, merge, month_of, months_of, pack, unpack,
 from kurz.clicks.reports import EVERYTHING, About, EventPage
 from kurz.clicks.series import Day
 from kurz.clock import EPOCH
+from kurz.errors import StoreUnavailable
 from support.clock import FrozenClock
 
 ADA, BOB = 1, 2
@@ -84,6 +87,9 @@ class CountingStore:
     def __init__(self) -> None:
         self.clicks = 1
         self.looks = 0
+        self.error: Exception | None = None
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
 
     async def days(self, subject, days, *, with_counts=True):
         return [Day(days.start, self.clicks, self.clicks, 1, b"{}")]
@@ -93,6 +99,9 @@ class CountingStore:
 
     async def totals(self, subject):
         self.looks += 1
+        await self.may_answer.wait()
+        if self.error is not None:
+            raise self.error
         return self.clicks, Moments()
 
     async def links(self, link_ids, space):
@@ -160,9 +169,9 @@ async def test_only_so_many_may_listen_and_those_who_leave_make_room(live):
 
 async def test_an_account_has_so_many_streams_and_others_have_theirs(store):
     live = Live(store, FrozenClock(), max_listeners=10, max_of_account=2)
-    begun = [await live.listen(EVERYTHING, ADA, 60, 60) for _ in range(3)]
-    heard = [await anext(each, None) for each in begun]
-    assert [now is not None for now in heard] == [True, True, False]  # all had begun at once
+    begun = [await live.listen(EVERYTHING, ADA, 60, 60) for _ in range(2)]
+    for each in begun:
+        assert await anext(each) is not None
     with pytest.raises(TooManyStreams):
         await live.listen(EVERYTHING, ADA, 60, 60)
     other = await live.listen(EVERYTHING, BOB, 60, 60)
@@ -172,6 +181,49 @@ async def test_an_account_has_so_many_streams_and_others_have_theirs(store):
     assert await anext(again) is not None
     for each in (*begun, other, again):
         await each.aclose()
+    assert not live._accounts
+
+
+@pytest.mark.parametrize("seconds", [0, 60])
+async def test_those_who_come_at_once_are_counted_before_the_store_is_asked(store, seconds):
+    live = Live(store, FrozenClock(), max_listeners=10, max_of_account=2)
+    store.may_answer.clear()
+    comers = [asyncio.create_task(live.listen(EVERYTHING, ADA, seconds, 60)) for _ in range(50)]
+    await asyncio.sleep(0.01)
+    assert store.looks == 2
+    store.may_answer.set()
+    begun = await asyncio.gather(*comers, return_exceptions=True)
+    refused = [each for each in begun if isinstance(each, TooManyStreams)]
+    streams = [each for each in begun if isinstance(each, AsyncGenerator)]
+    assert (len(refused), len(streams)) == (48, 2)
+    for each in streams:
+        assert await anext(each) is not None
+        await each.aclose()
+    assert not live._accounts
+
+
+async def test_an_answer_that_nobody_reads_is_counted_no_longer(store, live):
+    closed = await live.listen(EVERYTHING, ADA, 60, 60)
+    assert live._accounts[ADA] == 1
+    await closed.aclose()
+    assert not live._accounts
+    forgotten: Any = await live.listen(EVERYTHING, ADA, 60, 60)
+    del forgotten
+    await asyncio.sleep(0.01)
+    assert not live._accounts
+
+
+async def test_one_who_could_not_begin_is_counted_no_longer(store, live):
+    store.error = StoreUnavailable("down")
+    with pytest.raises(StoreUnavailable):
+        await live.listen(EVERYTHING, ADA, 60, 60)
+    store.error = None
+    store.may_answer.clear()
+    gone = asyncio.create_task(live.listen(EVERYTHING, ADA, 60, 60))
+    await asyncio.sleep(0.01)
+    gone.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await gone
     assert not live._accounts
 
 
