@@ -12,6 +12,7 @@ BEAT_SECONDS = 0.25
 # A process that has not recorded the time for this long was paused.
 HELD_UP_NS = 500_000_000
 READ_SECONDS = 1.0  # for the change log; after that, each link is looked up in the store again
+READINGS = 2  # if the process was paused during the first
 
 
 class Heartbeat:
@@ -26,6 +27,8 @@ class Heartbeat:
     ) -> None:
         self.fresh_until_ns = 0
         self.pauses = 0  # that were noticed
+        self._beat_ns = 0
+        self._resumed_ns = 0  # the first beat after the last pause
         self._read_log = read_log
         self._on_failure = on_failure
         self._doubted_at: float | None = None
@@ -34,7 +37,8 @@ class Heartbeat:
 
     def start(self) -> None:
         """The log has just been read."""
-        self.fresh_until_ns = time.perf_counter_ns() + HELD_UP_NS
+        self._beat_ns = time.perf_counter_ns()
+        self.fresh_until_ns = self._beat_ns + HELD_UP_NS
         self._set_timer()
 
     async def stop(self) -> None:
@@ -53,34 +57,50 @@ class Heartbeat:
         await asyncio.wait((self._begin_reading(),))
 
     def _beat(self) -> None:
-        now = time.perf_counter_ns()
+        now = self._record_time()
         if now <= self.fresh_until_ns:
             self.fresh_until_ns = now + HELD_UP_NS
         else:
             self._begin_reading()
         self._set_timer()
 
+    def _record_time(self) -> int:
+        now = time.perf_counter_ns()
+        if now - self._beat_ns > HELD_UP_NS:
+            self._resumed_ns = now
+        self._beat_ns = now
+        return now
+
     def _set_timer(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(BEAT_SECONDS, self._beat)
 
     def _begin_reading(self) -> asyncio.Task[None]:
         if self._reading is None:
-            self.pauses += 1
             self._reading = asyncio.create_task(self._read())
         return self._reading
 
     async def _read(self) -> None:
-        began_at, began_ns = time.monotonic(), time.perf_counter_ns()
-        is_read = False
+        is_read, since = False, time.monotonic()
         try:
-            async with asyncio.timeout(READ_SECONDS):
-                is_read = await self._read_log()
-        except TimeoutError:
-            pass
+            for _ in range(READINGS):
+                self.pauses += 1
+                since, began_ns = time.monotonic(), self._record_time()
+                is_read = await self._try_to_read()
+                self._record_time()
+                # The beats go on during a reading: one that takes long is no pause.
+                if self._resumed_ns <= began_ns:
+                    break
+                is_read, since = False, time.monotonic()  # it may be from before the pause
         finally:
             if not is_read:
-                self._doubted_at, began_ns = began_at, time.perf_counter_ns()
+                self._doubted_at = since
                 self._on_failure()
-            # Counted from when the reading began: the process may have been paused during it.
-            self.fresh_until_ns = began_ns + HELD_UP_NS
+            self.fresh_until_ns = self._beat_ns + HELD_UP_NS
             self._reading = None
+
+    async def _try_to_read(self) -> bool:
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                return await self._read_log()
+        except TimeoutError:
+            return False
