@@ -84,3 +84,23 @@ def test_a_body_that_comes_slowly_keeps_nobody_out(program):
         assert other.post(API, LINK).status == 201
         slow.send_raw(body[5:])
         assert slow.receive().status == 201
+
+
+def test_a_request_without_a_body_counts(program, tmp_path):
+    person = {"email": "a@example.com", "password": "a long enough one"}
+    with program.client() as client:
+        token = client.post("/api/v1/auth/register", json=person).json()["token"]
+        client.headers["authorization"] = f"Bearer {token}"
+        workspaces, team = "/api/v1/workspaces", {"slug": "team", "name": "Team"}
+        path = f"{workspaces}/{client.post(workspaces, json=team).json()['id']}"
+        assert client.delete(path).status_code == 200
+    fields = f"Host: localhost\r\nAuthorization: Bearer {token}\r\n"
+    restore = f"POST {path}/restore HTTP/1.1\r\n{fields}\r\n".encode()
+    with Wire(program.port) as first, Wire(program.port) as second:
+        with no_writes(tmp_path):
+            first.send_raw(restore)
+            wait_until(lambda: metric(program, "kurz_requests_in_flight") == 1)
+            second.send_raw(restore)
+            assert_refused(second.receive())
+        assert first.receive().status == 200
+    assert metric(program, "kurz_requests_in_flight") == 0

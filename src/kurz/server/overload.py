@@ -5,7 +5,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import Any
 
 import structlog
@@ -27,7 +27,7 @@ _LINKS = "/links"
 _CREATES = frozenset({"/", "/api/urls", "/api/urls/public", "/api/urls/sync", "/api/v1/claims"})
 _MANY = "/links/bulk"
 _TRANSFERS = ("/export", "/import")
-# Sign-ins have their own queue, live streams their own limit, and the rest is quick.
+# Sign-ins have their own queue, and the rest is quick.
 _FREE = ("/api/v1/auth/", "/api/auth/", "/api/docs", "/api/problems/", "/api/openapi.json")
 _STREAM = "/stats/live"
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
@@ -55,7 +55,7 @@ def work_of(method: str, path: str) -> Work | None:
     """None: it is not counted."""
     if not path.startswith("/api/"):
         return Work.CREATES if path == "/" else None  # the others are probes
-    if path.startswith(_FREE) or path.endswith(_STREAM):
+    if path.startswith(_FREE):
         return None
     if path.endswith(_TRANSFERS):
         return Work.TRANSFERS
@@ -116,10 +116,13 @@ class Stay:
         await self._places.take()
         self._is_in = True
 
-    def leave(self) -> None:
-        if self._is_in:
-            self._is_in = False
-            self._places.give_back()
+    def leave(self) -> bool:
+        """Whether it was in."""
+        if not self._is_in:
+            return False
+        self._is_in = False
+        self._places.give_back()
+        return True
 
 
 class BoundedWork:
@@ -148,6 +151,8 @@ class BoundedWork:
             await self._run_transfer(scope, receive, send)
         elif scope["method"] in _WITH_BODY:
             await self._run_with_body(work, scope, receive, send)
+        elif scope["path"].endswith(_STREAM):
+            await self._run_stream(work, scope, receive, send)
         else:
             await self._run(work, scope, receive, send)
 
@@ -170,24 +175,45 @@ class BoundedWork:
             places.give_back()
 
     async def _run_with_body(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
-        """Counts from when the body is whole: a client that sends it slowly keeps nobody out."""
-        if not _is_short(scope["headers"]):
+        """Does not count while the body arrives: a client that sends it slowly keeps nobody out."""
+        body = _body_of(scope["headers"])
+        if body is _Body.NONE:
+            await self._run(work, scope, receive, send)
+            return
+        if body is _Body.LONG:
             await self._run_long(work, scope, receive, send)
             return
         first = await receive()
         replayed = _replay(first, receive)
-        if first.get("more_body", False):
-            await self._run_long(work, scope, replayed, send)
-        elif self._places[work].are_taken:
+        if self._places[work].are_taken:
             await self._refuse(work, scope, send)
+        elif first.get("more_body", False):
+            await self._run_long(work, scope, replayed, send)
         else:  # it waits for its turn here, before the application has spent anything on it
             await self._run(work, scope, replayed, send)
 
     async def _run_long(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
-        """The application reads the body while it arrives, and may refuse it before its end."""
+        """The application reads the body while it arrives, and may refuse it before its end. Many
+        routes never read it, and nobody knows which: so it counts until the application first asks
+        for the body, and again from when the body is whole."""
         stay = Stay(self._places[work])
+        await stay.enter()
         try:
             await self._app(scope, self._counted(work, scope, receive, stay), send)
+        finally:
+            stay.leave()
+
+    async def _run_stream(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
+        """Counts until the answer begins: open streams have limits of their own."""
+        stay = Stay(self._places[work])
+
+        async def send_outside(message: Message) -> None:
+            stay.leave()
+            await send(message)
+
+        await stay.enter()
+        try:
+            await self._app(scope, receive, send_outside)
         finally:
             stay.leave()
 
@@ -202,9 +228,11 @@ class BoundedWork:
         stay = Stay(places)
 
         async def send_outside(message: Message) -> None:
-            stay.leave()
+            # One that is answered before its body is whole has no place to come back to.
+            was_in = stay.leave()
             await send(message)
-            if message["type"] == "http.response.start" or message.get("more_body", False):
+            goes_on = message["type"] == "http.response.start" or message.get("more_body", False)
+            if was_in and goes_on:
                 await stay.enter()
 
         self._open_transfers += 1
@@ -219,19 +247,22 @@ class BoundedWork:
             stay.leave()
 
     def _counted(self, work: Work, scope: Scope, receive: Receive, stay: Stay) -> Receive:
-        """Enters with the last piece of the body, or refuses it there."""
-        has_entered = False
+        """Stays outside while the body arrives. Enters with its last piece, or refuses it there."""
+        is_whole = False
 
         async def receive_whole() -> Message:
-            nonlocal has_entered
+            nonlocal is_whole
+            if is_whole:
+                return await receive()
+            stay.leave()
             message = await receive()
-            if not has_entered and not message.get("more_body", False):
+            if not message.get("more_body", False):
                 if self._places[work].are_taken:
                     self._note(work)
                     scope[REFUSED] = True
                     raise _overloaded(work)
                 await stay.enter()
-                has_entered = True
+                is_whole = True
             return message
 
         return receive_whole
@@ -252,15 +283,22 @@ class BoundedWork:
             self._logged_at, self._unlogged = now, 0
 
 
-def _is_short(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Whether a body comes along with its head, as most do."""
-    size = b""
+class _Body(Enum):
+    NONE = auto()
+    SHORT = auto()  # comes along with its head, as most do
+    LONG = auto()
+
+
+def _body_of(headers: Iterable[tuple[bytes, bytes]]) -> _Body:
+    size = None
     for name, value in headers:
-        if name == b"expect":
-            return False  # the client waits until somebody wants it
+        if name in (b"transfer-encoding", b"expect"):
+            return _Body.LONG  # or the client waits until somebody wants it
         if name == b"content-length":
             size = value
-    return 0 < len(size) <= _SHORT_DIGITS
+    if size is None:
+        return _Body.NONE
+    return _Body.SHORT if len(size) <= _SHORT_DIGITS else _Body.LONG
 
 
 def _replay(first: Message, receive: Receive) -> Receive:

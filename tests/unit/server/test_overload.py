@@ -85,7 +85,7 @@ async def start(*callers: Caller, whole: bool = True) -> list["asyncio.Task[None
         ("GET", "/api/v1/links", Work.REQUESTS),
         ("GET", "/api/v1/me/stats", Work.REQUESTS),
         ("PATCH", "/api/v1/links/5", Work.REQUESTS),
-        ("GET", "/api/v1/me/stats/live", None),
+        ("GET", "/api/v1/me/stats/live", Work.REQUESTS),
         ("POST", "/api/v1/auth/login", None),
         ("GET", "/readyz", None),
     ],
@@ -221,3 +221,95 @@ async def test_a_file_that_is_read_slowly_takes_no_place():
     await asyncio.gather(*tasks, return_exceptions=True)
     assert (slow.body, gone.body) == (b"12", b"")
     assert app.counts()["transfers_in_flight"] == 0
+
+
+async def answer(status: int, send: Any) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+@pytest.mark.parametrize("status", [413, 503])
+async def test_a_file_that_is_refused_does_not_wait_for_the_others(status):
+    """By the application, at its first piece, or with its last one, because no place is free."""
+    api = Api()
+
+    async def refuse_some(scope: Any, receive: Any, send: Any) -> None:
+        if scope.get("is_too_large"):
+            await receive()
+            await answer(413, send)
+            return
+        try:
+            await api(scope, receive, send)
+        except Overloaded:
+            await answer(503, send)
+
+    app = BoundedWork(refuse_some, LIMITS)
+    path = "/api/v1/links/import"
+    refused, running = Caller(app, path=path, size=5000), Caller(app, path=path, size=5000)
+    refused.scope["is_too_large"] = status == 413
+    [upload] = await start(refused, whole=False)
+    [running_task] = await start(running)
+    refused.pieces.put_nowait((b"{", False))
+    refused.pieces.put_nowait((b"}", True))
+    async with asyncio.timeout(5):
+        await upload
+    assert (refused.status, running.status) == (status, 0)
+    api.may_end.set()
+    await running_task
+    assert running.status == 201
+    assert app.counts()["transfers_in_flight"] == 0
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        [(b"content-length", b"0")],
+        [(b"content-length", b"100000")],
+        [(b"content-length", b"2"), (b"expect", b"100-continue")],
+        [(b"transfer-encoding", b"chunked")],
+    ],
+)
+async def test_work_that_does_not_need_the_body_counts(headers):
+    may_end = asyncio.Event()
+
+    async def check(scope: Any, receive: Any, send: Any) -> None:
+        await may_end.wait()
+        await answer(202, send)
+
+    app = BoundedWork(check, LIMITS)
+    callers = [Caller(app, path="/api/v1/links/5/checks") for _ in range(4)]
+    for caller in callers:
+        caller.scope["headers"] = headers
+    tasks = await start(*callers, whole=headers == [(b"content-length", b"0")])
+    assert [caller.status for caller in callers] == [0, 0, 0, 503]
+    assert app.counts()["requests_in_flight"] == 3
+    may_end.set()
+    await asyncio.gather(*tasks)
+    assert [caller.status for caller in callers] == [202, 202, 202, 503]
+    assert app.counts()["requests_in_flight"] == 0
+
+
+async def test_a_live_stream_counts_until_its_answer_begins():
+    may_begin, may_end = asyncio.Event(), asyncio.Event()
+
+    async def stream(scope: Any, receive: Any, send: Any) -> None:
+        await may_begin.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await may_end.wait()
+        await send({"type": "http.response.body", "body": b"data"})
+
+    app = BoundedWork(stream, LIMITS)
+    callers = [Caller(app, "GET", "/api/v1/me/stats/live") for _ in range(4)]
+    tasks = await start(*callers)
+    assert [caller.status for caller in callers] == [0, 0, 0, 503]
+    may_begin.set()
+    more = [Caller(app, "GET", "/api/v1/me/stats/live") for _ in range(4)]
+    await asyncio.sleep(0.01)
+    tasks += await start(*more)
+    assert [caller.status for caller in more] == [200] * 4
+    assert app.counts()["requests_in_flight"] == 0
+    may_end.set()
+    await asyncio.gather(*tasks)
+    assert [caller.body for caller in more] == [b"data"] * 4
+    assert app.counts()["requests_in_flight"] == 0
