@@ -166,7 +166,6 @@ async def open_read_path(
         if refreshing is not None:
             await refreshing
         journal.close()
-        lost.close()
         store.close()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from kurz.clicks.dropped import DroppedClicks
 from support.every_worker import wait_until
 from support.program import Program
 
@@ -48,7 +49,7 @@ def lost_clicks(client: httpx2.Client, token: str) -> tuple[int, int, int]:
     return journal["dropped"], journal["dropped_since_start"], journal["workers_failing"]
 
 
-def test_their_number_survives_a_restart(start):
+def test_their_number_survives_a_restart(start, tmp_path):
     program = start(KURZ_ADMIN_EMAIL=ADMIN["email"], KURZ_ADMIN_PASSWORD=ADMIN["password"])
     with program.client() as client:
         path = create(client)
@@ -66,6 +67,8 @@ def test_their_number_survives_a_restart(start):
         [failing] = ready.json()["failing_writes"]
         assert failing["what"] == "clicks"
         wait_until(lambda: lost_clicks(client, token) == (lost, lost, 1))
+        written = DroppedClicks(tmp_path / "data" / "dropped-clicks")
+        wait_until(lambda: written.read() == lost)  # once a second
     program.kill()
     program.start()
     with program.client() as client:

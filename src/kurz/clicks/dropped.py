@@ -3,58 +3,69 @@
 import contextlib
 import fcntl
 import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct
 
 _NUMBER = Struct("<Q")
+# Adding takes microseconds.
+_LOCK_TRIES = 20
+_LOCK_PAUSE_SECONDS = 0.005
 
 
 class DroppedClicks:
     """All workers of an instance add to the same file. It has its final size from the start, so
-    that it can be written to when the disk is full. Never raises: what cannot be written is lost
-    with the process."""
+    that it can be written to when the disk is full. Never raises."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._fd: int | None = None
 
-    def add(self, number: int) -> None:
-        with contextlib.suppress(OSError):
-            fd = self._open()
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            try:
+    def add(self, number: int) -> bool:
+        """Whether it is written. Waits while others add, but not for one that stands still."""
+        try:
+            with self._open() as fd:
+                _lock(fd)
                 os.pwrite(fd, _NUMBER.pack(_read(fd) + number), 0)
-            finally:
-                fcntl.flock(fd, fcntl.LOCK_UN)
+        except OSError:
+            return False
+        return True
 
     def read(self) -> int:
-        """0 where there is no file."""
+        """0 where there is no file, or it cannot be read."""
         try:
-            fd = os.open(self._path, os.O_RDONLY)
+            with _closing(os.open(self._path, os.O_RDONLY)) as fd:
+                return _read(fd)
         except OSError:
             return 0
-        try:
-            return _read(fd)
-        finally:
-            os.close(fd)
 
     def prepare(self) -> None:
         """Makes the file while there is room for it."""
-        with contextlib.suppress(OSError):
-            fd = self._open()
+        with contextlib.suppress(OSError), self._open() as fd:
             if os.fstat(fd).st_size < _NUMBER.size:
                 os.pwrite(fd, _NUMBER.pack(0), 0)
 
-    def close(self) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+    def _open(self) -> contextlib.AbstractContextManager[int]:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        return _closing(os.open(self._path, flags, 0o600))
 
-    def _open(self) -> int:
-        if self._fd is None:
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._fd = os.open(self._path, flags, 0o600)
-        return self._fd
+
+def _lock(fd: int) -> None:
+    """Until it is closed."""
+    for _ in range(_LOCK_TRIES):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(_LOCK_PAUSE_SECONDS)
+    raise BlockingIOError
+
+
+@contextlib.contextmanager
+def _closing(fd: int) -> Iterator[int]:
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def _read(fd: int) -> int:

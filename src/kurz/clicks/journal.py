@@ -47,7 +47,8 @@ class Journal:
         lost: DroppedClicks | None = None,
     ) -> None:
         """With less than `min_free_bytes` on the disk nothing is recorded, so that the database can
-        use the rest. `lost` counts what is dropped."""
+        use the rest. `lost` counts what is dropped. The thread adds to it, once a second and at the
+        end: redirects must not wait for its lock."""
         self.records = 0
         self.bytes = 0
         self.dropped = 0
@@ -59,6 +60,7 @@ class Journal:
         self._sync_seconds = sync_seconds
         self._min_free_bytes = min_free_bytes
         self._lost = lost
+        self._saved_lost = 0  # of `dropped`
         self._has_room = True
         self._segment: SegmentFile | None = None
         self._retired: deque[SegmentFile] = deque()
@@ -95,7 +97,7 @@ class Journal:
         if segment is None or segment.size >= segment.limit:
             segment = self._renew()
             if segment is None:
-                self._drop(len(records))
+                self.dropped += len(records)
                 return
         data = b"".join(records)
         if segment.size == 0:
@@ -133,11 +135,6 @@ class Journal:
             self._open()
         return self._segment
 
-    def _drop(self, number: int) -> None:
-        self.dropped += number
-        if self._lost is not None:
-            self._lost.add(number)
-
     def _open(self) -> None:
         try:
             if not self._has_room:
@@ -165,7 +162,7 @@ class Journal:
         size = segment.size + (head + length if whole else 0)
         self.records += whole
         self.bytes += size - segment.size
-        self._drop(len(records) - whole)
+        self.dropped += len(records) - whole
         self._fail(error or OSError(errno.ENOSPC, "only a part could be written"))
         is_sound = error is None or error.errno in _FULL
         if not segment.cut(size) or not is_sound:
@@ -191,6 +188,13 @@ class Journal:
             if segment is not None:
                 self._sync(segment)
                 self._look_after(segment)
+            self._save_lost()
+        self._save_lost()
+
+    def _save_lost(self) -> None:
+        number = self.dropped - self._saved_lost
+        if self._lost is not None and number and self._lost.add(number):
+            self._saved_lost += number
 
     def _let_go(self) -> None:
         while self._retired:
