@@ -169,7 +169,10 @@ async def test_nobody_gets_in_before_or_after(kurz, people, owner, purger, clock
     await kurz.teams.delete(workspace)
     clock.advance(days=31)
     caller = Caller(
-        account_id=owner.id, email=owner.account.email, permissions=frozenset(Permission)
+        account_id=owner.id,
+        email=owner.account.email,
+        epoch=owner.account.epoch,
+        permissions=frozenset(Permission),
     )
     for _ in range(2):
         with pytest.raises(WorkspaceNotFound):

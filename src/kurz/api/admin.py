@@ -135,7 +135,9 @@ async def create_reset_link(request: Request, account_id: AccountId) -> Response
         request,
         caller,
         "reset",
-        lambda receipt: kurz.passes.make_reset(account.id, caller.account_id, receipt),
+        lambda receipt: kurz.passes.make_reset(
+            account.id, caller.account_id, receipt, epoch=caller.epoch
+        ),
     )
 
 
@@ -157,7 +159,7 @@ async def invite_account(request: Request) -> Response:
         request,
         caller,
         "join",
-        lambda receipt: kurz.passes.invite(caller.account_id, receipt=receipt),
+        lambda receipt: kurz.passes.invite(caller.account_id, receipt=receipt, epoch=caller.epoch),
     )
 
 

@@ -124,8 +124,9 @@ async def change_password(request: Request) -> Response:
     openapi_extra=described(Reset) | nobody(),
 )
 async def reset_password(request: Request) -> Response:
-    """Ends every token of the account, and revokes its keys unless `ends_keys` is false; keys for
-    a single workspace stay. Returns a new token."""
+    """Ends every token of the account, and revokes its keys and the open invitations and one-time
+    links that it made, unless `ends_keys` is false. Keys for a single workspace stay. Returns a new
+    token."""
     kurz = context(request)
     body = await _read_entry(request, Reset)
     await kurz.limit_by_address(request, LimitClass.REDEEM)

@@ -61,9 +61,9 @@ async def delete_me(request: Request) -> Response:
     caller = await get_session(request)
     body = await read_body(request, AccountDelete)
     asker = await signed_in_asker(request, caller.account_id)
-    await kurz.accounts.check_password(caller.account_id, body.password, asker)
+    account = await kurz.accounts.check_password(caller.account_id, body.password, asker)
     await _keep_root(kurz, caller)
-    if not await kurz.accounts.delete(caller.account_id):
+    if not await kurz.accounts.delete(account.id, epoch=account.epoch):
         raise OwnerMissing(
             "You are the last administrator, or the only owner of a workspace with other members."
             " Hand it over first."
@@ -158,6 +158,7 @@ async def create_key(request: Request) -> Response:
             expires_at=body.expires_at,
             receipt=receipt,
             at_most=kurz.caps.keys,
+            epoch=caller.epoch,
         )
 
     answer = await kurz.receipts.once(request, caller.name, act, _new_key)

@@ -123,7 +123,12 @@ async def create_invitation(request: Request, workspace_id: WorkspaceId) -> Resp
         caller,
         "join",
         lambda receipt: kurz.passes.invite(
-            caller.account_id, workspace_id, body.role, receipt, kurz.caps.invitations
+            caller.account_id,
+            workspace_id,
+            body.role,
+            receipt,
+            kurz.caps.invitations,
+            epoch=caller.epoch,
         ),
     )
 

@@ -44,6 +44,7 @@ class Caller:
 
     account_id: int
     email: str
+    epoch: int  # of the account, when this caller was looked up
     permissions: frozenset[Permission]
     expires_at: int | None = None
     token_id: str | None = None

@@ -13,6 +13,7 @@ from kurz.people.devices import Device
 from kurz.people.errors import (
     AccountNotFound,
     AdministratorMissing,
+    CredentialRefused,
     EmailRefused,
     EmailTaken,
     PassRefused,
@@ -68,10 +69,12 @@ class AccountStore(Protocol):
         password_hash: str,
         *,
         pass_hash: bytes | None = None,
+        epoch: int | None = None,
         ends_keys: bool = False,
     ) -> Account | None:
-        """With `pass_hash`, only if that pass still works; it is used up. `ends_keys` deletes the
-        account's keys, but not those that are for one workspace."""
+        """With `pass_hash`, only if that pass still works; it is used up. With `epoch`, only if it
+        is still the account's. `ends_keys` deletes the account's keys, but not those that are for
+        one workspace, and the open passes that the account made."""
 
     async def set_admin(self, account_id: int, *, is_admin: bool) -> Account | None:
         """None: there is no such account, or it is the last administrator."""
@@ -93,10 +96,13 @@ class AccountStore(Protocol):
     async def find_with_token(self, account_id: int, token_id: str) -> tuple[Account | None, bool]:
         """The account, and whether the token was signed out."""
 
-    async def delete(self, account_id: int, deleted_at: datetime) -> bool:
+    async def delete(
+        self, account_id: int, deleted_at: datetime, *, epoch: int | None = None
+    ) -> bool:
         """Removes the account with its keys and memberships. Its personal links go to the trash,
         workspaces that nobody else is in are deleted, and links it made elsewhere stay. False: it
-        is the only owner of a workspace with other members, or the last administrator."""
+        is the only owner of a workspace with other members, or the last administrator.
+        `CredentialRefused`: `epoch` is not the account's any more."""
 
 
 class AccountService:
@@ -196,9 +202,11 @@ class AccountService:
         account = await self.check_password(account_id, old, asker)
         passwords.check(new, account.email)
         hashed = await self._passwords.hash(new, asker)
-        changed = await self._store.set_password(account_id, hashed, ends_keys=ends_keys)
+        changed = await self._store.set_password(
+            account_id, hashed, epoch=account.epoch, ends_keys=ends_keys
+        )
         if changed is None:
-            raise AccountNotFound("This account was deleted.")
+            raise CredentialRefused("Your password or your rights were changed. Sign in again.")
         return changed
 
     async def reset_password(
@@ -246,9 +254,9 @@ class AccountService:
         account = await self._store.set_imports(account_id, may_import_many=may_import_many)
         return account or await self.get(account_id)  # which raises
 
-    async def delete(self, account_id: int) -> bool:
+    async def delete(self, account_id: int, *, epoch: int | None = None) -> bool:
         """As the store's."""
-        return await self._store.delete(account_id, self._clock.now())
+        return await self._store.delete(account_id, self._clock.now(), epoch=epoch)
 
     async def needs_set_up(self) -> bool:
         """True while there is no administrator. The last one cannot be removed."""

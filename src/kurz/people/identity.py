@@ -62,6 +62,7 @@ class Identity:
         return Caller(
             account_id=account.id,
             email=account.email,
+            epoch=account.epoch,
             links_per_month=account.links_per_month,
             permissions=_permissions(account, frozenset(Permission)),
             token_id=claims.token_id,
@@ -80,6 +81,7 @@ class Identity:
         return Caller(
             account_id=account.id,
             email=account.email,
+            epoch=account.epoch,
             links_per_month=account.links_per_month,
             permissions=_permissions(account, implied(key.permissions)),
             key_id=key.id,

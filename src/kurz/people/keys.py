@@ -42,9 +42,15 @@ class KeyStore(Protocol):
     """Keeps keys. An outage raises `StoreUnavailable`."""
 
     async def insert(
-        self, key: Key, receipt: Receipt | None = None, *, at_most: int = UNCAPPED
+        self,
+        key: Key,
+        receipt: Receipt | None = None,
+        *,
+        at_most: int = UNCAPPED,
+        epoch: int | None = None,
     ) -> None:
-        """`CapReached`: the account has `at_most` already."""
+        """`CapReached`: the account has `at_most` already. `CredentialRefused`: the account has
+        another epoch by now."""
 
     async def find_with_account(self, prefix: str) -> tuple[Key, Account] | None: ...
 
@@ -71,8 +77,10 @@ class KeyService:
         expires_at: datetime | None = None,
         receipt: Receipt | None = None,
         at_most: int = UNCAPPED,
+        epoch: int | None = None,
     ) -> tuple[str, Key]:
-        """The key as its user sends it, once, and what is kept of it. `receipt` is handed both."""
+        """The key as its user sends it, once, and what is kept of it. `receipt` is handed both.
+        `epoch`: the account's, as its caller has it."""
         check_name(name)
         now = self._clock.now()
         if not permissions:
@@ -96,7 +104,7 @@ class KeyService:
         )
         text = f"kurz_{prefix}_{secret}"
         answered = receipt and receipt.after(lambda _: (text, key))
-        await self._store.insert(key, answered, at_most=at_most)
+        await self._store.insert(key, answered, at_most=at_most, epoch=epoch)
         return text, key
 
     async def list(self, account_id: int, part: Part = WHOLE) -> "list[Key]":

@@ -48,10 +48,16 @@ class PassStore(Protocol):
     """Keeps passes until they are used. An outage raises `StoreUnavailable`."""
 
     async def insert(
-        self, item: Pass, receipt: Receipt | None = None, *, at_most: int = UNCAPPED
+        self,
+        item: Pass,
+        receipt: Receipt | None = None,
+        *,
+        at_most: int = UNCAPPED,
+        epoch: int | None = None,
     ) -> None:
-        """Forgets passes that have expired; a second one to reset the same password, or to set up,
-        replaces the first. `CapReached`: the workspace has `at_most` open invitations already."""
+        """A second one to reset the same password, or to set up, replaces the first. `CapReached`:
+        the workspace has `at_most` open invitations already. `CredentialRefused`: the account that
+        makes it has another epoch by now."""
 
     async def find(self, token_hash: bytes) -> Pass | None: ...
 
@@ -75,10 +81,20 @@ class Passes:
         return await self._make(Purpose.SETUP)
 
     async def make_reset(
-        self, account_id: int, created_by: int | None, receipt: Receipt | None = None
+        self,
+        account_id: int,
+        created_by: int | None,
+        receipt: Receipt | None = None,
+        *,
+        epoch: int | None = None,
     ) -> tuple[str, Pass]:
+        """`epoch`: that of the account `created_by`, as its caller has it."""
         return await self._make(
-            Purpose.RESET, account_id=account_id, created_by=created_by, receipt=receipt
+            Purpose.RESET,
+            account_id=account_id,
+            created_by=created_by,
+            receipt=receipt,
+            epoch=epoch,
         )
 
     async def invite(
@@ -88,7 +104,10 @@ class Passes:
         role: Role | None = None,
         receipt: Receipt | None = None,
         at_most: int = UNCAPPED,
+        *,
+        epoch: int | None = None,
     ) -> tuple[str, Pass]:
+        """`epoch` as for `make_reset`."""
         return await self._make(
             Purpose.INVITATION,
             workspace_id=workspace_id,
@@ -96,6 +115,7 @@ class Passes:
             created_by=created_by,
             receipt=receipt,
             at_most=at_most,
+            epoch=epoch,
         )
 
     async def invitations(self, workspace_id: int | None, part: Part = WHOLE) -> list[Pass]:
@@ -115,6 +135,7 @@ class Passes:
         created_by: int | None = None,
         receipt: Receipt | None = None,
         at_most: int = UNCAPPED,
+        epoch: int | None = None,
     ) -> tuple[str, Pass]:
         token = secrets.token_urlsafe(32)
         now = self._clock.now()
@@ -130,7 +151,7 @@ class Passes:
             expires_at=now + LIVES[purpose],
         )
         answered = receipt and receipt.after(lambda _: (token, item))
-        await self._store.insert(item, answered, at_most=at_most)
+        await self._store.insert(item, answered, at_most=at_most, epoch=epoch)
         return token, item
 
 

@@ -13,8 +13,9 @@ from kurz.people.accounts import Account
 from kurz.people.errors import PassRefused
 from kurz.storage.changes import record_changes, record_move
 from kurz.storage.database import Database
+from kurz.storage.epochs import require_epoch
 from kurz.storage.pages import part_of
-from kurz.storage.passes import take_pass
+from kurz.storage.passes import find_pass, take_pass
 from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
 from kurz.storage.schema import (
     accounts,
@@ -54,16 +55,19 @@ def insert_account(
 
 def _follow(connection: sa.Connection, pass_hash: bytes, account: Account) -> None:
     """Uses the pass up, and joins the workspace that it invites into."""
+    found = find_pass(connection, pass_hash)
+    if found is not None and found.workspace_id is not None:
+        # Before the pass is, as by everybody who locks both.
+        workspace = sa.select(workspaces.c.id).where(
+            workspaces.c.id == found.workspace_id, workspaces.c.deleted_at.is_(None)
+        )
+        if connection.execute(workspace.with_for_update()).first() is None:
+            raise PassRefused("The workspace that this link invites into was deleted.")
     used = take_pass(connection, pass_hash, account.created_at)
     if used is None:
         raise PassRefused("This link was used already. Ask for another one.")
     if used.workspace_id is None:
         return
-    workspace = sa.select(workspaces.c.id).where(
-        workspaces.c.id == used.workspace_id, workspaces.c.deleted_at.is_(None)
-    )
-    if connection.execute(workspace.with_for_update()).first() is None:
-        raise PassRefused("The workspace that this link invites into was deleted.")
     row = {
         "workspace_id": used.workspace_id,
         "account_id": account.id,
@@ -96,14 +100,22 @@ def set_password(
     account_id: int,
     password_hash: str,
     pass_hash: bytes | None,
-    now: datetime | None,
+    epoch: int | None,
+    now: datetime,
     ends_keys: bool,  # noqa: FBT001  queries take what they are handed
 ) -> Account | None:
-    if pass_hash is not None and now is not None and take_pass(connection, pass_hash, now) is None:
+    # The account is locked first: what its sessions are making meanwhile is there when keys and
+    # passes are deleted, and what they make later is refused.
+    query = sa.select(accounts.c.epoch).where(accounts.c.id == account_id)
+    present = connection.execute(query.with_for_update(key_share=True)).scalar()
+    if epoch is not None and present != epoch:
+        return None
+    if pass_hash is not None and take_pass(connection, pass_hash, now) is None:
         return None
     if ends_keys:
         own = (keys.c.account_id == account_id) & keys.c.workspace_id.is_(None)
         connection.execute(sa.delete(keys).where(own))
+        connection.execute(sa.delete(passes).where(passes.c.created_by == account_id))
     return _update(connection, account_id, password_hash=password_hash)
 
 
@@ -173,10 +185,13 @@ def find_with_token(
     return find_account(connection, account_id), is_ended
 
 
-def delete_account(connection: sa.Connection, account_id: int, deleted_at: datetime) -> bool:
+def delete_account(
+    connection: sa.Connection, account_id: int, deleted_at: datetime, epoch: int | None
+) -> bool:
     # Administrators are locked first, all in one order: two who go at once must not wait in a ring.
     if not _may_lose(connection, account_id):
         return False
+    require_epoch(connection, account_id, epoch)
     owned = _lock_workspaces_of(connection, account_id)
     alone = []
     for workspace_id in owned:
@@ -327,11 +342,12 @@ class SqlAccountStore:
         password_hash: str,
         *,
         pass_hash: bytes | None = None,
+        epoch: int | None = None,
         ends_keys: bool = False,
     ) -> Account | None:
         now = self._clock.now()
         return await self._database.write(
-            set_password, account_id, password_hash, pass_hash, now, ends_keys
+            set_password, account_id, password_hash, pass_hash, epoch, now, ends_keys
         )
 
     async def set_admin(self, account_id: int, *, is_admin: bool) -> Account | None:
@@ -355,6 +371,8 @@ class SqlAccountStore:
     async def find_with_token(self, account_id: int, token_id: str) -> tuple[Account | None, bool]:
         return await self._database.read(find_with_token, account_id, token_id)
 
-    async def delete(self, account_id: int, deleted_at: datetime) -> bool:
+    async def delete(
+        self, account_id: int, deleted_at: datetime, *, epoch: int | None = None
+    ) -> bool:
         with patience(LONG_SECONDS):
-            return await self._database.write(delete_account, account_id, deleted_at)
+            return await self._database.write(delete_account, account_id, deleted_at, epoch)

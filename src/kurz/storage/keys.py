@@ -14,12 +14,20 @@ from kurz.people.receipts import Receipt
 from kurz.storage.accounts import find_account
 from kurz.storage.caps import require_key
 from kurz.storage.database import Database
+from kurz.storage.epochs import require_epoch
 from kurz.storage.pages import part_of
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import keys
 
 
-def insert_key(connection: sa.Connection, key: Key, receipt: Receipt | None, at_most: int) -> None:
+def insert_key(
+    connection: sa.Connection,
+    key: Key,
+    receipt: Receipt | None,
+    at_most: int,
+    epoch: int | None,
+) -> None:
+    require_epoch(connection, key.account_id, epoch)
     require_key(connection, key.account_id, at_most)
     connection.execute(
         sa.insert(keys).values(
@@ -82,9 +90,14 @@ class SqlKeyStore:
         self._database = database
 
     async def insert(
-        self, key: Key, receipt: Receipt | None = None, *, at_most: int = UNCAPPED
+        self,
+        key: Key,
+        receipt: Receipt | None = None,
+        *,
+        at_most: int = UNCAPPED,
+        epoch: int | None = None,
     ) -> None:
-        await self._database.write(insert_key, key, receipt, at_most)
+        await self._database.write(insert_key, key, receipt, at_most, epoch)
 
     async def find_with_account(self, prefix: str) -> tuple[Key, Account] | None:
         return await self._database.read(find_with_account, prefix)

@@ -12,14 +12,21 @@ from kurz.people.passes import Pass, Purpose
 from kurz.people.receipts import Receipt
 from kurz.storage.caps import require_invitation
 from kurz.storage.database import Database
+from kurz.storage.epochs import require_epoch
 from kurz.storage.pages import part_of
 from kurz.storage.receipts import keep_receipt
 from kurz.storage.schema import passes
 
 
 def insert_pass(
-    connection: sa.Connection, item: Pass, receipt: Receipt | None, at_most: int
+    connection: sa.Connection,
+    item: Pass,
+    receipt: Receipt | None,
+    at_most: int,
+    epoch: int | None,
 ) -> None:
+    if item.created_by is not None:
+        require_epoch(connection, item.created_by, epoch)
     connection.execute(
         sa.delete(passes).where(
             sa.or_(
@@ -109,9 +116,14 @@ class SqlPassStore:
         self._database = database
 
     async def insert(
-        self, item: Pass, receipt: Receipt | None = None, *, at_most: int = UNCAPPED
+        self,
+        item: Pass,
+        receipt: Receipt | None = None,
+        *,
+        at_most: int = UNCAPPED,
+        epoch: int | None = None,
     ) -> None:
-        await self._database.write(insert_pass, item, receipt, at_most)
+        await self._database.write(insert_pass, item, receipt, at_most, epoch)
 
     async def find(self, token_hash: bytes) -> Pass | None:
         return await self._database.read(find_pass, token_hash)

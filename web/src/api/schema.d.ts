@@ -1287,8 +1287,9 @@ export interface paths {
         put?: never;
         /**
          * Set a new password by a one-time link
-         * @description Ends every token of the account, and revokes its keys unless `ends_keys` is false; keys for
-         *     a single workspace stay. Returns a new token.
+         * @description Ends every token of the account, and revokes its keys and the open invitations and one-time
+         *     links that it made, unless `ends_keys` is false. Keys for a single workspace stay. Returns a new
+         *     token.
          */
         post: operations["reset_password"];
         delete?: never;
@@ -4339,7 +4340,7 @@ export interface components {
             new_password: string;
             /**
              * Ends Keys
-             * @description Also revoke your keys; those for a single workspace stay.
+             * @description Also revoke your keys, except those for a single workspace, and the open invitations and one-time links that you made.
              * @default false
              */
             ends_keys?: boolean;
@@ -4437,7 +4438,7 @@ export interface components {
             password: string;
             /**
              * Ends Keys
-             * @description Also revoke your keys; those for a single workspace stay.
+             * @description Also revoke your keys, except those for a single workspace, and the open invitations and one-time links that you made.
              * @default true
              */
             ends_keys?: boolean;

@@ -48,7 +48,8 @@ class Reset(Entry):
     ends_keys: bool = Field(
         default=True,
         strict=True,
-        description="Also revoke your keys; those for a single workspace stay.",
+        description="Also revoke your keys, except those for a single workspace, and the open"
+        " invitations and one-time links that you made.",
     )
 
 
@@ -58,7 +59,8 @@ class PasswordChange(Strict):
     ends_keys: bool = Field(
         default=False,
         strict=True,
-        description="Also revoke your keys; those for a single workspace stay.",
+        description="Also revoke your keys, except those for a single workspace, and the open"
+        " invitations and one-time links that you made.",
     )
 
 
