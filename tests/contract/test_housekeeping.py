@@ -13,7 +13,7 @@ from kurz.storage.click_schema import click_days, click_months, click_totals
 from kurz.storage.housekeeping import SqlHousekeepingStore, forget_strays
 from kurz.storage.job_schema import code_quarantine
 from kurz.storage.safety_schema import reports
-from kurz.storage.schema import changes, limits, receipts
+from kurz.storage.schema import changes, limits, passes, receipts
 from support.endings import count_clicks, counted, make, rows, throw_away, write
 from support.engines import without_redis
 
@@ -43,6 +43,18 @@ async def test_receipts_go_when_they_are_too_old(kurz, store, clock):
     await write(kurz, sa.insert(receipts), ages)
     assert [await store.trim_receipts(clock.now(), 1) for _ in range(3)] == [1, 1, 0]
     assert [row["caller"] for row in await rows(kurz, receipts)] == ["0"]
+
+
+async def test_one_time_links_go_when_they_have_expired(kurz, store, clock):
+    now = to_micros(clock.now())
+    blank = {"purpose": "invitation", "created_at": 0}
+    ends = [
+        {"id": end + 9, "token_hash": b"%d" % end, "expires_at": now + end, **blank}
+        for end in (-1, 0, 1)
+    ]
+    await write(kurz, sa.insert(passes), ends)
+    assert [await store.trim_passes(clock.now(), 1) for _ in range(3)] == [1, 1, 0]
+    assert [row["id"] for row in await rows(kurz, passes)] == [10]
 
 
 async def test_reports_go_a_year_after_they_were_decided_however_old_they_are(kurz, store, clock):
@@ -135,7 +147,8 @@ async def leave_rubbish(kurz: Kurz) -> None:
 async def test_all_of_it_goes_in_batches(kurz, store, clock):
     await leave_rubbish(kurz)
     housekeeping = Housekeeping(store, clock, batch=2, look=2, pause_seconds=0)
-    nothing = {"codes": 0, "receipts": 0, "reports": 0, "limits": 0, "strays": 0}
+    kinds = ("codes", "receipts", "passes", "reports", "limits", "strays")
+    nothing = dict.fromkeys(kinds, 0)
     assert await housekeeping.run() == nothing | {"codes": 3, "limits": 3, "strays": 3}
     assert await housekeeping.run() == nothing
 
@@ -147,6 +160,7 @@ async def test_it_stops_after_a_batch(kurz, store, clock):
     assert await housekeeping.run(lambda: next(asked, True)) == {
         "codes": 2,
         "receipts": 0,
+        "passes": 0,
         "reports": 0,
         "limits": 0,
         "strays": 0,

@@ -14,9 +14,9 @@ RUN_SECONDS = 300.0
 
 
 class Housekeeping:
-    """Codes that anybody may have again, answers that nobody asks for again, old reports of
-    abuse, limits that are over, clicks of links that are gone. What the time does not suffice for,
-    the next run does."""
+    """Codes that anybody may have again, answers that nobody asks for again, one-time links that
+    have expired, old reports of abuse, limits that are over, clicks of links that are gone. What
+    the time does not suffice for, the next run does."""
 
     def __init__(
         self,
@@ -47,6 +47,7 @@ class Housekeeping:
             "receipts": await self._trim(
                 lambda: self._store.trim_receipts(now, self._batch), is_over
             ),
+            "passes": await self._trim(lambda: self._store.trim_passes(now, self._batch), is_over),
             "reports": await self._trim(
                 lambda: self._store.trim_reports(now, self._batch), is_over
             ),

@@ -73,6 +73,9 @@ class HousekeepingStore(Protocol):
     async def trim_receipts(self, now: datetime, limit: int) -> int:
         """Answers to requests that are too old to be repeated."""
 
+    async def trim_passes(self, now: datetime, limit: int) -> int:
+        """One-time links that have expired."""
+
     async def trim_reports(self, now: datetime, limit: int) -> int:
         """Reports of abuse that were decided long ago."""
 

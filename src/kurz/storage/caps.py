@@ -70,7 +70,7 @@ def require_domain(connection: sa.Connection, workspace_id: int, at_most: int) -
 
 
 def require_invitation(connection: sa.Connection, workspace_id: int, at_most: int) -> None:
-    """Call it when those that have expired are forgotten."""
+    """Call it after deleting those that have expired."""
     found = sa.select(passes.c.id).where(passes.c.workspace_id == workspace_id)
     refused = CapReached(
         "A workspace",
@@ -80,6 +80,12 @@ def require_invitation(connection: sa.Connection, workspace_id: int, at_most: in
         setting="KURZ_LIMIT_INVITATIONS",
     )
     _require(connection, _workspace(workspace_id), found, at_most, refused)
+
+
+def lock_workspace(connection: sa.Connection, workspace_id: int) -> None:
+    """For writes that also lock passes or domains: everybody locks the workspace before those, else
+    two could wait for each other."""
+    connection.execute(_workspace(workspace_id).with_for_update(key_share=True))
 
 
 def _require(

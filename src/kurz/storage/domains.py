@@ -13,7 +13,7 @@ from kurz.people.custom_domains import QUARANTINE, Domain
 from kurz.people.errors import DomainNotFound
 from kurz.people.receipts import Receipt
 from kurz.people.workspaces import GRACE
-from kurz.storage.caps import require_domain
+from kurz.storage.caps import lock_workspace, require_domain
 from kurz.storage.changes import record_move
 from kurz.storage.database import Database
 from kurz.storage.pages import part_of
@@ -25,6 +25,7 @@ from kurz.storage.schema import domains, workspaces
 def insert_domain(
     connection: sa.Connection, domain: Domain, receipt: Receipt | None, at_most: int
 ) -> Domain | None:
+    lock_workspace(connection, domain.workspace_id)
     if _is_taken(connection, domain, domain.created_at):
         return None
     _forget_given_up(connection, domain)

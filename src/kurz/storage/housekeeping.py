@@ -1,6 +1,6 @@
 """Rows that are of no use any more. What is trimmed by those who write it is not here: tokens
-and passes that have ended, salts, clicks, runs of jobs, the change log. Limits are trimmed by both:
-nobody may come again who would write some."""
+that have ended, salts, clicks, runs of jobs, the change log. Limits and invitations are trimmed by
+both: nobody may come again who would write some."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ from kurz.storage.patience import LIST_SECONDS, patience
 from kurz.storage.purging import COUNTED, forget_clicks
 from kurz.storage.receipts import forget_receipts
 from kurz.storage.safety_schema import reports
-from kurz.storage.schema import changes, links
+from kurz.storage.schema import changes, links, passes
 
 
 def trim_codes(connection: sa.Connection, now: int, limit: int) -> int:
@@ -34,6 +34,18 @@ def trim_codes(connection: sa.Connection, now: int, limit: int) -> int:
     )
     is_old = code_quarantine.c.short_code.in_(sa.select(old))
     return connection.execute(sa.delete(code_quarantine).where(is_old)).rowcount
+
+
+def trim_passes(connection: sa.Connection, now: int, limit: int) -> int:
+    """Skips those that somebody else has locked, who may wait for others of these."""
+    old = (
+        sa.select(passes.c.id)
+        .where(passes.c.expires_at <= now)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte()
+    )
+    return connection.execute(sa.delete(passes).where(passes.c.id.in_(sa.select(old)))).rowcount
 
 
 def trim_reports(connection: sa.Connection, before: int, limit: int) -> int:
@@ -83,6 +95,10 @@ class SqlHousekeepingStore:
     async def trim_receipts(self, now: datetime, limit: int) -> int:
         with patience(LIST_SECONDS):
             return await self._database.write(forget_receipts, to_micros(now - KEPT), limit)
+
+    async def trim_passes(self, now: datetime, limit: int) -> int:
+        with patience(LIST_SECONDS):
+            return await self._database.write(trim_passes, to_micros(now), limit)
 
     async def trim_reports(self, now: datetime, limit: int) -> int:
         with patience(LIST_SECONDS):

@@ -10,7 +10,7 @@ from kurz.people.access import Role
 from kurz.people.caps import UNCAPPED
 from kurz.people.passes import Pass, Purpose
 from kurz.people.receipts import Receipt
-from kurz.storage.caps import require_invitation
+from kurz.storage.caps import lock_workspace, require_invitation
 from kurz.storage.database import Database
 from kurz.storage.epochs import require_epoch
 from kurz.storage.pages import part_of
@@ -27,20 +27,15 @@ def insert_pass(
 ) -> None:
     if item.created_by is not None:
         require_epoch(connection, item.created_by, epoch)
-    connection.execute(
-        sa.delete(passes).where(
-            sa.or_(
-                passes.c.expires_at < to_micros(item.created_at),
-                sa.and_(
-                    passes.c.purpose == item.purpose,
-                    passes.c.purpose != Purpose.INVITATION,
-                    passes.c.account_id.is_not_distinct_from(item.account_id),
-                ),
-            )
-        )
-    )
     if item.workspace_id is not None:
+        lock_workspace(connection, item.workspace_id)
+        is_over = passes.c.expires_at < to_micros(item.created_at)
+        is_here = passes.c.workspace_id == item.workspace_id
+        connection.execute(sa.delete(passes).where(is_here, is_over))
         require_invitation(connection, item.workspace_id, at_most)
+    if item.purpose is not Purpose.INVITATION:
+        is_same = passes.c.account_id.is_not_distinct_from(item.account_id)
+        connection.execute(sa.delete(passes).where(passes.c.purpose == item.purpose, is_same))
     connection.execute(
         sa.insert(passes).values(
             id=item.id,
