@@ -22,6 +22,7 @@ from kurz.api.schemas.problems import problems
 from kurz.api.security import session, somebody
 from kurz.clock import to_micros
 from kurz.links.model import Filter, Scope
+from kurz.paging import Part
 from kurz.people.access import Caller, Permission
 from kurz.people.errors import OwnerMissing, PermissionMissing, WorkspaceNotFound
 from kurz.people.ids import SIZE
@@ -76,7 +77,7 @@ async def _keep_root(kurz: Context, caller: Caller) -> None:
     """The workspace at the root needs somebody: its links would go on answering without."""
     if kurz.root_workspace_id is None:
         return
-    members = await kurz.teams.members(kurz.root_workspace_id)
+    members = await kurz.teams.members(kurz.root_workspace_id, Part(limit=2))
     if [member.account_id for member in members] == [caller.account_id]:
         raise OwnerMissing("Only you are in the workspace at the root. Invite somebody first.")
 

@@ -132,10 +132,10 @@ class Teams:
         self, workspace_id: int, account_id: int, role: Role, *, at_most: int = UNCAPPED
     ) -> Member:
         await self._change_role(workspace_id, account_id, role, at_most)
-        for member in await self._store.members(workspace_id):
-            if member.account_id == account_id:
-                return member
-        raise MemberNotFound("This member has left in the meantime.")
+        member = await self._store.find_member(workspace_id, account_id)
+        if member is None:
+            raise MemberNotFound("This member has left in the meantime.")
+        return member
 
     async def remove(self, workspace_id: int, account_id: int) -> None:
         await self._change_role(workspace_id, account_id, None)

@@ -111,6 +111,8 @@ class WorkspaceStore(SiteStore, Protocol):
     async def members(self, workspace_id: int, part: Part = WHOLE) -> list[Member]:
         """By e-mail address."""
 
+    async def find_member(self, workspace_id: int, account_id: int) -> Member | None: ...
+
     async def join(
         self, pass_hash: bytes, account_id: int, now: datetime, *, at_most: int = UNCAPPED
     ) -> Workspace | None:

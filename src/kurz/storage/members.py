@@ -20,19 +20,26 @@ from kurz.storage.passes import find_pass, take_pass
 from kurz.storage.schema import accounts, members, passes, workspaces
 
 _RANKS = (Role.VIEWER, Role.EDITOR, Role.OWNER)
+_MEMBERS = sa.select(accounts.c.id, accounts.c.email, members.c.role, members.c.created_at).join(
+    members, members.c.account_id == accounts.c.id
+)
 
 
 def list_members(connection: sa.Connection, workspace_id: int, part: Part) -> list[Member]:
-    query = (
-        sa.select(accounts.c.id, accounts.c.email, members.c.role, members.c.created_at)
-        .join(members, members.c.account_id == accounts.c.id)
-        .where(members.c.workspace_id == workspace_id)
-    )
-    rows = connection.execute(part_of(query, part, accounts.c.email))
-    return [
-        Member(account_id, email, Role(role), from_micros(created_at))
-        for account_id, email, role, created_at in rows
-    ]
+    query = _MEMBERS.where(members.c.workspace_id == workspace_id)
+    rows = connection.execute(part_of(query, part, accounts.c.email)).mappings()
+    return [_member(row) for row in rows]
+
+
+def find_member(connection: sa.Connection, workspace_id: int, account_id: int) -> Member | None:
+    mine = (members.c.workspace_id == workspace_id, members.c.account_id == account_id)
+    row = connection.execute(_MEMBERS.where(*mine)).mappings().first()
+    return None if row is None else _member(row)
+
+
+def _member(row: sa.RowMapping) -> Member:
+    created_at = from_micros(row["created_at"])
+    return Member(row["id"], row["email"], Role(row["role"]), created_at)
 
 
 def join(

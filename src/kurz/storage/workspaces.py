@@ -206,6 +206,9 @@ class SqlWorkspaceStore:
     async def members(self, workspace_id: int, part: Part = WHOLE) -> list[Member]:
         return await self._database.read(membership.list_members, workspace_id, part)
 
+    async def find_member(self, workspace_id: int, account_id: int) -> Member | None:
+        return await self._database.read(membership.find_member, workspace_id, account_id)
+
     async def join(
         self, pass_hash: bytes, account_id: int, now: datetime, *, at_most: int = UNCAPPED
     ) -> Workspace | None:
