@@ -74,6 +74,7 @@ if TYPE_CHECKING:
 # For each connection of a background process, which has two for writing and four for reading.
 BACKGROUND_CACHE_KIB = 4 * 1024
 LOOK_UP_CONNECTIONS = 2  # one of which is kept
+START_TOGETHER = timedelta(minutes=1)  # the set-up link of each such instance works
 PUBLIC_IDS = 2**53  # what a JavaScript number holds exactly
 
 
@@ -355,15 +356,17 @@ async def make_first_admin(kurz: Kurz) -> str | None:
             raise SettingRefused("KURZ_ADMIN_EMAIL needs KURZ_ADMIN_PASSWORD_FILE beside it.")
         try:
             await kurz.accounts.create_admin(settings.admin_email, settings.admin_password)
-        except EmailTaken as error:  # anybody may have registered it: that proves nothing
-            raise SettingRefused(f"KURZ_ADMIN_EMAIL cannot be used. {error.detail}") from None
+        except EmailTaken as error:
+            # By another instance that starts at the same time? Else anybody may have registered it.
+            if not await kurz.account_store.has_admin():
+                raise SettingRefused(f"KURZ_ADMIN_EMAIL cannot be used. {error.detail}") from None
         except (EmailRefused, PasswordRefused) as error:
             raise SettingRefused(
                 f"KURZ_ADMIN_EMAIL or KURZ_ADMIN_PASSWORD cannot be used. {error.detail}"
             ) from None
     if not await kurz.accounts.needs_set_up():
         return None
-    token, _ = await kurz.passes.make_setup()
+    token, _ = await kurz.passes.make_setup(spared=START_TOGETHER)
     return token
 
 

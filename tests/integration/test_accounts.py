@@ -336,9 +336,10 @@ async def test_nobody_becomes_administrator_by_registering(connect, kurz, base_u
     assert invited.json()["account"]["is_admin"] is False
 
 
-async def test_the_set_up_link_makes_one_administrator(connect, public_kurz):
+async def test_the_set_up_link_makes_one_administrator(connect, public_kurz, clock):
     client = await connect(PUBLIC_URL, base_url=PUBLIC_URL, access="private")
     older = await make_first_admin(public_kurz)
+    clock.advance(minutes=1)
     token = await make_first_admin(public_kurz)
     assert token is not None
     for wrong in (older, "", token[:-1], token.swapcase(), f" {token}"):
@@ -357,6 +358,34 @@ async def test_the_set_up_link_makes_one_administrator(connect, public_kurz):
     listed = await client.get("/api/v1/admin/accounts", headers=bearer(made["token"]))
     assert len(listed.json()["accounts"]) == 1
     assert await make_first_admin(public_kurz) is None
+
+
+@pytest.mark.parametrize("chosen", [0, 1])
+async def test_instances_that_start_together_print_links_that_work(
+    connect, public_kurz, clock, chosen
+):
+    client = await connect(PUBLIC_URL, base_url=PUBLIC_URL)
+    before = await make_first_admin(public_kurz)
+    clock.advance(hours=1)
+    tokens = [await make_first_admin(public_kurz)]
+    clock.advance(seconds=59)
+    tokens.append(await make_first_admin(public_kurz))
+    refused = await client.post(f"{AUTH}/setup", json=credentials(token=before))
+    assert_problem(refused, 422, "pass-refused")
+    made = await client.post(f"{AUTH}/setup", json=credentials(token=tokens.pop(chosen)))
+    assert made.status_code == 201
+    late = credentials("late@example.com", token=tokens.pop())
+    assert_problem(await client.post(f"{AUTH}/setup", json=late), 422, "pass-refused")
+    assert len(await public_kurz.accounts.list()) == 1
+
+
+async def test_instances_that_start_together_make_one_administrator(kurz):
+    settings = replace(kurz.settings, admin_email=EMAIL, admin_password=PASSWORD)
+    starting = replace(kurz, settings=settings)
+    tokens = await asyncio.gather(*(make_first_admin(starting) for _ in range(3)))
+    assert tokens == [None] * 3
+    (admin,) = await kurz.accounts.list()
+    assert (admin.email, admin.is_admin) == (EMAIL, True)
 
 
 async def test_an_address_that_a_stranger_registered_does_not_block_the_set_up(

@@ -54,10 +54,11 @@ class PassStore(Protocol):
         *,
         at_most: int = UNCAPPED,
         epoch: int | None = None,
+        spared: timedelta = timedelta(0),
     ) -> None:
-        """A second one to reset the same password, or to set up, replaces the first. `CapReached`:
-        the workspace has `at_most` open invitations already. `CredentialRefused`: the account that
-        makes it has another epoch by now."""
+        """A second one to reset the same password, or to set up, replaces those before that are not
+        younger than `spared`. `CapReached`: the workspace has `at_most` open invitations already.
+        `CredentialRefused`: the account that makes it has another epoch by now."""
 
     async def find(self, token_hash: bytes) -> Pass | None: ...
 
@@ -77,8 +78,9 @@ class Passes:
         self._store = store
         self._clock = clock
 
-    async def make_setup(self) -> tuple[str, Pass]:
-        return await self._make(Purpose.SETUP)
+    async def make_setup(self, *, spared: timedelta = timedelta(0)) -> tuple[str, Pass]:
+        """Replaces earlier ones, but not those that are younger than `spared`."""
+        return await self._make(Purpose.SETUP, spared=spared)
 
     async def make_reset(
         self,
@@ -136,6 +138,7 @@ class Passes:
         receipt: Receipt | None = None,
         at_most: int = UNCAPPED,
         epoch: int | None = None,
+        spared: timedelta = timedelta(0),
     ) -> tuple[str, Pass]:
         token = secrets.token_urlsafe(32)
         now = self._clock.now()
@@ -151,7 +154,7 @@ class Passes:
             expires_at=now + LIVES[purpose],
         )
         answered = receipt and receipt.after(lambda _: (token, item))
-        await self._store.insert(item, answered, at_most=at_most, epoch=epoch)
+        await self._store.insert(item, answered, at_most=at_most, epoch=epoch, spared=spared)
         return token, item
 
 

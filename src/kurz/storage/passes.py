@@ -1,6 +1,6 @@
 """Queries about one-time links."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
@@ -24,6 +24,7 @@ def insert_pass(
     receipt: Receipt | None,
     at_most: int,
     epoch: int | None,
+    spared: timedelta,
 ) -> None:
     if item.created_by is not None:
         require_epoch(connection, item.created_by, epoch)
@@ -35,7 +36,9 @@ def insert_pass(
         require_invitation(connection, item.workspace_id, at_most)
     if item.purpose is not Purpose.INVITATION:
         is_same = passes.c.account_id.is_not_distinct_from(item.account_id)
-        connection.execute(sa.delete(passes).where(passes.c.purpose == item.purpose, is_same))
+        is_earlier = passes.c.created_at <= to_micros(item.created_at - spared)
+        replaced = (passes.c.purpose == item.purpose, is_same, is_earlier)
+        connection.execute(sa.delete(passes).where(*replaced))
     connection.execute(
         sa.insert(passes).values(
             id=item.id,
@@ -117,8 +120,9 @@ class SqlPassStore:
         *,
         at_most: int = UNCAPPED,
         epoch: int | None = None,
+        spared: timedelta = timedelta(0),
     ) -> None:
-        await self._database.write(insert_pass, item, receipt, at_most, epoch)
+        await self._database.write(insert_pass, item, receipt, at_most, epoch, spared)
 
     async def find(self, token_hash: bytes) -> Pass | None:
         return await self._database.read(find_pass, token_hash)
