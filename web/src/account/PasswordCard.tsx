@@ -26,16 +26,17 @@ export function PasswordCard() {
   const change = useMutation({
     mutationFn: async () => {
       await changePassword(old, next, endsKeys);
-      await Promise.allSettled(revoked.map((id) => revoke(Number(id))));
+      const tries = await Promise.all(revoked.map((id) => revoke(Number(id))));
+      return revoked.filter((_, index) => !tries[index]);
     },
-    onSuccess: () => {
+    onSuccess: (unrevoked) => {
       queries.invalidateQueries({ queryKey: ["keys"] });
       setEndsKeys(false);
-      setRevoked([]);
+      setRevoked(unrevoked);
       setOld("");
       setNext("");
       setTried(false);
-      toast(words.changed);
+      if (unrevoked.length === 0) toast(words.changed);
     },
   });
   const isWrong = isRefusal(change.error);
@@ -74,6 +75,7 @@ export function PasswordCard() {
         />
         <WorkspaceKeys chosen={revoked} onChange={setRevoked} />
         {!isWrong && <FormProblem error={change.error} />}
+        {!!change.data?.length && <FormProblem text={words.unrevoked} />}
         <div className={`${form.acts} ${form.left}`}>
           <Button type="submit" loading={change.isPending}>
             {words.change}
@@ -110,8 +112,14 @@ function WorkspaceKeys(props: {
   );
 }
 
-function revoke(key_id: number): Promise<unknown> {
-  return need(api.DELETE("/api/v1/keys/{key_id}", { params: { path: { key_id } } }));
+/** Whether the key is gone. */
+async function revoke(key_id: number): Promise<boolean> {
+  try {
+    await need(api.DELETE("/api/v1/keys/{key_id}", { params: { path: { key_id } } }));
+    return true;
+  } catch (error) {
+    return error instanceof Problem && error.status === 404;
+  }
 }
 
 /** Whether it was the present password that did not fit. */

@@ -38,6 +38,8 @@ export const account = texts({
     newPassword: "New password",
     change: "Change the password",
     changed: "Your password is changed. You are signed out everywhere else.",
+    unrevoked:
+      "Your password is changed, but the ticked keys could not be revoked and still work. Revoke them under Keys.",
     wrongPassword: "The present password is not right.",
     look: "Language and colours",
     lookText: "Kept in this browser.",
@@ -96,6 +98,8 @@ export const account = texts({
     newPassword: "Neues Passwort",
     change: "Passwort ändern",
     changed: "Dein Passwort ist geändert. Überall sonst bist du abgemeldet.",
+    unrevoked:
+      "Dein Passwort ist geändert, aber die angekreuzten Schlüssel ließen sich nicht widerrufen und gelten weiterhin. Widerrufe sie unter „Schlüssel“.",
     wrongPassword: "Das jetzige Passwort stimmt nicht.",
     look: "Sprache und Farben",
     lookText: "Das merkt sich dieser Browser.",

@@ -65,15 +65,13 @@ export function ProblemText({ error }: { error: unknown }) {
   return useErrorText()(error);
 }
 
-/** Beside a form that was refused. What was typed stays. */
-export function FormProblem({ error }: { error: unknown }) {
-  if (!error) return null;
+/** Beside a form that was refused. What was typed stays. `text`: as for `Failed`. */
+export function FormProblem({ error, text }: { error?: unknown; text?: string }) {
+  if (!error && !text) return null;
   return (
     <p className={styles.problem} role="alert">
       <Icon name="warn" />
-      <span>
-        <ProblemText error={error} />
-      </span>
+      <span>{text ?? <ProblemText error={error} />}</span>
     </p>
   );
 }

@@ -106,13 +106,14 @@ async function revoke(boxes) {
   return (await Promise.all(tries)).every(Boolean);
 }
 
-/** Keys for a single workspace may be what a team's programs use: each is asked about, and none is
- *  revoked unless it is ticked. Goes on when that is done. */
-async function offerKeys() {
-  const left = await keysOfWorkspaces().catch(() => []); // the password is set
-  if (!left.length) return;
-  const keys = document.getElementById("keys");
-  for (const { id, name, prefix } of left) {
+/** Shows the keys, or that their list could not be loaded. Whether there is anything to show. */
+async function showKeys(keys) {
+  const left = await keysOfWorkspaces().catch(() => null);
+  const unlisted = document.getElementById("unlisted");
+  unlisted.hidden = left !== null;
+  keys.querySelector("fieldset").hidden = left === null;
+  if (left?.length === 0) return false;
+  for (const { id, name, prefix } of left ?? []) {
     const label = document.createElement("label");
     const box = document.createElement("input");
     label.className = "choice";
@@ -123,8 +124,22 @@ async function offerKeys() {
   }
   form.hidden = text.hidden = true;
   keys.hidden = false;
-  keys.querySelector("input").focus();
-  await new Promise((done) =>
+  (left ? keys.querySelector("input") : unlisted.querySelector("button")).focus();
+  return true;
+}
+
+/** Keys for a single workspace may be what a team's programs use: each is asked about, and none is
+ *  revoked unless it is ticked. Goes on when that is done. */
+async function offerKeys() {
+  const keys = document.getElementById("keys");
+  if (!(await showKeys(keys))) return;
+  await new Promise((done) => {
+    document.querySelector("#unlisted button").addEventListener("click", async ({ target }) => {
+      target.disabled = true;
+      const isAsking = await showKeys(keys);
+      target.disabled = false;
+      if (!isAsking) done();
+    });
     keys.addEventListener("submit", async (event) => {
       event.preventDefault();
       const go = keys.querySelector("button");
@@ -133,8 +148,8 @@ async function offerKeys() {
       go.disabled = false;
       document.getElementById("unrevoked").hidden = isDone;
       if (isDone) done();
-    }),
-  );
+    });
+  });
   keys.hidden = true;
 }
 
