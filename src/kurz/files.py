@@ -1,6 +1,7 @@
 """Output files: written under another name first, and never through a symbolic link."""
 
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,8 +9,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from kurz.errors import Kind, KurzError
-
-_UNFINISHED = ".part"
 
 
 class OutputRefused(KurzError):
@@ -28,29 +27,38 @@ def open_new(path: Path) -> BinaryIO:
 @contextmanager
 def written_whole(path: Path, *, keeps_partial: bool = False) -> Iterator[BinaryIO]:
     """A file that gets its name only when it is complete and on disk. `keeps_partial`: also if its
-    writer fails, for results that are useful so far."""
+    writer fails, for results that are useful so far. Until then it has a random name, which no
+    other writer and no other file has."""
     _check_target(path)
-    unfinished = path.with_name(path.name + _UNFINISHED)
-    unfinished.unlink(missing_ok=True)
-    try:
-        with open_new(unfinished) as file:
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    with open_new(unfinished) as file:
+        try:
             try:
                 yield file
             except BaseException:
-                if not keeps_partial:
-                    raise
-                _publish(file, path)
+                if keeps_partial:
+                    _publish(file, unfinished, path)
                 raise
-            _publish(file, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+            _publish(file, unfinished, path)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
 
-def _publish(file: BinaryIO, path: Path) -> None:
+def _publish(file: BinaryIO, unfinished: Path, path: Path) -> None:
     """A rename replaces a symbolic link and does not follow it."""
     file.flush()
     os.fsync(file.fileno())
-    path.with_name(path.name + _UNFINISHED).rename(path)
+    unfinished.rename(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """A new name in a folder survives a loss of power from then on."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _check_target(path: Path) -> None:

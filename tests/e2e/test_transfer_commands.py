@@ -163,14 +163,18 @@ def test_a_mistake_is_one_sentence_and_a_code(filled, arguments, code, words):
     assert len(text.splitlines()) == 1
 
 
+def parts_in(local) -> list[Path]:
+    """Files that are not finished."""
+    return [path for path in local.folder.iterdir() if path.name.endswith(".part")]
+
+
 def test_an_export_is_its_owners_alone_and_leaves_no_part(local):
     local.run("import", local.file("in.csv", ROWS))
-    (local.folder / "out.csv.part").write_text("of an earlier run")
     local.file("out.csv", "old")
     assert local.run("export", "out.csv").returncode == 0
     assert stat.S_IMODE((local.folder / "out.csv").stat().st_mode) == 0o600
     assert (local.folder / "out.csv").read_text().startswith("short_code,original_url,")
-    assert not (local.folder / "out.csv.part").exists()
+    assert parts_in(local) == []
 
 
 @pytest.mark.parametrize(
@@ -200,6 +204,23 @@ def test_a_report_does_not_replace_the_file_that_is_imported(local):
     assert (local.folder / "in.csv").read_text() == ROWS
 
 
+def test_a_report_of_what_comes_from_the_input_replaces_the_last_one(local):
+    for outcome in "created", "existed":
+        options = ("--format", "csv", "--report", "report.jsonl")
+        done = local.run("import", "-", *options, given=ROWS.encode())
+        assert done.returncode == 0, done.stderr
+        first = (local.folder / "report.jsonl").read_text().splitlines()[0]
+        assert json.loads(first)["outcome"] == outcome
+
+
+def test_a_report_leaves_the_file_alone_that_is_imported(local):
+    """Whatever it is called: also as an unfinished report was called before."""
+    name = local.file("links.csv.part", ROWS)
+    local.run("import", name, "--format", "csv", "--report", "links.csv")
+    assert (local.folder / name).read_text() == ROWS
+    assert (local.folder / "links.csv").read_text().count("\n") == 2
+
+
 def test_an_export_that_fails_leaves_the_old_file(local):
     local.run("import", local.file("in.csv", ROWS))
     local.file("out.csv", "old")
@@ -207,7 +228,7 @@ def test_an_export_that_fails_leaves_the_old_file(local):
     database.write_bytes(b"no database" * 1000)
     assert local.run("export", "out.csv").returncode != 0
     assert (local.folder / "out.csv").read_text() == "old"
-    assert not (local.folder / "out.csv.part").exists()
+    assert parts_in(local) == []
 
 
 def test_a_killed_import_is_finished_by_another(local):
@@ -220,12 +241,11 @@ def test_a_killed_import_is_finished_by_another(local):
         cwd=local.folder,
         stdout=subprocess.DEVNULL,
     )
-    report = local.folder / "report.jsonl"
     ends_at = time.monotonic() + 60
-    while time.monotonic() < ends_at and not (report.exists() and report.stat().st_size):
+    while time.monotonic() < ends_at and not any(it.stat().st_size for it in parts_in(local)):
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
-    process.wait()
+    assert process.wait() == -signal.SIGKILL
     done = local.run("import", name, "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)["summary"]

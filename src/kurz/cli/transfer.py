@@ -89,7 +89,7 @@ def import_links(
     is_gzipped = file.endswith(".gz")  # as the files of the archive are
     chosen = _format(format_, file.removesuffix(".gz"), None)
     source = _open(file)
-    if report is not None and report.exists() and report.samefile(file):
+    if file != "-" and report is not None and report.exists() and report.samefile(file):
         raise typer.BadParameter("--report would replace the file that is imported")
     favour_throughput()
     _prepare(read_settings(data_dir=data_dir), dry_run)

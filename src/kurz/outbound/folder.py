@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from kurz.files import open_new, read_regular
+from kurz.files import open_new, read_regular, sync_folder
 from kurz.links.archives import MAX_FILE_BYTES, StoredFile
 from kurz.links.errors import ArchiveFileBroken, ArchiveUnavailable
 
@@ -66,14 +66,14 @@ class ArchiveFolder:
             except OSError:
                 unfinished.unlink(missing_ok=True)
                 raise
-        _sync(self._path)
+        sync_folder(self._path)
 
     def _make(self) -> None:
         try:
             self._path.mkdir(mode=0o700)
         except FileExistsError:
             return
-        _sync(self._path.parent)
+        sync_folder(self._path.parent)
 
     def _read(self, name: str) -> bytes | None:
         try:
@@ -105,12 +105,3 @@ class ArchiveFolder:
 
 def _os_error(number: int) -> OSError:
     return OSError(number, os.strerror(number))
-
-
-def _sync(folder: Path) -> None:
-    """A new name in a folder survives a loss of power from then on."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
