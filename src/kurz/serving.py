@@ -53,9 +53,8 @@ from kurz.server.scoreboard import Scoreboard
 from kurz.server.turns import Turns
 from kurz.server.usage import usage_of
 from kurz.settings import Settings
-from kurz.storage.import_slots import SqlImportSlots
+from kurz.storage.held_slots import SqlImportSlots, SqlStreamSlots
 from kurz.storage.receipts import SqlReceiptStore
-from kurz.storage.stream_slots import SqlStreamSlots
 from kurz.storage.totals import SqlTotalsStore
 from kurz.storage.usage import SqlUsageStore
 from kurz.watching import Watch

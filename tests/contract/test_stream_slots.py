@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from kurz.clicks.errors import TooManyStreams
 from kurz.clicks.live import MAX_OF_ACCOUNT, Live
 from kurz.clicks.reports import EVERYTHING
+from kurz.storage.held_slots import SqlStreamSlots
 from kurz.storage.job_schema import running_streams
-from kurz.storage.stream_slots import SqlStreamSlots
 from support.engines import without_redis
 from support.feed import until_told
 
@@ -98,3 +98,26 @@ async def test_streams_of_a_process_that_died_count_no_longer(kurz, until):
     await kurz.database.write(lambda it: it.execute(change).rowcount)
     stream = await live.listen(EVERYTHING, ADA, 60, 60)
     await stream.aclose()
+
+
+async def test_what_killed_processes_leave_behind_is_removed_for_all_accounts(kurz):
+    _, slots = worker(kurz)
+    for account_id in range(100, 110):
+        await slots.take(account_id)
+    change = sa.update(running_streams).values(until=0)
+    await kurz.database.write(lambda it: it.execute(change).rowcount)
+    await slots.take(ADA)
+    assert await count(kurz) == 1
+
+
+async def test_streams_are_renewed_and_lost_ones_taken_again(kurz):
+    """Also where another stream has the same number by then."""
+    slots = SqlStreamSlots(kurz.database, kurz.clock, 2, renewal_seconds=0.01)
+    slot = await slots.take(ADA)
+    assert slot is not None
+    with slot:
+        change = sa.update(running_streams).values(holder=b"another")
+        await kurz.database.write(lambda it: it.execute(change).rowcount)
+        await wait_for(kurz, 2)
+        assert await slots.take(ADA) is None
+    await wait_for(kurz, 1)

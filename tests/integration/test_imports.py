@@ -177,6 +177,23 @@ async def test_whoever_loses_access_during_an_upload_imports_nothing(client, peo
     assert (await client.get("/row-0")).status_code == 404
 
 
+@pytest.mark.parametrize("is_allowed", [False, True])
+async def test_a_row_limit_that_changes_during_an_upload_counts_if_it_is_smaller(
+    client, people, person, is_allowed
+):
+    await allow(client, people, person, is_allowed=not is_allowed)
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield lines(1)
+        await allow(client, people, person, is_allowed=is_allowed)
+        yield lines(ROWS + 1)[len(lines(1)) :]
+
+    answer = await send(client, person, slowly())
+    assert answer.status_code == 413, answer.text
+    assert answer.json()["max_rows"] == ROWS
+    assert await total(client, person) == 0
+
+
 async def test_an_import_that_fails_stands_in_nobodys_way(client, person):
     assert (await send(client, person, b"price\n7\n", "csv")).status_code == 422
     assert (await send(client, person, lines(ROWS + 1))).status_code == 413

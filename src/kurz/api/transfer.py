@@ -16,7 +16,13 @@ from kurz.api.schemas.problems import problems
 from kurz.api.schemas.transfer import ImportResult
 from kurz.api.security import needs
 from kurz.api.uploads import Upload
-from kurz.links.imports import MAX_PROBLEMS, most_bytes, too_many_bytes, too_many_rows
+from kurz.links.imports import (
+    MAX_PROBLEMS,
+    ImportSlot,
+    most_bytes,
+    too_many_bytes,
+    too_many_rows,
+)
 from kurz.links.model import Strategy
 from kurz.links.transfers import MEDIA_TYPES, Format, OneTarget, RowResult, Summary, Target
 from kurz.people.access import Permission
@@ -96,18 +102,19 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         chosen = _format_of(request, format)
         account_id = place.caller.account_id
         await kurz.limits.check(LimitClass.BULK, str(account_id))
-        account = await kurz.accounts.get(account_id)
-        most = kurz.import_limits.rows_of(account)
-        async with kurz.import_slots.hold(account_id):
+        most = kurz.import_limits.rows_of(await kurz.accounts.get(account_id))
+        async with kurz.import_slots.hold(account_id) as slot:
             with Upload() as upload:
                 await upload.receive(request, most_bytes(most), too_many_bytes(most))
                 place = await _enter_again(request)
+                slot.check()
+                most = min(most, kurz.import_limits.rows_of(await kurz.accounts.get(account_id)))
                 if upload.lines >= most and await kurz.importer.has_more_rows(
                     upload.chunks(), chosen, most
                 ):
                     raise too_many_rows(most)
                 if not dry_run:
-                    cost = kurz.import_limits.cost_of(min(upload.lines, most), account)
+                    cost = kurz.import_limits.cost_of(min(upload.lines, most), most)
                     await kurz.limits.check(LimitClass.BULK_ITEMS, str(account_id), cost)
                 batches = kurz.importer.run(
                     upload.chunks(),
@@ -118,7 +125,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
                     is_dry=dry_run,
                     gives_way=True,
                 )
-                return await _results(request, batches, is_dry=dry_run)
+                return await _results(request, batches, slot, is_dry=dry_run)
 
 
 async def _enter_again(request: Request) -> Place:
@@ -128,9 +135,9 @@ async def _enter_again(request: Request) -> Place:
 
 
 async def _results(
-    request: Request, batches: AsyncIterator[list[RowResult]], *, is_dry: bool
+    request: Request, batches: AsyncIterator[list[RowResult]], slot: ImportSlot, *, is_dry: bool
 ) -> ImportResult:
-    """Stops when the client has disconnected."""
+    """Stops when the client has disconnected, or the slot is lost."""
     summary = Summary()
     out: list[dict[str, Any]] = []
     async for batch in batches:
@@ -138,6 +145,7 @@ async def _results(
         if not all(result.is_in for result in batch):
             room = MAX_PROBLEMS - len(out)
             out += [result.view() for result in batch if not result.is_in][:room]
+        slot.check()
         if await request.is_disconnected():
             raise BodyMalformed("The client disconnected before all rows were imported.")
     return ImportResult.model_validate(

@@ -110,10 +110,10 @@ class Live:
     async def _hold_slot(self, account_id: int, seconds: float) -> AbstractContextManager[None]:
         if self._slots is None or seconds <= 0:
             return nullcontext()
-        holder = await self._slots.take(account_id)
-        if holder is None:
+        slot = await self._slots.take(account_id)
+        if slot is None:
             raise _too_many()
-        return self._slots.hold(account_id, holder)
+        return slot
 
     @contextmanager
     def _watch(self, about: About, now: Now) -> Iterator["_Watch"]:

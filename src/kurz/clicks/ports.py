@@ -22,11 +22,9 @@ class StreamSlots(Protocol):
     """How many streams each account has in all processes. Raises `StoreUnavailable` on an
     outage."""
 
-    async def take(self, account_id: int) -> bytes | None:
-        """A slot, for a minute unless it is held; None: the account has as many as it can."""
-
-    def hold(self, account_id: int, holder: bytes) -> AbstractContextManager[None]:
-        """Keeps what was taken, and gives it back."""
+    async def take(self, account_id: int) -> AbstractContextManager[None] | None:
+        """A slot, which is held in the context and lives for a minute otherwise; None: the account
+        has as many as it can."""
 
 
 class CountryFinder(Protocol):

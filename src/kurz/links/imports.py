@@ -36,10 +36,10 @@ class ImportLimits:
     def rows_of(self, account: Account) -> int:
         return max(self.rows, self.many_rows) if account.may_import_many else self.rows
 
-    def cost_of(self, rows: int, account: Account) -> int:
+    def cost_of(self, rows: int, most: int) -> int:
         """How many items of bulk requests the rows of a file count as: each as one, but less for
-        those who may import more at once."""
-        return max(1, -(-rows * self.rows // self.rows_of(account)))
+        those who may import more at once, `most` rows."""
+        return max(1, -(-rows * self.rows // most))
 
 
 def most_bytes(rows: int) -> int:
@@ -62,7 +62,12 @@ def too_many_bytes(most: int) -> ImportTooLarge:
     )
 
 
+class ImportSlot(Protocol):
+    def check(self) -> None:
+        """Raises `ImportRunning` if another import has the slot, after this process stood still."""
+
+
 class ImportSlots(Protocol):
-    def hold(self, account_id: int) -> AbstractAsyncContextManager[None]:
+    def hold(self, account_id: int) -> AbstractAsyncContextManager[ImportSlot]:
         """One import of an account at a time, in all workers and instances: `ImportRunning` for the
         second one. If its process is killed, the slot becomes free after a minute."""
