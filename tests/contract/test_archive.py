@@ -9,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from structlog.testing import capture_logs
 
 from kurz.archiving import open_archive, open_archiver
 from kurz.bootstrap import open_kurz
@@ -478,6 +479,42 @@ async def test_what_no_new_link_could_be_is_not_restored(kurz, archiver, forged)
     assert found[0].detail
     assert isinstance(found[1].result, Link)
     assert await living_ids(kurz) == {links[1].link.id}
+
+
+@in_a_folder
+async def test_a_link_that_starts_after_the_given_end_keeps_no_other_one_back(kurz, archiver):
+    links = [ArchivedLink(link) for link in await make_swept(kurz, 2)]
+    await run_until_done(kurz, archiver)
+    now = kurz.clock.now()
+    later = {"starts_at": now + timedelta(days=60), "expires_at": now + timedelta(days=90)}
+    links[0] = replace(links[0], link=replace(links[0].link, **later))
+    name = "2026-03-01-000000000000000b.jsonl.gz"
+    await put_file(archiver, name, links, now=now)
+    archive = await open_archive(kurz)
+    found = [it async for it in archive.restore(name, expires_at=now + timedelta(days=30))]
+    assert found[0].result is Obstacle.INVALID
+    assert found[0].detail == "`starts_at` is not before the link expires."
+    assert isinstance(found[1].result, Link)
+
+
+@in_a_folder
+async def test_a_link_that_could_not_be_restored_is_not_purged(kurz, archiver, clock):
+    """Its clicks were counted while the clock was days ahead."""
+    [ahead, other] = await make_swept(kurz, 2)
+    clock.advance(days=9)
+    await click(kurz, ahead)
+    clock.advance(days=-9)
+    with capture_logs() as lines:
+        assert await run_until_done(kurz, archiver) == 1
+    assert await living_ids(kurz) == {ahead.id}
+    assert await archived_ids(kurz) == {other.id: 1}
+    [line] = [line for line in lines if line["log_level"] == "error"]
+    assert line["link_id"] == ahead.id
+    clock.advance(days=9)
+    assert await run_until_done(kurz, await archiver_of(kurz)) == 1
+    name = max(await names_in_place(archiver))
+    [back] = await restore(kurz, name)
+    assert back.id == ahead.id
 
 
 @in_a_folder

@@ -67,7 +67,7 @@ class Drafting:
         if draft.expires_at is not None:
             if draft.expires_in_seconds is not None:
                 raise InstantRefused("Give either `expires_at` or `expires_in`, not both.")
-            return _end(draft.expires_at, now)
+            return checked_end(draft.expires_at, now)
         if draft.expires_in_seconds is not None:
             return now + self._life(draft.expires_in_seconds, is_anonymous=draft.is_anonymous)
         life = self.temporary_life if draft.is_anonymous else self._default_life(draft)
@@ -127,14 +127,14 @@ def revival_of(link: Link, expires_at: datetime | None, now: datetime) -> dict[s
 
 def _expiring(link: Link, expires_at: datetime | None, now: datetime) -> Mapping[str, Any]:
     return {
-        "expires_at": None if expires_at is None else _end(expires_at, now),
+        "expires_at": None if expires_at is None else checked_end(expires_at, now),
         "status": Status.ACTIVE if link.status is Status.EXPIRED else link.status,
         # A temporary link is one that expires: without an end it is a permanent one.
         "link_type": LinkType.PERMANENT if expires_at is None else link.link_type,
     }
 
 
-def _end(expires_at: datetime, now: datetime) -> datetime:
+def checked_end(expires_at: datetime, now: datetime) -> datetime:
     if expires_at <= now:
         raise InstantRefused("`expires_at` is in the past.")
     return _utc(expires_at)

@@ -3,11 +3,14 @@ none is in two files that count (`docs/adr/0017-archive.md`)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import structlog
 
+from kurz.errors import KurzError
 from kurz.links.archives import (
+    ArchivedLink,
     ArchiveFiles,
     ArchiveStore,
     BatchDone,
@@ -17,6 +20,7 @@ from kurz.links.archives import (
 from kurz.links.errors import ArchiveFileBroken, ArchiveUnavailable
 from kurz.links.retention import Ended
 from kurz.transfer.archive_format import Encoded, decode, encode_sound, new_name
+from kurz.transfer.judging import judge
 from kurz.transfer.signing import Signer
 
 # For as long somebody who was asleep may still wake up and write a file that was given up.
@@ -66,14 +70,14 @@ class Archiver:
     async def _next_file(
         self, ended: Ended, before: datetime, now: datetime, limit: int
     ) -> Encoded | None:
-        """Without links that could not be read from it again: they stay where they are. None: there
+        """Without links that could not be restored from it: they stay where they are. None: there
         is none left."""
         while True:
             found = await self._store.collect(ended, before, limit, self._unfit)
             if not found:
                 return None
             slugs = await self._slugs()
-            encoded = await asyncio.to_thread(encode_sound, found, slugs, self._installation, now)
+            encoded = await asyncio.to_thread(_encode, found, slugs, self._installation, now)
             for link_id in sorted(encoded.unfit):
                 _log.error("link cannot be archived, and stays in the trash", link_id=link_id)
             self._unfit |= encoded.unfit
@@ -115,6 +119,24 @@ class Archiver:
         for entry in await self._store.files(FileState.GIVEN_UP):
             await self._files.remove(entry.name)
         await self._store.forget_files(now - REMEMBERED)
+
+
+def _encode(
+    links: Sequence[ArchivedLink], slugs: Mapping[int, str], installation: str, now: datetime
+) -> Encoded:
+    restorable = [item for item in links if _is_restorable(item, now)]
+    encoded = encode_sound(restorable, slugs, installation, now)
+    refused = {item.link.id for item in links} - {item.link.id for item in restorable}
+    return replace(encoded, unfit=encoded.unfit | refused)
+
+
+def _is_restorable(item: ArchivedLink, now: datetime) -> bool:
+    """By the rules of a restore, apart from hosts and lists, which change."""
+    try:
+        judge(item, (), now)
+    except KurzError:
+        return False
+    return True
 
 
 def _states(data: bytes) -> list[State]:

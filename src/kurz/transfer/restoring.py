@@ -8,7 +8,7 @@ from kurz.clock import Clock
 from kurz.errors import KurzError
 from kurz.links import lifecycle
 from kurz.links.archives import ArchiveFiles, ArchiveStore, FileState, Obstacle
-from kurz.links.drafting import revival_of
+from kurz.links.drafting import checked_end, revival_of
 from kurz.links.errors import (
     ArchiveFileBroken,
     ArchiveFileForeign,
@@ -118,6 +118,8 @@ class Archive:
         until `expires_at`, else for ever, or as long as any temporary link. What is there already
         stays as it is. The file is read to its end before the first link is put back. `own_hosts`
         as in `LinkService.create`."""
+        if expires_at is not None:
+            checked_end(expires_at, self._clock.now())
         data = await self._read(name, is_foreign=is_foreign)
         versions = await self._store.last_versions(self._check(name, data, codes))
         hosts = (await self._own_hosts.get(), own_hosts)
@@ -158,6 +160,8 @@ class Archive:
             revived = replace(judged, link=self._revive(judged.link, expires_at, now))
         except DestinationRefused:
             return Restored(entry, Obstacle.REFUSED)
+        except KurzError as error:
+            return Restored(entry, Obstacle.INVALID, error.detail)
         version = versions.get(judged.link.id, 0)
         return Restored(entry, await self._store.put_back(revived, version, now))
 
