@@ -32,9 +32,14 @@ def test_a_file_that_looks_unfinished_is_left_alone(tmp_path):
 @pytest.mark.parametrize("keeps_partial", [False, True])
 def test_a_writer_that_fails_leaves_no_unfinished_file(tmp_path, keeps_partial):
     path = tmp_path / "out.csv"
-    with pytest.raises(ZeroDivisionError), written_whole(path, keeps_partial=keeps_partial) as file:
-        file.write(b"so far")
-        raise ZeroDivisionError
+
+    def fail() -> None:
+        with written_whole(path, keeps_partial=keeps_partial) as file:
+            file.write(b"so far")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert [it.read_bytes() for it in tmp_path.iterdir()] == [b"so far"] * keeps_partial
 
 

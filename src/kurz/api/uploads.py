@@ -4,21 +4,23 @@ the disk."""
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 from starlette.requests import ClientDisconnect, Request
 
 from kurz.api.problems import BodyMalformed
-from kurz.errors import KurzError
+from kurz.errors import KurzError, WritesFail
 
-MEMORY_BYTES = 64 * 1024
+MEMORY_BYTES = 64 * 1024  # of a file, and of a piece that is written to the disk
 CHUNK_BYTES = 1024  # of empty lines, which take the longest: half a millisecond
 
 
 class Upload:
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115  closed on exit
+        self._piece = bytearray()  # what is to be written
         self.lines = 0
 
     def __enter__(self) -> Self:
@@ -30,10 +32,12 @@ class Upload:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._file.close()
+        with suppress(OSError):  # what could not be written is tried again by `close`
+            self._file.close()
 
     async def receive(self, request: Request, most_bytes: int, too_large: KurzError) -> None:
-        """All of the body. Raises `too_large` as soon as that is known."""
+        """All of the body. Raises `too_large` as soon as that is known, and `WritesFail` where the
+        disk does not take it."""
         declared = request.headers.get("content-length", "")
         if declared.isdecimal() and int(declared) > most_bytes:
             raise too_large
@@ -44,9 +48,15 @@ class Upload:
                 if size > most_bytes:
                     raise too_large
                 self.lines += chunk.count(b"\n")
-                self._file.write(chunk)
+                self._piece += chunk
+                if len(self._piece) > MEMORY_BYTES:
+                    await self._write()
         except ClientDisconnect:
             raise BodyMalformed("The file was not sent completely.") from None
+        if size > MEMORY_BYTES:
+            await self._write()
+        else:
+            self._file.write(self._piece)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """From the beginning. Lets other tasks run after each chunk."""
@@ -54,3 +64,18 @@ class Upload:
         while chunk := self._file.read(CHUNK_BYTES):
             yield chunk
             await asyncio.sleep(0)
+
+    async def _write(self) -> None:
+        """In a thread: a disk may be slow, and others are served meanwhile."""
+        piece, self._piece = self._piece, bytearray()
+        try:
+            await asyncio.to_thread(self._write_out, piece)
+        except OSError as error:
+            raise WritesFail(
+                f"The server cannot store the file: {error.strerror}. Nothing was imported. Try"
+                " again later."
+            ) from None
+
+    def _write_out(self, piece: bytearray) -> None:
+        self._file.write(piece)
+        self._file.flush()
