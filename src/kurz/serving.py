@@ -20,7 +20,7 @@ from kurz.api.idempotency import Receipts
 from kurz.api.schemas.system import SystemRead
 from kurz.bootstrap import Kurz, open_custom_domains
 from kurz.checking import open_link_checks
-from kurz.clicks.live import MAX_OF_ACCOUNT, Live
+from kurz.clicks.live import Live
 from kurz.dashboard.app import DashboardApp
 from kurz.dashboard.build import Files, NotBuilt
 from kurz.dashboard.shell import Facts
@@ -261,10 +261,11 @@ def _own_links(settings: Settings) -> str:
 
 
 def _stream_slots(kurz: Kurz) -> SqlStreamSlots | None:
-    """None: this is the only process that answers."""
-    if kurz.settings.workers == 1 and kurz.settings.is_embedded:
+    """None: this is the only process that answers, or there is no limit."""
+    settings = kurz.settings
+    if not settings.limit_streams or (settings.workers == 1 and settings.is_embedded):
         return None
-    return SqlStreamSlots(kurz.database, kurz.clock, MAX_OF_ACCOUNT)
+    return SqlStreamSlots(kurz.database, kurz.clock, settings.limit_streams)
 
 
 def _context(
@@ -284,11 +285,16 @@ def _context(
         tagging=kurz.tagging,
         link_checks=open_link_checks(kurz),
         reports=kurz.reports,
-        live=Live(kurz.reports.store, clock, slots=_stream_slots(kurz)),
+        live=Live(
+            kurz.reports.store,
+            clock,
+            max_of_account=settings.limit_streams,
+            slots=_stream_slots(kurz),
+        ),
         totals=RecentTotals(SqlTotalsStore(database, clock)),
         upkeep=open_upkeep(kurz),
         exporter=kurz.exporter,
-        downloads=Downloads(),
+        downloads=Downloads(settings.limit_downloads),
         importer=kurz.importer,
         import_limits=ImportLimits(settings.limit_import_rows, settings.limit_import_rows_allowed),
         import_slots=SqlImportSlots(kurz.database, kurz.clock),

@@ -71,6 +71,8 @@ class LimitSettings:
     limit_slugs: int = _most(10, "Slugs that a workspace may have, former ones included")
     limit_domains: int = _most(50, "Domains that a workspace may have")
     limit_invitations: int = _most(100, "Open invitations that a workspace may have")
+    limit_streams: int = _most(5, "Streams of live numbers that an account may have open")
+    limit_downloads: int = _most(4, "Downloads that an account may have open in a worker")
 
     limit_import_rows: int = _rows(1000, "Rows of a file that a person may import over the API.")
     limit_import_rows_allowed: int = _rows(

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from kurz.clicks.errors import TooManyStreams
-from kurz.clicks.live import MAX_OF_ACCOUNT, Live
+from kurz.clicks.live import Live
 from kurz.clicks.reports import EVERYTHING
 from kurz.storage.held_slots import SqlStreamSlots
 from kurz.storage.job_schema import running_streams
@@ -15,6 +15,7 @@ from support.feed import until_told
 
 engine = without_redis  # which has no part in it
 ADA, BOB = 7, 8
+MAX_OF_ACCOUNT = 5
 
 
 def worker(kurz) -> tuple[Live, SqlStreamSlots]:

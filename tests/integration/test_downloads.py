@@ -1,22 +1,33 @@
-"""Files that are downloaded: a client that reads slowly holds up nobody but itself."""
+"""Downloads and streams: a client that reads slowly holds up nobody but itself."""
 
 import asyncio
+from contextlib import ExitStack
+from dataclasses import replace
 
 import httpx2
 import pytest
 
-from kurz.api.downloads import MAX_OF_ACCOUNT
+from kurz.api.downloads import Downloads
 from kurz.serving import open_app
+from kurz.settings import Settings
 from support.desk import code_of
+from support.feed import until
 
+OPEN = 3
+STREAM = "/api/v1/me/stats/live"
 PATHS = ["/api/v1/links/export", "/api/v1/me/export", "/api/v1/me/stats/export?what=events"]
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return replace(settings, limit_downloads=OPEN, limit_streams=OPEN)
 
 
 class SlowReader:
     """A client that reads the start of an answer, and the rest when it is told to."""
 
     def __init__(self, path: str, headers: dict[str, str]) -> None:
-        self.status = 0
+        self.status = self.messages = 0
         self.began, self.may_read = asyncio.Event(), asyncio.Event()
         target, _, query = path.partition("?")
         self._scope = {
@@ -36,6 +47,10 @@ class SlowReader:
             "server": ("kurz.test", 80),
         }
 
+    def has_answered(self) -> bool:
+        """More than the status; a stream may go on."""
+        return self.messages > 1
+
     async def run(self, app) -> None:
         await app(self._scope, self._receive, self._send)
 
@@ -45,6 +60,7 @@ class SlowReader:
     async def _send(self, message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
+        self.messages += 1
         self.began.set()
         await self.may_read.wait()
 
@@ -55,7 +71,7 @@ async def test_an_account_has_few_downloads_open_at_a_time(kurz, people, path):
     async with open_app(kurz) as app:
         transport = httpx2.ASGITransport(app=app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://kurz.test") as client:
-            readers = [SlowReader(path, person.headers) for _ in range(MAX_OF_ACCOUNT)]
+            readers = [SlowReader(path, person.headers) for _ in range(OPEN)]
             open_ones = [asyncio.create_task(reader.run(app)) for reader in readers]
             for reader in readers:
                 await reader.began.wait()
@@ -71,3 +87,25 @@ async def test_an_account_has_few_downloads_open_at_a_time(kurz, people, path):
             for reader in readers:
                 reader.may_read.set()
             await asyncio.gather(*open_ones)
+
+
+async def test_an_account_has_few_streams_open_at_a_time(kurz, people):
+    person = await people.add()
+    async with open_app(kurz) as app:
+        readers = [SlowReader(STREAM, person.headers) for _ in range(OPEN + 1)]
+        open_ones = []
+        for reader in readers:
+            reader.may_read.set()
+            open_ones.append(asyncio.create_task(reader.run(app)))
+            await until(reader.has_answered)
+        assert [reader.status for reader in readers] == [200] * OPEN + [429]
+        for task in open_ones:
+            task.cancel()
+        await asyncio.gather(*open_ones, return_exceptions=True)
+
+
+def test_no_limit_is_no_limit():
+    downloads = Downloads(0)
+    with ExitStack() as open_ones:
+        for _ in range(100):
+            open_ones.enter_context(downloads.hold(7))

@@ -12,7 +12,6 @@ import httpx2
 import pytest
 
 from kurz.clicks.counts import Sort
-from kurz.clicks.live import MAX_OF_ACCOUNT
 from kurz.people.access import Permission, Role
 from kurz.server.app import App
 from kurz.serving import open_serving
@@ -260,7 +259,7 @@ class Gone(Listener):
 async def test_listeners_who_are_gone_before_the_answer_are_not_counted(kurz, ada):
     path = "/api/v1/me/stats/live"
     async with open_serving(kurz) as serving, asyncio.timeout(60):
-        for _ in range(MAX_OF_ACCOUNT + 1):
+        for _ in range(kurz.settings.limit_streams + 1):
             await Gone(serving.app, path, ada.headers).task
         listener = Listener(serving.app, path, ada.headers)
         await listener.has_heard.wait()

@@ -1,6 +1,7 @@
 """Answers that are sent as files, piece by piece. A client that reads slowly keeps one open for
 long, so an account can have only a few at a time."""
 
+import math
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -9,8 +10,6 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from kurz.errors import Kind, KurzError
-
-MAX_OF_ACCOUNT = 4  # in a worker
 
 
 class TooManyDownloads(KurzError):
@@ -21,10 +20,10 @@ class TooManyDownloads(KurzError):
 
 
 class Downloads:
-    """Those that are open in this worker."""
+    """Those that are open in this worker. `max_of_account`: 0 is unlimited."""
 
-    def __init__(self, max_of_account: int = MAX_OF_ACCOUNT) -> None:
-        self._max_of_account = max_of_account
+    def __init__(self, max_of_account: int) -> None:
+        self._max_of_account = max_of_account or math.inf
         self._open: Counter[int] = Counter()  # by account
 
     @contextmanager

@@ -1,6 +1,7 @@
 """Numbers as they change: today's, and the newest clicks."""
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -18,7 +19,6 @@ from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
 
 MAX_LISTENERS = 200  # in a worker
-MAX_OF_ACCOUNT = 5  # in all workers and instances; a page that is not seen does not listen
 LOOK_SECONDS = 1.0
 NEWEST = 10
 
@@ -36,8 +36,9 @@ class Now:
 
 
 class Live:
-    """Looks once a second at every subject that somebody listens to, however many do. `slots` are
-    there where other processes have streams of the same accounts."""
+    """Looks once a second at every subject that somebody listens to, however many do.
+    `max_of_account` is in all workers and instances, 0 is unlimited. `slots` are there where other
+    processes have streams of the same accounts."""
 
     def __init__(
         self,
@@ -45,13 +46,13 @@ class Live:
         clock: Clock,
         *,
         max_listeners: int = MAX_LISTENERS,
-        max_of_account: int = MAX_OF_ACCOUNT,
+        max_of_account: int = 0,
         slots: StreamSlots | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._max_listeners = max_listeners
-        self._max_of_account = max_of_account
+        self._max_of_account = max_of_account or math.inf
         self._slots = slots
         self._accounts: Counter[int] = Counter()  # how many streams each of them has
         self._watches: dict[About, _Watch] = {}

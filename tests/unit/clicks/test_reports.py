@@ -227,6 +227,14 @@ async def test_one_who_could_not_begin_is_counted_no_longer(store, live):
     assert not live._accounts
 
 
+async def test_no_limit_of_streams_is_no_limit(store):
+    live = Live(store, FrozenClock(), max_of_account=0)
+    begun = [await live.listen(EVERYTHING, ADA, 60, 60) for _ in range(100)]
+    for each in begun:
+        assert await anext(each, None) is not None
+        await each.aclose()
+
+
 async def test_silence_is_told_and_the_time_ends(live):
     heard = [now async for now in await live.listen(EVERYTHING, ADA, 0.05, 0.01)]
     assert heard[0] is not None
