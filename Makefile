@@ -7,7 +7,7 @@ BIN := .venv/bin
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup web test check format lock test-faults bench bench-clicks bench-create bench-jobs bench-list bench-overload bench-reaper bench-redirect bench-screening bench-sign-in bench-start bench-stats bench-transfer openapi clean need-python
+.PHONY: help run setup web test check format lock test-faults bench bench-clicks bench-create bench-jobs bench-list bench-overload bench-reaper bench-redirect bench-screening bench-sign-in bench-start bench-stats bench-transfer openapi clean need-python browser
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -17,14 +17,13 @@ run: need-python ## Set up what is needed and serve on http://127.0.0.1:8080
 	@$(BIN)/python scripts/web.py build
 	@exec $(BIN)/kurz serve
 
-setup: need-python ## Set up everything for running, testing and developing
+setup: need-python ## Set up all that running and developing need; `make test` adds a browser
 	@$(PYTHON) scripts/setup.py dev
-	@$(BIN)/python scripts/browser.py
 
 web: setup ## Build the dashboard, if its sources have changed
 	@$(BIN)/python scripts/web.py build
 
-test: web ## Run the tests, on real PostgreSQL and Redis servers and a real browser
+test: web browser ## Run the tests, on real PostgreSQL and Redis servers and a real browser
 	@$(BIN)/pytest -n $(WORKERS) -m "not long" || { \
 		echo "Once more, one at a time, what failed while everything ran at once:"; \
 		$(BIN)/pytest -m "not long" --last-failed --last-failed-no-failures=none --exitfirst; }
@@ -42,7 +41,7 @@ format: setup ## Format the code and mend what can be mended by machine
 	@$(BIN)/ruff check --fix
 	@$(BIN)/python scripts/web.py format
 
-test-faults: setup ## Run the long proofs: kills and outages, many rounds
+test-faults: setup browser ## Run the long proofs: kills and outages, many rounds
 	@KURZ_TEST_DEADLINES=strict $(BIN)/pytest -n 1 -m "long or deadlines"
 
 bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening bench-jobs bench-overload ## Run every benchmark
@@ -57,7 +56,7 @@ bench-create: setup ## What an acknowledged create costs beside an empty FastAPI
 bench-sign-in: setup ## Can sign-ins be told apart by time; do they slow redirects down
 	@$(BIN)/python benchmarks/sign_in.py
 
-bench-jobs: setup ## What the jobs process takes after an import of a million links
+bench-jobs: setup ## What the jobs process takes during and after an import of a million links
 	@$(BIN)/python benchmarks/jobs.py
 
 bench-list: setup ## How long a page takes in a list of a million links
@@ -99,6 +98,9 @@ LOCK_OPTIONS := --quiet --universal --python-version 3.11 --generate-hashes --no
 clean: ## Remove what set-up and tests made (not your data)
 	@rm -rf web/node_modules src/kurz/dashboard/files
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+browser: setup # only the tests need one
+	@$(BIN)/python scripts/browser.py
 
 need-python:
 	@test -n "$(PYTHON)" || { echo "kurz needs Python 3.11 or newer. Debian and Ubuntu: apt install python3 python3-venv" >&2; exit 1; }

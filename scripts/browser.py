@@ -44,15 +44,33 @@ def main(choice: Path = CHOICE) -> None:
     launch = next(usable(found), None)
     if launch is None and wanted not in ("", "package"):
         sys.exit(f"KURZ_TEST_CHROMIUM: {wanted} is not a Chromium {OLDEST} or newer that starts.")
-    choice.write_text(json.dumps({"state": state, "launch": launch or install()}))
+    save({"state": state, "launch": launch or install()}, choice)
 
 
-def launch_options() -> dict[str, Any] | None:
+def save(found: dict[str, Any], choice: Path) -> None:
+    """Never half of it, whenever this is interrupted."""
+    unfinished = choice.with_name(f"{choice.name}.{os.getpid()}.part")
+    unfinished.write_text(json.dumps(found))
+    unfinished.replace(choice)
+
+
+def load(choice: Path) -> dict[str, Any] | None:
+    """None: nothing was chosen, or it cannot be read."""
+    try:
+        found = json.loads(choice.read_text())
+        Path(found["launch"]["executable_path"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return dict(found)
+
+
+def launch_options(choice: Path = CHOICE) -> dict[str, Any] | None:
     """For Playwright, once `main` has chosen."""
-    if not CHOICE.exists():
+    found = load(choice)
+    if found is None:
         return None
     use_our_node()
-    return _with_environment(json.loads(CHOICE.read_text())["launch"])
+    return _with_environment(found["launch"])
 
 
 def use_our_node() -> None:
@@ -79,10 +97,10 @@ def describe(wanted: str, found: list[Path]) -> str:
 
 
 def is_chosen(state: str, choice: Path) -> bool:
-    if not choice.exists():
+    found = load(choice)
+    if found is None or found.get("state") != state:
         return False
-    found = json.loads(choice.read_text())
-    return found["state"] == state and Path(found["launch"]["executable_path"]).exists()
+    return Path(found["launch"]["executable_path"]).exists()
 
 
 def usable(programs: list[Path]) -> Iterator[dict[str, Any]]:

@@ -29,8 +29,8 @@ class Failing:
         return await self._database.write(query, *args)
 
 
-async def rows(kurz):
-    return await kurz.database.read(lambda it: it.execute(sa.select(running_imports)).all())
+async def rows(kurz) -> list[Any]:
+    return [*await kurz.database.read(lambda it: it.execute(sa.select(running_imports)).all())]
 
 
 async def change(kurz, statement) -> None:

@@ -73,7 +73,7 @@ class Chromium:
     async def _start(self) -> None:
         options = launch_options()
         if options is None:
-            pytest.fail("These tests need a browser: `make setup` brings one.")
+            pytest.fail("These tests need a browser: `make test` brings one.")
         self._playwright = await async_playwright().start()
         await self._playwright.selectors.register("named", script=_NAMED)
         self.browser = await self._playwright.chromium.launch(**options)

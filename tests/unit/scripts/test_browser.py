@@ -3,10 +3,12 @@
 import asyncio
 import json
 import platform
+import subprocess
 from pathlib import Path
 
 import browser
 import pytest
+from web import ROOT
 
 from support.browser import Browser, Chromium
 
@@ -70,6 +72,38 @@ def test_another_choice_is_made_once_something_has_changed(tmp_path):
     assert browser.describe("", [program]) != state
     program.unlink()
     assert not browser.is_chosen(state, choice)
+
+
+@pytest.mark.parametrize("text", ["", '{"state": "', "[]", "7", "{}", '{"launch": {}}', "\udcff"])
+def test_a_choice_that_cannot_be_read_is_none(tmp_path, text):
+    choice = tmp_path / "browser.json"
+    choice.write_bytes(text.encode(errors="surrogateescape"))
+    assert not browser.is_chosen("state", choice)
+    assert browser.launch_options(choice) is None
+
+
+def test_a_choice_is_whole_and_leaves_nothing_else(tmp_path):
+    choice = tmp_path / "browser.json"
+    choice.write_text("an old one")
+    before = choice.stat().st_ino
+    found = {"state": "state", "launch": {"executable_path": "/bin/true", "args": [], "env": {}}}
+    browser.save(found, choice)
+    assert browser.load(choice) == found
+    assert choice.stat().st_ino != before  # it was not written over
+    assert list(tmp_path.iterdir()) == [choice]
+
+
+@pytest.mark.parametrize("target", ["test", "test-faults"])
+def test_only_the_tests_need_a_browser(target):
+    assert "scripts/browser.py" in recipe(target)
+    for other in "setup", "run", "check", "format", "openapi", "lock", "bench":
+        assert "scripts/browser.py" not in recipe(other)
+
+
+def recipe(target: str) -> str:
+    """What `make` would do."""
+    command = ["make", "--dry-run", "--no-print-directory", target]
+    return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True).stdout
 
 
 def test_a_program_of_ones_own_that_does_not_start_is_refused(tmp_path, monkeypatch):
