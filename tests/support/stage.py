@@ -14,6 +14,7 @@ from kurz.server.turns import Turns
 SHORT = b"GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
 LONG = b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n"
 COLD = b"GET /cold HTTP/1.1\r\nHost: a\r\n\r\n"
+EXPORT = b"GET /export HTTP/1.1\r\nHost: a\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -61,7 +62,7 @@ class Wire(asyncio.Transport):
 class Stage:
     """A connection whose application answers when it is told to, and whose shortcut takes every
     chunk that is `SHORT`, at the end of the loop's turn. One that is `COLD` it puts aside until
-    `found` is told, and then takes it if that is True."""
+    `found` is told, and then takes it if that is True. The answer to `EXPORT` begins at once."""
 
     def __init__(self, capacity: Capacity | None = None, turns: Turns | None = None) -> None:
         self.found: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -121,6 +122,13 @@ class Stage:
                 message = await receive()
             if message["type"] == "http.disconnect":
                 return
+        if scope["path"] == "/export":
+            headers = [(b"content-length", b"2")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": b"a", "more_body": True})
+            await self.may_answer.wait()
+            await send({"type": "http.response.body", "body": b"b"})
+            return
         await self.may_answer.wait()
         headers = [(b"content-length", b"0")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})

@@ -149,7 +149,6 @@ class Intake(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_in_head = False
-        self._is_in_body = True
         self._body_bytes = self._field_bytes = self._framing_bytes = 0
         if self._is_head_split and self._head_bytes() > MAX_HEAD_BYTES:
             raise _HeadTooLong  # one in a single piece is never longer
@@ -159,6 +158,8 @@ class Intake(HttpToolsProtocol):
             others = [(name, value) for name, value in self.headers if name != b"host"]
             self.headers[:] = [(b"host", host), *others]
         super().on_headers_complete()
+        # Not before: while a head may be refused, `cycle` is the request before it.
+        self._is_in_body = True
         self._keeps_alive = self.cycle.keep_alive
 
     def on_body(self, body: bytes) -> None:

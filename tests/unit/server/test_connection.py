@@ -11,7 +11,8 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from kurz.server.connection import Connection
-from support.stage import LONG, POST, SHORT, Stage
+from kurz.server.refusals import MAX_HEAD_BYTES
+from support.stage import EXPORT, LONG, POST, SHORT, Stage
 
 
 @pytest.fixture
@@ -97,6 +98,49 @@ async def test_a_refusal_is_no_answer_to_a_request_before_it(stage):
     await stage.settle()
     assert stage.wire.statuses == [200]
     assert stage.wire.is_closed
+
+
+# Heads that are refused when they are whole.
+REFUSED_HEADS = {
+    "another scheme": b"GET ftp://x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+    "user information": b"GET http://a:b@x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+    "too long": b"GET / HTTP/1.1\r\nX: " + b"x" * MAX_HEAD_BYTES + b"\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("head", REFUSED_HEADS.values(), ids=REFUSED_HEADS)
+async def test_a_refused_head_leaves_the_request_before_it_its_answer(stage, head):
+    stage.may_answer.clear()
+    await stage.receive(POST + b"1\r\nx\r\n0\r\n\r\n" + head)
+    assert stage.wire.statuses == []
+    assert stage.connection.deadline == math.inf  # it takes as long as it takes
+    stage.may_answer.set()
+    await stage.settle()
+    assert stage.wire.statuses == [200]
+    assert stage.wire.is_closed
+
+
+@pytest.mark.parametrize("head", REFUSED_HEADS.values(), ids=REFUSED_HEADS)
+async def test_a_refused_head_does_not_cut_an_answer_that_has_begun(stage, head):
+    stage.may_answer.clear()
+    await stage.receive(EXPORT)
+    assert stage.wire.statuses == [200]
+    stage.connection.data_received(head)
+    await stage.settle()
+    assert stage.connection.deadline == math.inf
+    stage.may_answer.set()
+    await stage.settle()
+    assert stage.wire.statuses == [200]
+    assert stage.wire.written.endswith(b"\r\n\r\nab")
+    assert stage.wire.is_closed
+
+
+@pytest.mark.parametrize("head", REFUSED_HEADS.values(), ids=REFUSED_HEADS)
+async def test_a_refused_head_behind_an_answer_is_told_why(stage, head):
+    await stage.receive(LONG)
+    await stage.receive(head)
+    assert stage.wire.statuses in ([200, 400], [200, 431])
+    assert stage.wire.is_ended
 
 
 async def test_a_body_that_turns_to_junk_ends_the_connection(stage):
