@@ -15,8 +15,9 @@ from kurz.server.targets import split_host
 # How much is parsed in one turn of the loop: no more than a head may have. One-byte chunks, the
 # worst there is, take 1 ms of it.
 PIECE_BYTES = MAX_HEAD_BYTES
-# How much of it at once where heads may begin: a parsed request takes a hundred times its bytes,
-# so when one waits for another, the rest waits as it came.
+# How much of it at once where heads may begin, which is anywhere but in a body whose length is
+# known: a parsed request takes a hundred times its bytes, so when one waits for another, the rest
+# waits as it came.
 HEAD_PIECE_BYTES = 1024
 # The rest of a body, announced by its length, that is read after an early answer so that the
 # connection can be used again.
@@ -92,7 +93,8 @@ class Intake(HttpToolsProtocol):
             self._read_on()
 
     def _piece_bytes(self) -> int:
-        return PIECE_BYTES if self._is_in_body else HEAD_PIECE_BYTES
+        rest = self._rest_of_body() if self._is_in_body else 0
+        return min(PIECE_BYTES, rest + HEAD_PIECE_BYTES)
 
     def _parse_soon(self) -> None:
         if self._unparsed and not self._is_parsing_due:
@@ -194,7 +196,8 @@ class Intake(HttpToolsProtocol):
             self._framing_bytes += len(data)
         self._rate.add(count)
         if not self.cycle.response_started:
-            self.cycle.keep_alive = self._keeps_alive and self._is_rest_short()
+            is_rest_short = 0 < self._rest_of_body() <= SHORT_REST_BYTES
+            self.cycle.keep_alive = self._keeps_alive and is_rest_short
             half_closing: Any = HalfClosing(self.transport, self._half_close)
             self.cycle.transport = half_closing
         if self._framing_bytes > MAX_HEAD_BYTES:
@@ -210,11 +213,12 @@ class Intake(HttpToolsProtocol):
         super().on_body(body)
         return len(body)
 
-    def _is_rest_short(self) -> bool:
+    def _rest_of_body(self) -> int:
+        """What is known to be missing: 0 for a chunked body, which may end anywhere."""
         for name, value in self.headers:
             if name == b"content-length":
-                return int(value) - self._body_bytes <= SHORT_REST_BYTES
-        return False
+                return int(value) - self._body_bytes
+        return 0
 
     def _holds_body_up(self) -> bool:
         """Whether it is the server that does not read on."""

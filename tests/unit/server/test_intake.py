@@ -112,15 +112,26 @@ async def test_no_request_is_swallowed_behind_a_trailer_that_closes(stage, name,
 # Bodies in pieces
 
 
+@pytest.mark.parametrize(
+    ("begun", "end"),
+    [
+        (b"", b""),
+        ((PUT % b"Content-Length: 2000") + b"x" * 500, b"x" * 1500),
+        (POST + b"1\r\nx\r\n", b"1\r\ny\r\n0\r\n\r\n"),
+    ],
+    ids=["", "behind a body", "behind a chunked body"],
+)
 @pytest.mark.parametrize("request_", [LONG, POST + b"0\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"])
-async def test_of_requests_that_wait_for_another_few_are_taken_in(stage, request_):
+async def test_of_requests_that_wait_for_another_few_are_taken_in(stage, request_, begun, end):
     stage.may_answer.clear()
     count = 4 * PIECE_BYTES // len(request_)
-    await stage.receive(request_ * count)
-    assert len(stage.connection.pipeline) * len(request_) <= HEAD_PIECE_BYTES
+    if begun:
+        await stage.receive(begun)
+    await stage.receive(end + request_ * count)
+    assert 0 < len(stage.connection.pipeline) * len(request_) <= HEAD_PIECE_BYTES
     assert not stage.wire.is_reading_now
     stage.may_answer.set()
-    while len(stage.wire.statuses) < count:  # noqa: ASYNC110
+    while len(stage.wire.statuses) < count + bool(begun):  # noqa: ASYNC110
         await asyncio.sleep(0)
     assert stage.wire.is_reading_now
 
