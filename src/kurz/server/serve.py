@@ -5,10 +5,11 @@ import gc
 import math
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any, cast
 
+import structlog
 import uvicorn
 
 from kurz.errors import SettingRefused
@@ -22,6 +23,8 @@ TICK_SECONDS = 1.0
 DEFER_SECONDS = 3
 QUEUE = 4096  # newcomers that wait to be accepted; Linux allows no more by default
 FULL_SECONDS = 0.025  # between two looks for room
+
+log = structlog.get_logger()
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -101,7 +104,10 @@ class _Server(uvicorn.Server):
 
     async def _listen(self) -> None:
         # Copies: the end of a server closes its socket, and the queue of newcomers must stay.
-        await super().startup([listener.dup() for listener in self._listeners])
+        with ExitStack() as unused:
+            copies = [unused.enter_context(listener.dup()) for listener in self._listeners]
+            await super().startup(copies)
+            unused.pop_all()
 
     def _pause(self) -> None:
         """Leaves newcomers in the system's queue, or to other workers, until there is room."""
@@ -112,14 +118,29 @@ class _Server(uvicorn.Server):
             self._pausing = asyncio.create_task(self._listen_again())
 
     async def _listen_again(self) -> None:
+        try:
+            await self._wait_for_room()
+            while not await self._try_to_listen():  # noqa: ASYNC110
+                await asyncio.sleep(PAUSE_SECONDS)
+        finally:
+            self._pausing = None
+
+    async def _wait_for_room(self) -> None:
         loop = asyncio.get_running_loop()
         until = loop.time() + PAUSE_SECONDS
         occupants = cast("set[Occupant]", self.server_state.connections)
         # Polled: there is mostly room because a connection has become old enough to close.
         while not self._capacity.has_room(occupants, now := loop.time()) and now < until:  # noqa: ASYNC110
             await asyncio.sleep(FULL_SECONDS)
-        await self._listen()
-        self._pausing = None
+
+    async def _try_to_listen(self) -> bool:
+        """False where the process, or the system, has too many open files."""
+        try:
+            await self._listen()
+        except OSError as error:
+            log.error("cannot accept connections; trying again", detail=str(error))
+            return False
+        return True
 
     def _stop(self) -> None:
         self.should_exit = True
@@ -136,8 +157,13 @@ class _Server(uvicorn.Server):
         while True:
             await asyncio.sleep(TICK_SECONDS)
             now = loop.time()  # a tick that takes long must not count as idleness
-            await self._tick()
-            self._end_connections(now)
+            try:
+                try:
+                    await self._tick()
+                finally:
+                    self._end_connections(now)
+            except Exception:
+                log.exception("tick failed")
 
     def _end_connections(self, now: float) -> None:
         for connection in list(self.server_state.connections):
