@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
+from threading import RLock
 from typing import TextIO, cast
 
 import structlog
@@ -51,11 +52,14 @@ class _Line:
 class Repeats:
     """A processor. A warning or error like one of the last minute is counted, but not written:
     during an outage, a line for every request would fill the disk. After that minute, a line says
-    in `repeated` how many came. Lines that differ in more than time and request are not repeats."""
+    in `repeated` how many came. Lines that differ in more than time and request are not repeats.
+    Threads may use it."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._lines: dict[tuple[tuple[str, str], ...], _Line] = {}
+        # One that a thread may take twice: the garbage collector may log in the middle of anything.
+        self._lock = RLock()
 
     def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
         if event.get("level") not in _REPEATABLE or "repeated" in event:
@@ -66,28 +70,30 @@ class Repeats:
         if error := event.get("exc_info"):
             shown = error if isinstance(error, BaseException) else sys.exception()
             key = (*key, ("error", str(_short(repr(shown)))))
-        now, line = self._monotonic(), self._lines.pop(key, None)
-        if line is not None and now - line.written_at < WINDOW_SECONDS:
-            line.repeated += 1
-            self._lines[key] = line  # those that came last are remembered longest
-            raise structlog.DropEvent
-        self._lines[key] = _Line(fields, now)
-        while len(self._lines) > MAX_LINES:
-            del self._lines[next(iter(self._lines))]
+        with self._lock:
+            now, line = self._monotonic(), self._lines.pop(key, None)
+            if line is not None and now - line.written_at < WINDOW_SECONDS:
+                line.repeated += 1
+                self._lines[key] = line  # those that came last are remembered longest
+                raise structlog.DropEvent
+            self._lines[key] = _Line(fields, now)
+            while len(self._lines) > MAX_LINES:
+                self._lines.pop(next(iter(self._lines)), None)
         return {**event, "repeated": line.repeated} if line and line.repeated else event
 
     def take_due(self) -> list[EventDict]:
         """The lines that came again, and whose minute is over."""
-        now = self._monotonic()
         due: list[EventDict] = []
-        for key, line in list(self._lines.items()):
-            if now - line.written_at < WINDOW_SECONDS:
-                continue
-            if not line.repeated:
-                del self._lines[key]
-                continue
-            due.append({**line.fields, "repeated": line.repeated})
-            line.written_at, line.repeated = now, 0
+        with self._lock:
+            now = self._monotonic()
+            for key, line in list(self._lines.items()):
+                if now - line.written_at < WINDOW_SECONDS:
+                    continue
+                if not line.repeated:
+                    self._lines.pop(key, None)
+                    continue
+                due.append({**line.fields, "repeated": line.repeated})
+                line.written_at, line.repeated = now, 0
         return due
 
 
@@ -99,7 +105,11 @@ class _LibraryRepeats(logging.Filter):
         self._repeats = repeats
 
     def filter(self, record: logging.LogRecord) -> bool:
-        text = _ADDRESS.sub("0x…", record.getMessage())
+        try:
+            message = record.getMessage()
+        except Exception:  # noqa: BLE001  the handler says what is wrong with it, and raises nothing
+            return True
+        text = _ADDRESS.sub("0x…", message)
         error = record.exc_info[1] if record.exc_info else None
         event = {"level": record.levelname.lower(), "event": text, "exc_info": error}
         try:

@@ -1,9 +1,13 @@
 """Log lines for people: whatever strangers sent, a line is a line and a terminal stays as it is."""
 
+import contextlib
 import io
+import itertools
 import json
 import logging
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import structlog
@@ -145,3 +149,41 @@ def test_processes_that_cannot_start_for_the_same_reason_are_one_line(log):
     for pid in (4, 5):  # which crashed, each by itself
         logger.error("process ended", pid=pid)
     assert len(log()) == 3
+
+
+def test_a_badly_formatted_line_of_a_library_is_its_own_problem(log):
+    root = logging.getLogger()
+    root.handlers[:] = root.handlers[:1]  # pytest's own would raise
+    library = logging.getLogger("a library")
+    for _ in range(2):
+        library.error("%d bytes", "many")
+    library.error("still there")
+    assert any("still there" in line for line in log())
+
+
+def test_threads_may_log_at_the_same_time():
+    """Each line is written once, and its repetitions are counted, whoever logs meanwhile."""
+    seconds = itertools.count()
+    repeats = logs.Repeats(lambda: next(seconds) / 10)
+    told, threads = 3000, 4
+    counts: list[int] = []
+
+    def tell() -> None:
+        count = 0
+        for number in range(told):
+            event = {"level": "error", "event": "failed", "path": str(number % 7)}
+            with contextlib.suppress(structlog.DropEvent):
+                count += 1 + repeats(None, "", event).get("repeated", 0)
+            count += sum(line["repeated"] for line in repeats.take_due())
+        counts.append(count)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            for done in [pool.submit(tell) for _ in range(threads)]:
+                done.result()
+    finally:
+        sys.setswitchinterval(interval)
+    untold = sum(line.repeated for line in repeats._lines.values())
+    assert sum(counts) + untold == told * threads
