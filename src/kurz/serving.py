@@ -155,7 +155,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         watch = Watch(kurz, context.upkeep, board.scoreboard.made_at)
         bounded = BoundedWork(create_api(context), most_in_flight(settings))
         hsts_seconds = _hsts_seconds(settings)
-        quick = QuickRefusals(bounded, hosts, settings.keep_alive_seconds, hsts_seconds)
+        quick = QuickRefusals(bounded, hosts, hsts_seconds)
         app = App(
             api=_with_cors(settings, bounded),
             redirect=_redirect(kurz, path, context, own_links),
@@ -165,7 +165,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
             freshness=path.heartbeat,
             hsts_seconds=hsts_seconds,
         )
-        path.lane.take_other = quick.answer
+        path.lane.answer_other = quick.answer
         shortcut = path.lane.answer if settings.fast_lane == "on" else None
         connect = partial(Connection, shortcut=shortcut, capacity=capacity, turns=Turns())
         yield Serving(app, connect, capacity, tick, context.live.close)

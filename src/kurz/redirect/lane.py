@@ -111,8 +111,9 @@ class Lane:
         self._micros = clock.micros
         self._tally = tally
         self._freshness = freshness
-        # For what is no GET: as `answer`, but it puts nothing aside.
-        self.take_other: Callable[[Any, bytes], bool] = lambda _, __: False
+        # For what is no GET: the answer to a chunk, or None, and it goes the long way.
+        self.answer_other: Callable[[bytes], bytes | None] = lambda _: None
+        self._others = 0  # of those that wait
         self._contact = contact
         self._dashboard = dashboard
         self._scout = _Scout()
@@ -165,7 +166,7 @@ class Lane:
         end = data.find(_VERSION)
         if end < 0 or data[:5] != _START or began > self._freshness.fresh_until_ns:
             # The last: it may have come while this process was paused.
-            return self.take_other(client, data)
+            return self._answer_other(client, data, began)
         head = data[end:]
         note = client.lane_note
         if head != client.lane_head or note.epoch is not self._epoch:
@@ -207,6 +208,14 @@ class Lane:
         self._send(client, (client.transport, answer, None, note.visit, began))
         return True
 
+    def _answer_other(self, client: Client, data: bytes, began: int) -> bool:
+        answer = self.answer_other(data)
+        if answer is None:
+            return False
+        self._others += 1
+        self._send(client, (client.transport, answer, None, b"", began))
+        return True
+
     def _send(self, client: Client, answer: _Answer) -> None:
         if not self._waiting:
             self._call_soon(self.flush)
@@ -228,7 +237,8 @@ class Lane:
                 latency = now - began
                 records.append(encode(at, latency, mark, visit))
                 tally.time(latency)
-        tally.lane_answers += len(waiting)
+        tally.lane_answers += len(waiting) - self._others
+        self._others = 0
         if records:
             tally.outcomes[Outcome.REDIRECT] += len(records)
             self._journal.write(records)

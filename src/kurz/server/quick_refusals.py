@@ -1,10 +1,10 @@
 """Refusals of POSTs above a limit, from the bytes of the request: for a fifth of what the ASGI path
 costs, which would take half of a worker's time at three times the load that it can do."""
 
-import asyncio
+import time
 from collections.abc import Mapping
 from email.utils import formatdate
-from typing import Any, Protocol
+from typing import Protocol
 
 import httptools
 
@@ -14,15 +14,8 @@ from kurz.server.overload import HEADERS, BoundedWork
 from kurz.server.request_ids import next_request_id
 
 MAX_QUICK_BYTES = 16 * 1024
+_VERSION = b" HTTP/1.1\r\n"  # of others, the connection is closed after the answer
 _HOST, _ORIGIN = b"\r\nhost:", b"\r\norigin:"
-
-
-class Client(Protocol):
-    """A connection."""
-
-    transport: Any
-    deadline: float
-    loop: asyncio.AbstractEventLoop
 
 
 class Hosts(Protocol):
@@ -32,49 +25,48 @@ class Hosts(Protocol):
 
 
 class QuickRefusals:
-    """What a connection asks before it parses a request."""
+    """What the lane asks about chunks that are not for it."""
 
     def __init__(
         self,
         bounded: BoundedWork,
         hosts: Hosts,
-        keep_alive_seconds: float,
         hsts_seconds: int = 0,
     ) -> None:
         self.answers = 0
         self._hosts = hosts
         self._hsts_seconds = hsts_seconds
         self._bounded = bounded
-        self._keep_alive_seconds = keep_alive_seconds
         self._parser = _RequestParser()
         self._start = b""
         self._renew_at = 0.0
 
-    def answer(self, client: Client, data: bytes) -> bool:
-        """True: the chunk was one whole request, and is refused."""
-        if data[:6] != b"POST /" or len(data) > MAX_QUICK_BYTES:
-            return False
-        target = data[5 : data.find(b" ", 5)].partition(b"?")[0]
+    def answer(self, data: bytes) -> bytes | None:
+        """None: the chunk is not one whole request that is refused."""
+        end = data.find(b" ", 5)
+        if (
+            data[:6] != b"POST /"
+            or len(data) > MAX_QUICK_BYTES
+            or not data.startswith(_VERSION, end)
+        ):
+            return None
+        target = data[5:end].partition(b"?")[0]
         work = self._bounded.work_without_place("POST", target.decode("latin-1"))
         if work is None or not self._is_for_api(data) or not self._parser.is_whole(data):
-            return False
+            return None
         body = self._bounded.refuse(work)
         self.answers += 1
-        # Behind what the lane answers in this turn of the loop.
-        now = client.loop.time()
+        now = time.monotonic()
         if now >= self._renew_at:
             self._renew_at = now + 1.0
             self._start = _start_of_answer(self._hsts_seconds)
         request_id = next_request_id().encode()
-        answer = b"%s%d\r\nx-request-id: %s\r\n\r\n%s" % (
+        return b"%s%d\r\nx-request-id: %s\r\n\r\n%s" % (
             self._start,
             len(body),
             request_id,
             body,
         )
-        client.loop.call_soon(client.transport.write, answer)
-        client.deadline = now + self._keep_alive_seconds
-        return True
 
     def _is_for_api(self, data: bytes) -> bool:
         """Whether it is certain that the API would answer, and would add no header for the page

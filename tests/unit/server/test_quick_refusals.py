@@ -2,12 +2,20 @@
 
 import asyncio
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from kurz.people.workspaces import Site
+from kurz.redirect.lane import Lane
+from kurz.redirect.tally import Tally
+from kurz.server.capacity import Capacity
+from kurz.server.connection import Connection
 from kurz.server.overload import BoundedWork, Work
 from kurz.server.quick_refusals import QuickRefusals
+from support.clock import FrozenClock
 from support.stage import Wire
 
 POST = "POST {path} HTTP/1.1\r\n{host}Content-Length: 2\r\n{field}\r\n{{}}"
@@ -22,16 +30,37 @@ def request(path: str = "/api/v1/links", host: str = OURS, field: str = "") -> b
     return POST.format(path=path, host=host, field=field).encode()
 
 
+def make_lane(tally: Tally) -> Lane:
+    """One that knows no link."""
+    nothing: Any = None
+    resolver: Any = SimpleNamespace(hot=SimpleNamespace(entries={}, absences={}), is_deaf=False)
+    visitors: Any = SimpleNamespace(generation=0, ends_at_micros=2**63)
+    fresh = SimpleNamespace(fresh_until_ns=2**63)
+    lane = Lane(
+        resolver,
+        nothing,
+        nothing,
+        nothing,
+        visitors,
+        nothing,
+        nothing,
+        nothing,
+        FrozenClock(),
+        tally,
+        fresh,
+    )
+    lane.renew(5)
+    return lane
+
+
 async def refuse(*chunks: bytes, creates: int = 0) -> tuple[list[int], int]:
     """The statuses of quick answers, and how many refusals are counted."""
     bounded = BoundedWork(app, {**dict.fromkeys(Work, 0), Work.CREATES: creates})
-    quick = QuickRefusals(bounded, SimpleNamespace(known=KNOWN), 5.0)
-    loop = asyncio.get_running_loop()
-    client = SimpleNamespace(transport=Wire(), deadline=0.0, loop=loop)
-    taken = [quick.answer(client, chunk) for chunk in chunks]
-    await asyncio.sleep(0)
-    assert sum(taken) == quick.answers == len(client.transport.statuses)
-    return client.transport.statuses, bounded.counts()["creates_refused"]
+    quick = QuickRefusals(bounded, SimpleNamespace(known=KNOWN))
+    answers = [answer for chunk in chunks if (answer := quick.answer(chunk)) is not None]
+    assert len(answers) == quick.answers
+    statuses = [int(answer.removeprefix(b"HTTP/1.1 ")[:3]) for answer in answers]
+    return statuses, bounded.counts()["creates_refused"]
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/links", "/api/v1/links?x=1", "/api/urls/public"])
@@ -50,6 +79,7 @@ async def test_one_whole_create_is_refused(path):
         request(host=OURS + OWN_DOMAIN),
         request(field="ORIGIN: https://a.example\r\n"),
         request(field="Connection: close\r\n"),
+        request(field="Connection: keep-alive\r\n").replace(b"HTTP/1.1", b"HTTP/1.0"),
         request()[:-1],
         request() + b"GET",
         request().replace(b"Content-Length: 2", b"Content-Length: x"),
@@ -65,3 +95,32 @@ async def test_all_others_take_the_long_way_and_are_counted_there(chunk):
 
 async def test_as_many_as_there_are_places_for_come_to_their_task():
     assert await refuse(*[request()] * 5, creates=3) == ([503] * 2, 2)
+
+
+async def test_an_answer_is_written_before_its_connection_is_closed_to_make_room():
+    bounded = BoundedWork(app, dict.fromkeys(Work, 0))
+    tally = Tally()
+    lane = make_lane(tally)
+    lane.answer_other = QuickRefusals(bounded, SimpleNamespace(known=KNOWN)).answer
+    capacity, state = Capacity(1, settle=lane.flush), ServerState()
+    config = uvicorn.Config(bounded, interface="asgi3", lifespan="off", log_config=None, ws="none")
+    wires = [Wire(), Wire()]
+    refused, newcomer = (
+        Connection(config, state, {}, shortcut=lane.answer, capacity=capacity) for _ in wires
+    )
+    refused.connection_made(wires[0])
+    deadline = refused.deadline
+    wires[0].on_write = lambda _: open_at_writing.append(not wires[0].is_closed)
+    open_at_writing: list[bool] = []
+    refused.data_received(request())
+    assert refused.deadline != deadline
+    assert open_at_writing == []
+    newcomer.connection_made(wires[1])  # in the same turn of the loop
+    assert open_at_writing == [True]
+    assert wires[0].statuses == [503]
+    assert wires[0].is_closed
+    assert tally.lane_answers == 0
+    await asyncio.sleep(0)
+    assert wires[0].statuses == [503]
+    for connection in (refused, newcomer):
+        connection.connection_lost(None)
