@@ -133,7 +133,7 @@ class Connection(Intake):
     def _end(self) -> None:
         if self.is_waiting:
             self._is_at_end = True
-        elif self._is_answered() or self._is_in_body or self._is_lingering:
+        elif self._is_answered() or self._is_lingering or (self._is_in_body and not self.pipeline):
             self.transport.close()
         else:
             self._close_after_answers()
@@ -202,8 +202,7 @@ class Connection(Intake):
         elif self._is_in_head:
             self._refuse(HEAD_TOO_SLOW)
         else:
-            self.transport.close()
-            self._wait(UNREAD_SECONDS)
+            self._close()
 
     def _check_body(self) -> None:
         now, rate = self.loop.time(), self._rate
@@ -215,10 +214,14 @@ class Connection(Intake):
         elif self._holds_body_up():
             rate.restart(now)
             self._wait(SAMPLE_SECONDS)
-        elif rate.is_too_slow(now):
-            self._refuse(BODY_TOO_SLOW)
-        else:
+        elif not rate.is_too_slow(now):
             self._wait(SAMPLE_SECONDS)
+        elif (
+            self._is_answered()
+        ):  # a proxy would take a refusal for the answer to what it asks next
+            self._close()
+        else:
+            self._refuse(BODY_TOO_SLOW)
 
     def _rest(self) -> None:
         """Sets the time for what the client has to do next, if it is the client's turn."""
@@ -288,6 +291,10 @@ class Connection(Intake):
         is_idle = self._is_answered() and not self._is_in_head and not self._is_in_body
         if is_idle and not self.is_waiting:
             self.transport.close()
+
+    def _close(self) -> None:
+        self.transport.close()
+        self._wait(UNREAD_SECONDS)  # for what is still in its buffer
 
     def _refuse(self, refusal: Refusal) -> None:
         """Answers what cannot be read, or is not read on, and closes. Behind requests that are not

@@ -178,6 +178,29 @@ async def test_a_client_that_ends_waits_for_slow_answers_as_long_as_they_take(st
     assert stage.wire.is_closed
 
 
+async def test_a_client_that_ends_in_a_body_gets_the_answers_before_it(stage):
+    stage.may_answer.clear()
+    await stage.receive(EXPORT + POST + b"5\r\n123")
+    stage.connection.eof_received()
+    await stage.settle()
+    stage.connection.expire()
+    assert not stage.wire.is_closed
+    stage.may_answer.set()
+    await stage.settle()
+    assert stage.wire.written.endswith(b"\r\n\r\nab")
+    assert stage.connection.deadline < math.inf
+    stage.connection.expire()
+    assert stage.wire.is_closed
+    assert stage.wire.statuses == [200]
+
+
+async def test_a_client_that_ends_in_its_only_body_is_gone(stage):
+    await stage.receive(POST + b"5\r\n123")
+    stage.connection.eof_received()
+    await stage.settle()
+    assert stage.wire.is_closed
+
+
 async def test_a_head_that_began_before_an_answer_has_its_time_after_it(stage):
     stage.may_answer.clear()
     await stage.receive(LONG + b"GET /")

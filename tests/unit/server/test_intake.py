@@ -1,6 +1,7 @@
 """What a client may send: trailers, bodies in pieces, and bodies that come too slowly."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -259,6 +260,22 @@ async def test_a_slow_body_is_refused(stage):
     await stage.settle()
     assert stage.wire.statuses == [408]
     assert stage.wire.is_ended
+
+
+async def test_a_client_that_has_its_answer_already_is_not_refused(stage):
+    """It would take the refusal for the answer to its next request."""
+    stage.connection.loop = later = Later(stage.connection.loop)
+    await stage.receive((PUT % b"Content-Length: 5") + b"xx")
+    assert stage.wire.statuses == [200]
+    later.seconds += WINDOW_SECONDS - 1
+    stage.connection.expire()
+    assert not stage.wire.is_closed
+    later.seconds += 1
+    stage.connection.expire()
+    await stage.settle()
+    assert stage.wire.statuses == [200]
+    assert stage.wire.is_closed
+    assert stage.connection.deadline < math.inf
 
 
 async def test_a_body_the_server_does_not_read_is_not_slow(stage):
