@@ -19,7 +19,7 @@ from kurz.storage import postgres as postgres_engine
 from kurz.storage.database import Database
 from kurz.storage.look_ups import LookUps
 from kurz.storage.patience import LIST_SECONDS, patience
-from kurz.storage.postgres import MAX_WAITING, POOL_SIZE, PostgresDatabase
+from kurz.storage.postgres import ABANDONED_SECONDS, MAX_WAITING, POOL_SIZE, PostgresDatabase
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresServer
 from support.long_run import in_the_long_run
@@ -209,6 +209,34 @@ async def test_a_hole_that_opens_before_the_end_of_a_transaction_swallows_no_con
     await nothing_is_left(len(asyncio.all_tasks() - database._calls))
     assert database.counts()["database_in_use"] == 0
     await asyncio.gather(*(database.write(sleep, 0.05) for _ in range(POOL_SIZE)))
+
+
+async def test_a_transaction_that_is_cut_off_does_not_keep_its_rows(proxy, database, locker):
+    await locker.execute("CREATE TABLE shared (number integer)")
+    await locker.execute("INSERT INTO shared VALUES (1)")
+
+    def fall(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("UPDATE shared SET number = 2")
+        proxy.black_hole()
+
+    await seconds_of_outage(database.write(fall))
+    # The network is never heard of again. Another instance edits the same row.
+    async with asyncio.timeout(ABANDONED_SECONDS + slack(3.0)):
+        await locker.execute("UPDATE shared SET number = 3")
+    assert await locker.fetchval("SELECT number FROM shared") == 3
+    await locker.execute("DROP TABLE shared")
+
+
+async def test_a_process_that_stood_still_in_a_transaction_is_told_of_an_outage(database):
+    def stand_still(connection: sa.Connection) -> None:
+        touch(connection)
+        connection.exec_driver_sql("SET idle_in_transaction_session_timeout = '20ms'")
+        time.sleep(0.5)
+        touch(connection)
+
+    with pytest.raises(StoreUnavailable):
+        await database.write(stand_still)
+    await database.write(touch)
 
 
 @pytest.fixture

@@ -35,8 +35,12 @@ KEPT_IDLE = 1  # and one of the look-ups': ADMA's 2
 IDLE_SECONDS = 60.0
 SET_UP_SECONDS = 3.0  # for what SQLAlchemy asks on a new connection: a dozen round trips at first
 CLEAN_UP_SECONDS = 1.0  # for what was given up, to be cancelled in good order
+# Longer than any of our transactions waits for us between two statements. The server ends those of
+# a process that is cut off or stopped; else they would keep their rows locked until TCP gives up.
+ABANDONED_SECONDS = 5
 
 # "on" on a standby, too.
+_END_ABANDONED = f"SET idle_in_transaction_session_timeout = '{ABANDONED_SECONDS}s'"
 _IS_READ_ONLY = "SELECT current_setting('transaction_read_only') = 'on'"
 
 
@@ -77,6 +81,8 @@ class PostgresDatabase:
             end = asyncio.get_running_loop().call_later(set_up_seconds, connection.terminate)
             self._open[connection] = end
             connection.add_termination_listener(self._note_end)
+            # Not when connecting: PgBouncer refuses settings that it does not know.
+            await connection.execute(_END_ABANDONED)
             return connection
 
         self._engine = create_async_engine(
