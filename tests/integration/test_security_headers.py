@@ -352,6 +352,17 @@ def references_in(value: object) -> list[str]:
     return []
 
 
+async def test_the_openapi_document_is_written_once():
+    documents = iter([{"openapi": "3.1.0"}])
+    api = create_api(None)  # type: ignore[arg-type]
+    api.openapi = lambda: next(documents)  # type: ignore[method-assign]
+    transport = httpx2.ASGITransport(app=api)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://kurz.test") as client:
+        for _ in range(3):
+            answer = await client.get("/api/openapi.json")
+            assert answer.json() == {"openapi": "3.1.0"}
+
+
 @on_sqlite
 async def test_the_openapi_document_lists_the_public_operations(client):
     answer = await client.get("/api/openapi.json")

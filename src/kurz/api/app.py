@@ -77,7 +77,7 @@ def create_api(context: Context) -> FastAPI:
         title="kurz",
         version=kurz.__version__,
         description=DESCRIPTION,
-        openapi_url="/api/openapi.json",
+        openapi_url=None,  # `docs` answers it: FastAPI would write the document for every request
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,

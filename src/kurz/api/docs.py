@@ -1,9 +1,10 @@
 """The API's own documentation: an explorer from bundled files, and what problem types mean."""
 
+import json
 from functools import cache
 from importlib.resources import files
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from kurz.api.problems import PathUnknown, status_of
@@ -45,6 +46,15 @@ router = APIRouter(include_in_schema=False)
 @router.get("/api/docs")
 async def explorer() -> Response:
     return Response(_PAGE, media_type="text/html", headers={"content-security-policy": _POLICY})
+
+
+@router.get("/api/openapi.json")
+async def document(request: Request) -> Response:
+    """Written once: it takes 30 ms, and anybody may ask for it."""
+    state = request.app.state
+    if not hasattr(state, "document"):
+        state.document = json.dumps(request.app.openapi(), ensure_ascii=False).encode()
+    return Response(state.document, media_type="application/json")
 
 
 @router.get("/api/docs/{name}")

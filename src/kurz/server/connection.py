@@ -8,6 +8,9 @@ from asyncio import Transport
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
 from kurz.server.body_rate import SAMPLE_SECONDS
 from kurz.server.capacity import Admission, Capacity, Occupant
 from kurz.server.flow import Flow
@@ -63,6 +66,7 @@ class Connection(Intake):
         self._waits_since = 0.0
         self._capacity = capacity or Capacity()
         self._turns = turns or Turns()
+        self._answering: RequestResponseCycle | None = None
         self._is_refused = False  # there is no room for it, which it has not been told yet
         self._is_closed_early = False  # to make room
 
@@ -79,6 +83,10 @@ class Connection(Intake):
                 transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        # uvicorn tells only the request that came last, which may still wait for its turn.
+        if self._answering is not None and not self._answering.response_complete:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
         super().connection_lost(exc)
         self.flow.end()
         self._capacity.leave(was_closed_early=self._is_closed_early)
@@ -180,6 +188,10 @@ class Connection(Intake):
             self._parse_on()
         self._rest()
         self._read_on()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
 
     def pause_writing(self) -> None:
         """The client does not read its answers: no more of its requests are read."""

@@ -65,6 +65,18 @@ async def test_requests_of_a_client_never_overtake_each_other():
         assert len(stage.paths) - answered(stage) in (0, 1)
 
 
+async def test_no_answer_is_written_to_a_client_that_is_gone():
+    """Whichever of its requests is being answered."""
+    stage = Stage()
+    stage.may_answer.clear()
+    await stage.receive(LONG * 3)
+    stage.connection.connection_lost(ConnectionResetError())
+    stage.may_answer.set()
+    await stage.settle()
+    assert stage.wire.written == b""
+    assert len(stage.paths) == 1
+
+
 async def test_a_client_is_not_idle_while_its_requests_wait():
     stage = Stage()
     fits = LONG.replace(b"\r\n\r\n", b"0\r\n\r\n")
