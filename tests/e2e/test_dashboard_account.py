@@ -27,6 +27,14 @@ pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 NEW_PASSWORD = "another horse, another battery"
 
 
+def test_an_odd_language_breaks_no_page(visitor, program):
+    visitor.begin_with(
+        "Object.defineProperty(navigator, 'languages', { get: () => ['en-US@posix', 'en'] })"
+    )
+    visitor.visit("/app/account")
+    visitor.wait_for_text("Password")
+
+
 def test_a_key_is_made_works_and_is_revoked(visitor, program, pictures):
     sign_up(visitor)
     ask(visitor, "POST", "/workspaces", {"name": "Press office", "slug": "press"})

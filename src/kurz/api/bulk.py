@@ -1,7 +1,9 @@
 """Many links in one request: each item is done by itself, and has a result of its own."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -63,6 +65,8 @@ class _Worker:
         self._place = place
         self._maker = maker
         self._turn = asyncio.Semaphore(AT_ONCE)
+        # Items about the same link are done one after the other, in their order.
+        self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def run(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
         results = await asyncio.gather(
@@ -72,7 +76,9 @@ class _Worker:
         return [_result(item) for item in results]
 
     async def _attempt(self, number: int, item: dict[str, Any]) -> dict[str, Any]:
-        async with self._turn:
+        link_id = item.get("id")
+        lock = self._locks[link_id] if isinstance(link_id, int) else nullcontext()
+        async with lock, self._turn:
             try:
                 return await self._do(number, _item(item))
             except _OF_THE_REQUEST:

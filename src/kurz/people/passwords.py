@@ -5,6 +5,7 @@ import hmac
 import os
 import sys
 import threading
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -31,7 +32,7 @@ def check(password: str, email: str) -> None:
         raise PasswordRefused("The password is not valid text.") from None
     if size > MAX_BYTES:
         raise PasswordRefused(f"A password has at most {MAX_BYTES} bytes.")
-    plain = password.lower()
+    plain = unicodedata.normalize("NFKC", password).lower()  # also in full-width letters
     local, _, domain = email.partition("@")
     obvious = _common() | {email, local, domain}
     if plain in obvious or len(set(plain)) < 4 or _repeats(plain, obvious):

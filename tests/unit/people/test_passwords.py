@@ -138,6 +138,7 @@ def test_a_password_that_is_long_enough_may_be_anything(password):
         "abc123abc123",
         "qwertz qwertz",
         "adaada2026",
+        "ｐａｓｓｗｏｒｄ",
     ],
     ids=ascii,
 )

@@ -194,6 +194,16 @@ async def test_a_client_that_ends_in_a_body_gets_the_answers_before_it(stage):
     assert stage.wire.statuses == [200]
 
 
+async def test_a_client_that_ends_waits_for_no_stream(stage):
+    """A browser that leaves a page closes its side, and nothing else."""
+    stage.may_answer.clear()
+    await stage.receive(EXPORT)
+    stage.scopes[0]["kurz.is_stream"] = True  # as its application says
+    stage.connection.eof_received()
+    await stage.settle()
+    assert stage.wire.is_closed
+
+
 async def test_a_client_that_ends_in_its_only_body_is_gone(stage):
     await stage.receive(POST + b"5\r\n123")
     stage.connection.eof_received()

@@ -57,5 +57,17 @@ export function useTexts<T>(of: Texts<T>): T {
 
 /** The reader's own way to write numbers and dates in that language: de-AT for German in Austria. */
 export function localeOf(language: Language): string {
-  return navigator.languages.find((tag) => tag.toLowerCase().startsWith(language)) ?? language;
+  return (
+    navigator.languages.find((tag) => tag.toLowerCase().startsWith(language) && isLocale(tag)) ??
+    language
+  );
+}
+
+/** Browsers without a language of their own may say `en-US@posix`, which they refuse themselves. */
+function isLocale(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length > 0;
+  } catch {
+    return false;
+  }
 }
