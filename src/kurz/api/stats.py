@@ -175,7 +175,7 @@ def _family(
             await kurz.limits.check(LimitClass.WRITE, str(caller.account_id))
         heard = await kurz.live.listen(asked.about, caller.account_id, seconds, ASK_AGAIN_SECONDS)
         ask_again = partial(_enter_again, request, asked.place, permission)
-        request.scope["kurz.is_stream"] = True
+        request.scope["kurz.ends_with_client"] = True
         headers = {"x-accel-buffering": "no"}
         return StreamingResponse(
             _events(heard, ask_again), media_type="text/event-stream", headers=headers

@@ -99,6 +99,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         writes nothing. A file has at most `import_row_limit` rows (see `/api/v1/me`), and an
         account imports one file at a time."""
         kurz = context(request)
+        request.scope["kurz.ends_with_client"] = True
         chosen = _format_of(request, format)
         account_id = place.caller.account_id
         await kurz.limits.check(LimitClass.BULK, str(account_id))

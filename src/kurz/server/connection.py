@@ -143,8 +143,8 @@ class Connection(Intake):
             self._is_at_end = True
         elif self._is_answered() or self._is_lingering or (self._is_in_body and not self.pipeline):
             self.transport.close()
-        elif self._answering is not None and self._answering.scope.get("kurz.is_stream"):
-            self.transport.close()  # it has no end that the client could wait for
+        elif self._answering is not None and self._answering.scope.get("kurz.ends_with_client"):
+            self.transport.close()  # what it does is only of use while the client is there
         else:
             self._close_after_answers()
 

@@ -198,7 +198,7 @@ async def test_a_client_that_ends_waits_for_no_stream(stage):
     """A browser that leaves a page closes its side, and nothing else."""
     stage.may_answer.clear()
     await stage.receive(EXPORT)
-    stage.scopes[0]["kurz.is_stream"] = True  # as its application says
+    stage.scopes[0]["kurz.ends_with_client"] = True  # as its application says
     stage.connection.eof_received()
     await stage.settle()
     assert stage.wire.is_closed
