@@ -18,10 +18,12 @@ def check_addresses(base_url: str | None, dashboard_url: str | None) -> None:
         return
     if base_url is None:
         raise SettingRefused(
-            "KURZ_DASHBOARD_URL needs KURZ_BASE_URL beside it, which short URLs start with."
+            "KURZ_DASHBOARD_URL requires KURZ_BASE_URL. Set KURZ_BASE_URL to the address that"
+            " short URLs start with."
         )
     if host_of(base_url) == host_of(dashboard_url):
         raise SettingRefused(
-            "KURZ_DASHBOARD_URL must have another host than KURZ_BASE_URL; another port is not"
-            " enough. Leave it out to have the dashboard beside short links."
+            "KURZ_DASHBOARD_URL and KURZ_BASE_URL must have different hosts; a different port"
+            " is not enough. Remove KURZ_DASHBOARD_URL to serve the dashboard on the same host"
+            " as short links."
         )

@@ -34,7 +34,7 @@ async def open_archiver(kurz: Kurz) -> LinkArchiver | None:
 async def open_archive(kurz: Kurz) -> Archive:
     files = open_files(kurz.settings)
     if files is None:
-        raise SettingRefused("There is no archive: KURZ_ARCHIVE names none.")
+        raise SettingRefused("No archive is configured. Set KURZ_ARCHIVE to a folder or bucket.")
     settings = kurz.settings
     key = await keep_key(kurz.database, _KEY)
     return Archive(
@@ -63,12 +63,12 @@ def open_files(settings: Settings) -> ArchiveFiles | None:
         from kurz.outbound.bucket import ArchiveBucket
     except ImportError:
         raise SettingRefused(
-            "KURZ_ARCHIVE is a bucket, which needs one more package where kurz is installed:"
-            " pip install 'obstore>=0.12.1,<0.13'."
+            "KURZ_ARCHIVE is a bucket, which requires another package. Install it where kurz"
+            " is installed: pip install 'obstore>=0.12.1,<0.13'."
         ) from None
     if (settings.archive_s3_key_id is None) != (settings.archive_s3_secret_key is None):
         raise SettingRefused(
-            "KURZ_ARCHIVE_S3_KEY_ID and KURZ_ARCHIVE_S3_SECRET_KEY are only of use together."
+            "Set both KURZ_ARCHIVE_S3_KEY_ID and KURZ_ARCHIVE_S3_SECRET_KEY, or neither."
         )
     bucket, _, prefix = place.removeprefix("s3://").partition("/")
     return ArchiveBucket(

@@ -230,7 +230,8 @@ async def prepare(settings: Settings, *, upgrades_postgres: bool) -> Path | None
             return migrations.upgrade_sqlite(settings.database_path, settings.backup_dir, now)
         except OSError as error:
             raise SettingRefused(
-                f"The data folder {settings.data_dir} cannot be used: {error.strerror}."
+                f"The data folder {settings.data_dir} cannot be used: {error.strerror}. Check"
+                " its permissions, or set KURZ_DATA_DIR to another folder."
             ) from None
     from kurz.storage.postgres import PostgresDatabase
 
@@ -267,11 +268,11 @@ def open_database(settings: Settings, *, is_background: bool = False) -> Databas
             kept_idle=settings.database_idle_connections - 1,
         )
     if settings.database_replica_urls:
-        raise SettingRefused("KURZ_DATABASE_REPLICA_URLS needs KURZ_DATABASE_URL beside it.")
+        raise SettingRefused("KURZ_DATABASE_REPLICA_URLS requires KURZ_DATABASE_URL.")
     if not settings.database_path.exists():
         raise SettingRefused(
-            f"There is no kurz database in {settings.data_dir}. Start `kurz serve` there first, or"
-            " point KURZ_DATA_DIR to the folder you mean."
+            f"There is no kurz database in {settings.data_dir}. Start `kurz serve` with this"
+            " folder first, or set KURZ_DATA_DIR to the right folder."
         )
     if is_background:
         return SqliteDatabase(settings.database_path, cache_kib=BACKGROUND_CACHE_KIB)
@@ -353,7 +354,9 @@ async def make_first_admin(kurz: Kurz) -> str | None:
     settings = kurz.settings
     if settings.admin_email is not None and not await kurz.account_store.has_admin():
         if settings.admin_password is None:
-            raise SettingRefused("KURZ_ADMIN_EMAIL needs KURZ_ADMIN_PASSWORD_FILE beside it.")
+            raise SettingRefused(
+                "KURZ_ADMIN_EMAIL requires KURZ_ADMIN_PASSWORD_FILE or KURZ_ADMIN_PASSWORD."
+            )
         try:
             await kurz.accounts.create_admin(settings.admin_email, settings.admin_password)
         except EmailTaken as error:

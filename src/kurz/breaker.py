@@ -49,9 +49,9 @@ class Breaker:
         self._failures_in_a_row += 1
         if self._failures_in_a_row == self._failures_to_open:
             self._closed_until_at = self._now_seconds() + self._open_seconds
-            log.warning("service is out", service=self._service, cause=repr(error))
+            log.warning("service unavailable", service=self._service, cause=repr(error))
 
     def note_success(self) -> None:
         if self.is_open:
-            log.info("service is back", service=self._service)
+            log.info("service available again", service=self._service)
         self._failures_in_a_row = 0

@@ -41,14 +41,14 @@ class Unavailable(KurzError):
 
 class StoreUnavailable(Unavailable):
     code = "store-unavailable"
-    title = "The database is not available"
+    title = "Database unavailable"
 
 
 class StoreBusy(StoreUnavailable):
     """The database is available, but this call had to wait too long."""
 
     code = "store-busy"
-    title = "The database is busy"
+    title = "Database busy"
     retry_after_seconds = 1
 
 
@@ -56,7 +56,7 @@ class Overloaded(Unavailable):
     """More is in progress than a worker can do without keeping visitors waiting."""
 
     code = "overloaded"
-    title = "The server is busy"
+    title = "Server overloaded"
     retry_after_seconds = 1
 
 
@@ -64,19 +64,19 @@ class WritesFail(Unavailable):
     """Answers from memory and reads still work."""
 
     code = "writes-fail"
-    title = "Some writes are failing"
+    title = "Writes are failing"
 
 
 class SignInRequired(KurzError):
     kind = Kind.UNAUTHENTICATED
     code = "sign-in-required"
-    title = "This needs an account"
+    title = "Sign-in required"
 
 
 class MethodNotAllowed(KurzError):
     kind = Kind.INVALID
     code = "method-not-allowed"
-    title = "This method is not allowed here"
+    title = "Method not allowed"
 
 
 class SettingRefused(KurzError):
@@ -84,7 +84,7 @@ class SettingRefused(KurzError):
 
     kind = Kind.INVALID
     code = "setting-refused"
-    title = "A setting cannot be used"
+    title = "Invalid setting"
 
 
 class SchemaOutdated(KurzError):
@@ -92,7 +92,7 @@ class SchemaOutdated(KurzError):
 
     kind = Kind.CONFLICT
     code = "schema-outdated"
-    title = "The database schema does not fit this version"
+    title = "Database schema does not match this version"
 
 
 def catalogue() -> list[type[KurzError]]:

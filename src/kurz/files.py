@@ -14,7 +14,7 @@ from kurz.errors import Kind, KurzError
 class OutputRefused(KurzError):
     kind = Kind.INVALID
     code = "output-refused"
-    title = "This file cannot be written"
+    title = "Cannot write to this file"
 
 
 def open_new(path: Path) -> BinaryIO:
@@ -68,9 +68,12 @@ def _check_target(path: Path) -> None:
     except FileNotFoundError:
         return
     if stat.S_ISLNK(mode):
-        raise OutputRefused(f"{path} is a symbolic link, and kurz does not write through those.")
+        raise OutputRefused(
+            f"{path} is a symbolic link. kurz does not write through symbolic links. Choose"
+            " a regular file."
+        )
     if not stat.S_ISREG(mode):
-        raise OutputRefused(f"{path} is not a regular file.")
+        raise OutputRefused(f"{path} is not a regular file. Choose another one.")
 
 
 def read_regular(path: Path, most_bytes: int) -> bytes | None:

@@ -230,7 +230,7 @@ def _short_text(text: str) -> str:
     left_out = len(whole) - MAX_TEXT_BYTES
     if left_out <= 0:
         return text
-    return whole[:MAX_TEXT_BYTES].decode(errors="ignore") + f"… ({left_out} bytes more)"
+    return whole[:MAX_TEXT_BYTES].decode(errors="ignore") + f"… ({left_out} more bytes)"
 
 
 def _make_printable(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

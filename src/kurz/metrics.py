@@ -29,88 +29,88 @@ STATUS_CLASSES = ("2xx", "3xx", "4xx", "5xx")
 LATENCY_POWERS = tuple(range(13, 34))
 
 COUNTERS = {
-    "lane_answers": "Answers that the fast lane gave.",
-    "look_ups": "Codes that were not in memory, and were looked up.",
-    "journal_records": "Clicks that were recorded.",
-    "journal_bytes": "Bytes written to the journal of clicks.",
+    "lane_answers": "Requests answered by the fast lane.",
+    "look_ups": "Codes that were not in memory and had to be looked up.",
+    "journal_records": "Clicks recorded.",
+    "journal_bytes": "Bytes written to the click journal.",
     "journal_dropped": "Clicks that could not be recorded, including those before the last start.",
-    "journal_sync_errors": "Times that the journal could not be brought to the disk.",
-    "clicks_loaded": "Clicks that were counted.",
-    "clicks_batches": "Transactions that counted them.",
-    "clicks_refused_batches": "Batches that were made in vain: another loader was quicker.",
+    "journal_sync_errors": "Failed attempts to flush the click journal to disk.",
+    "clicks_loaded": "Clicks counted.",
+    "clicks_batches": "Transactions that counted clicks.",
+    "clicks_refused_batches": "Batches discarded because another loader committed first.",
     "clicks_damaged_bytes": "Bytes of journals that could not be read.",
-    "clicks_load_errors": "Times that a journal could not be counted; outages aside.",
-    "reaper_runs": "Runs of the reaper that did their work.",
-    "reaper_failed_runs": "Runs of the reaper that failed.",
-    "reaper_skipped_runs": "Runs of the reaper that left off, because the clock has jumped.",
-    "reaper_marked": "Links that it called expired.",
-    "reaper_trashed": "Links that it moved to the trash.",
-    "reaper_archived": "Links that it archived and purged.",
-    "reaper_purged": "Links that it purged.",
-    "screen_refused": "URLs that lists or bans refused.",
-    "screen_held": "URLs that could not be screened: visitors of their links are warned.",
-    "screening_runs": "Times that existing links were screened.",
-    "screening_failed_runs": "Times that this failed.",
-    "screening_banned": "Links that were banned by it.",
-    "screening_unbanned": "Links that no list names any more, and that it brought back.",
-    "screening_released": "Links that it looked at, so that visitors are not warned any more.",
-    "checks_runs": "Runs of the checks of destinations that did their work.",
-    "checks_failed_runs": "Runs of the checks that failed.",
-    "checks_skipped_runs": "Runs of the checks that left off, because the clock has jumped.",
-    "checks_ok": "Checks that found a destination.",
-    "checks_broken": "Checks that found it broken.",
-    "checks_unknown": "Checks that could not tell.",
-    "checks_not_checked": "Checks that called nobody, because the destination is not public.",
-    "cache_hits": "Codes that Redis knew.",
-    "cache_misses": "Codes that Redis did not know, or was not asked for while it is out.",
-    "cache_errors": "Failures of Redis: no answer in time, or an error.",
-    "cache_refused": "Values in Redis that were not believed: of another key, or unreadable.",
+    "clicks_load_errors": "Failed attempts to count a journal, not including database outages.",
+    "reaper_runs": "Successful runs of the reaper.",
+    "reaper_failed_runs": "Failed runs of the reaper.",
+    "reaper_skipped_runs": "Runs of the reaper skipped because the clock has jumped.",
+    "reaper_marked": "Links that the reaper marked as expired.",
+    "reaper_trashed": "Links that the reaper moved to the trash.",
+    "reaper_archived": "Links that the reaper archived and purged.",
+    "reaper_purged": "Links that the reaper purged without archiving.",
+    "screen_refused": "URLs refused because of lists or bans.",
+    "screen_held": "URLs that could not be screened, so visitors of their links see a warning.",
+    "screening_runs": "Screenings of existing links.",
+    "screening_failed_runs": "Failed screenings of existing links.",
+    "screening_banned": "Links banned by screening.",
+    "screening_unbanned": "Links unbanned by screening because no list covers them any more.",
+    "screening_released": "Links released by screening, so visitors no longer see a warning.",
+    "checks_runs": "Successful runs of the destination checks.",
+    "checks_failed_runs": "Failed runs of the destination checks.",
+    "checks_skipped_runs": "Runs of the destination checks skipped because the clock has jumped.",
+    "checks_ok": "Checks that found the destination working.",
+    "checks_broken": "Checks that found the destination broken.",
+    "checks_unknown": "Checks without a clear result.",
+    "checks_not_checked": "Checks not made because the destination is not public.",
+    "cache_hits": "Codes found in Redis.",
+    "cache_misses": "Codes not found in Redis, or not looked up because Redis is unavailable.",
+    "cache_errors": "Redis failures: timeouts and errors.",
+    "cache_refused": "Values in Redis that were rejected: unreadable, or stored for another key.",
     "cache_writes": "Values written to Redis.",
-    "cache_dropped": "Values that were not written, because Redis is out or too slow.",
-    "replica_answers": "Codes and lists that a replica answered.",
-    "replica_behind": "Times that a replica did not have what was heard of, or knew no such code.",
-    "replica_errors": "Failures of replicas.",
+    "cache_dropped": "Values not written because Redis is unavailable or too slow.",
+    "replica_answers": "Codes and lists answered by a replica.",
+    "replica_behind": "Times the primary was used because a replica lagged or had no such code.",
+    "replica_errors": "Replica failures.",
     "database_writes": "Writes to the embedded database.",
-    "database_commits": "Transactions that carried them.",
-    "database_look_ups": "Statements by which PostgreSQL was asked for codes; one may be for many.",
-    "database_timeouts": "Calls of PostgreSQL that were given up.",
+    "database_commits": "Transactions that contained these writes.",
+    "database_look_ups": "Statements that looked up codes in PostgreSQL. One can cover many codes.",
+    "database_timeouts": "PostgreSQL calls that timed out.",
     "connections_closed_early": "Idle or unfinished connections closed to make room for others.",
-    "connections_refused": "Connections refused because all others were in use.",
+    "connections_refused": "Connections refused because all were in use.",
     "creates_refused": "Creates refused with 503 because too many were in progress.",
     "transfers_refused": "Imports and exports refused with 503 because too many were in progress.",
     "requests_refused": "Other API requests refused with 503 because too many were in progress.",
-    "feed_pauses": "Times that a worker was paused, and read the change log before it answered.",
-    "feed_wake_ups": "Times that others said that there are changes.",
-    "feed_lost_connections": "Times that the connection for that was lost, or could not be made.",
+    "feed_pauses": "Times a worker was paused and reread the change log before it answered.",
+    "feed_wake_ups": "Notifications about changes by other processes.",
+    "feed_lost_connections": "Times the notification connection was lost or could not be opened.",
 }
 # Of the workers that live.
 GAUGES = {
     "hot_links": "Links in memory.",
-    "hot_bytes": "Bytes that links in memory take.",
+    "hot_bytes": "Bytes used by links in memory.",
     "connections": "Open connections.",
-    "connections_cap": "Connections that the workers can hold.",
+    "connections_cap": "Maximum number of connections of all workers.",
     "journal_failing": "Workers that cannot record clicks.",
     "creates_in_flight": "Creates in progress.",
     "transfers_in_flight": "Imports and exports in progress.",
     "requests_in_flight": "Other API requests in progress.",
-    "cache_out": "Workers that leave Redis alone for the moment, because it does not answer.",
-    "lists_unsure": "Workers that cannot ask all lists, so that visitors of new links are warned.",
-    "feed_deaf": "Workers that hear of no changes, and look up again what they have in memory.",
+    "cache_out": "Workers that have stopped using Redis for now, because it does not answer.",
+    "lists_unsure": "Workers that cannot use all lists, so visitors of new links see a warning.",
+    "feed_deaf": "Workers whose change feed is stale, so they look up links in memory again.",
     "database_connections": "Connections to PostgreSQL.",
-    "database_in_use": "Those of them that are in use.",
-    "database_waiting": "Calls that wait for a connection to PostgreSQL.",
+    "database_in_use": "Connections to PostgreSQL in use.",
+    "database_waiting": "Calls waiting for a connection to PostgreSQL.",
     "database_failing": "Workers whose last write to the embedded database failed.",
 }
 # Of the jobs process. If it does not live, they stay as they were.
 JOBS_GAUGES = {
-    "clicks_backlog_bytes": "Bytes of journals that are not counted yet.",
-    "clicks_backlog_segments": "Files of journals that they are in.",
-    "checks_waiting": "Destinations that are due to be checked; 100,000 are counted at most.",
-    "reaper_waiting": "Links that the reaper has to deal with in its next run.",
-    "count_backlog": "Changes of links not yet in the number of active links.",
-    "destinations_backlog": "Changes of links not yet known to the destination checks.",
-    "search_backlog": "Changes of links not yet in the search index of SQLite.",
-    "click_copies_waiting": "Links whose own click count is behind their stats.",
+    "clicks_backlog_bytes": "Bytes of journals not counted yet.",
+    "clicks_backlog_segments": "Journal files not fully counted yet.",
+    "checks_waiting": "Destinations due for a check. Counted up to 100,000.",
+    "reaper_waiting": "Links due for the next run of the reaper.",
+    "count_backlog": "Link changes not yet included in the number of active links.",
+    "destinations_backlog": "Link changes not yet known to the destination checks.",
+    "search_backlog": "Link changes not yet in the SQLite search index.",
+    "click_copies_waiting": "Links whose click count lags behind their statistics.",
 }
 ALIVE_AT = "alive_at_seconds"
 HEARD_AT = "heard_at_seconds"
@@ -227,18 +227,18 @@ class _Collector:
         self._version = version
 
     def collect(self) -> Iterable[Metric]:
-        info = GaugeMetricFamily("kurz_info", "The version that runs.", labels=["version"])
+        info = GaugeMetricFamily("kurz_info", "The running version.", labels=["version"])
         info.add_metric([self._version], 1)
         yield info
-        yield GaugeMetricFamily("kurz_workers", "Workers that live.", value=self._numbers.workers)
+        yield GaugeMetricFamily("kurz_workers", "Running workers.", value=self._numbers.workers)
         redirects = CounterMetricFamily(
-            "kurz_redirects", "Visits of short links, by what came of them.", labels=["outcome"]
+            "kurz_redirects", "Visits to short links, by outcome.", labels=["outcome"]
         )
         for outcome in OUTCOMES:
             redirects.add_metric([outcome], self._total(f"outcome_{outcome}"))
         yield redirects
         requests = CounterMetricFamily(
-            "kurz_api_requests", "Requests to the API, by class of status.", labels=["status"]
+            "kurz_api_requests", "API requests, by status class.", labels=["status"]
         )
         for status in STATUS_CLASSES:
             requests.add_metric([status], self._total(f"api_{status}"))
@@ -249,7 +249,7 @@ class _Collector:
         ]
         yield HistogramMetricFamily(
             "kurz_redirect_seconds",
-            "From the first byte of a visit to just before its redirect.",
+            "Time from the first byte of a visit to just before its redirect.",
             buckets=[*buckets, ("+Inf", total)],
             sum_value=self._total("latency_ns") / 1e9,
         )
@@ -260,7 +260,7 @@ class _Collector:
             yield GaugeMetricFamily(f"kurz_{name}", meaning, value=now)
         yield GaugeMetricFamily(
             "kurz_feed_age_seconds",
-            "Since the worker that is furthest behind has read the change log.",
+            "Time since the worker that is furthest behind has read the change log.",
             value=self._numbers.feed_age_seconds,
         )
         yield from self._of_jobs()
@@ -268,11 +268,11 @@ class _Collector:
 
     def _of_processes(self) -> Iterable[Metric]:
         resident = GaugeMetricFamily(
-            "kurz_process_resident_bytes", "Memory that a process uses.", labels=["process"]
+            "kurz_process_resident_bytes", "Memory used by a process.", labels=["process"]
         )
         cpu = CounterMetricFamily(
             "kurz_process_cpu_seconds",
-            "CPU time that a process has used since it started.",
+            "CPU time used by a process since it started.",
             labels=["process"],
         )
         processes = self._numbers.processes()
@@ -286,21 +286,21 @@ class _Collector:
 
     def _of_jobs(self) -> Iterable[Metric]:
         jobs = self._numbers.jobs
-        yield GaugeMetricFamily("kurz_jobs", "Jobs processes that live.", value=jobs)
+        yield GaugeMetricFamily("kurz_jobs", "Running jobs processes.", value=jobs)
         for name, meaning in JOBS_GAUGES.items():
             yield GaugeMetricFamily(f"kurz_{name}", meaning, value=self._total(name))
         yield GaugeMetricFamily(
             "kurz_reaper_last_run_seconds",
-            "What the last run of the reaper took, here.",
+            "Duration of the last reaper run on this instance.",
             value=self._total(LAST_RUN) / 1000,
         )
         yield GaugeMetricFamily(
             "kurz_checks_last_run_seconds",
-            "What the last run of the checks took, here.",
+            "Duration of the last destination check run on this instance.",
             value=self._total(LAST_CHECKS) / 1000,
         )
         yield GaugeMetricFamily(
             "kurz_clicks_age_seconds",
-            "Since the oldest click was made that is not counted yet.",
+            "Age of the oldest click that is not counted yet.",
             value=self._numbers.clicks_age_seconds,
         )

@@ -14,7 +14,7 @@ EXAMPLES = (
     "must be a Redis address: redis://host:6379/0, unix:///run/redis.sock,"
     " redis+sentinel://host:26379,host:26379/service or redis+cluster://host:6379,host:6379"
 )
-DATABASE = "must have the number of a database where it has one"
+DATABASE = "must have a number as its database"
 
 
 class Kind(StrEnum):
@@ -112,14 +112,13 @@ def _path(kind: Kind, parts: SplitResult) -> tuple[str, str]:
     path = parts.path.removeprefix("/")
     if kind is Kind.CLUSTER:
         if path not in ("", "0"):
-            raise ValueError("must name no database: a Redis Cluster has only one")
+            raise ValueError("must not name a database: a Redis Cluster has only one")
         return "", ""
     if kind is Kind.SENTINEL:
         service, _, database = path.partition("/")
         if not service:
             raise ValueError(
-                "must name the service that the Sentinels watch:"
-                " redis+sentinel://host:26379/service"
+                "must name the service that Sentinel monitors: redis+sentinel://host:26379/service"
             )
         return unquote(service), database
     return "", "" if parts.scheme == "unix" else path
@@ -127,7 +126,7 @@ def _path(kind: Kind, parts: SplitResult) -> tuple[str, str]:
 
 def _check(kind: Kind, database: str, options: tuple[tuple[str, str], ...]) -> None:
     if any(name not in OPTIONS[kind] for name, _ in options):
-        raise ValueError(f"may have no other options than {', '.join(OPTIONS[kind])}")
+        raise ValueError(f"can only have these options: {', '.join(OPTIONS[kind])}")
     numbers = [database or "0", *(value for name, value in options if name == "db")]
     if not all(number.isascii() and number.isdigit() for number in numbers):
         raise ValueError(DATABASE)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class AlreadyRunning(KurzError):
     kind = Kind.CONFLICT
     code = "already-running"
-    title = "It is running already"
+    title = "Already running"
 
 
 class Cause(StrEnum):

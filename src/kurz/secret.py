@@ -21,7 +21,7 @@ def keep_secret(settings: Settings) -> str:
     except OSError as error:
         raise SettingRefused(f"{path} cannot be used: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise SettingRefused(f"{path} must be printable text.") from None
+        raise SettingRefused(f"{path} must contain printable text.") from None
     except ValueError as error:
         raise SettingRefused(f"{path} {error}.") from None
 

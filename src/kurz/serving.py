@@ -148,7 +148,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         async def check_store() -> None:
             await kurz.database.check()
             if path.resolver.is_deaf:
-                raise StoreUnavailable("Changes by others are not heard of at the moment.")
+                raise StoreUnavailable("Changes by other processes do not arrive at the moment.")
 
         told = _Told(check_store, partial(failing_writes, kurz, path), tell_metrics, tell_system)
         context = _context(kurz, keyring, limits, root_workspace_id, told)
@@ -238,7 +238,7 @@ def _dashboard(kurz: Kurz) -> DashboardApp | None:
     try:
         files = Files()
     except NotBuilt:
-        log.warning("the dashboard is not built; `make web` does it")
+        log.warning("dashboard not built; run `make web`")
         return None
     is_public = settings.access == "public"
     facts = Facts(
@@ -347,7 +347,7 @@ async def _root_workspace_id(kurz: Kurz) -> int | None:
     workspace = await kurz.workspaces.find_by_slug(slug)
     if workspace is None:
         raise SettingRefused(
-            f"KURZ_ROOT_WORKSPACE names no workspace: {slug}. Make it first:"
-            f" kurz admin workspace create {slug} --owner …"
+            f"KURZ_ROOT_WORKSPACE: there is no workspace “{slug}”. Create it first: kurz admin"
+            f" workspace create {slug} --owner …"
         )
     return workspace.id

@@ -27,56 +27,57 @@ def _rows(default: int, meaning: str) -> Any:
 class LimitSettings:
     """A rate's name is that of its policy with `limit_` before it; None: that one is off."""
 
-    limit_create: Rate | None = _rate("create", "Links without an account, for an address.")
-    limit_create_daily: Rate | None = _rate("create-daily", "The same over a longer time.")
-    limit_account_create: Rate | None = _rate("account-create", "Links, for an account.")
-    limit_bulk: Rate | None = _rate("bulk", "Bulk requests and imports, for an account.")
+    limit_create: Rate | None = _rate("create", "Links created without an account, per IP address.")
+    limit_create_daily: Rate | None = _rate("create-daily", "The same, over a longer time.")
+    limit_account_create: Rate | None = _rate("account-create", "Links created, per account.")
+    limit_bulk: Rate | None = _rate("bulk", "Bulk requests and imports, per account.")
     limit_bulk_items: Rate | None = _rate(
-        "bulk-items", "Items in bulk requests and imports, for an account."
+        "bulk-items", "Items in bulk requests and imports, per account."
     )
     limit_write: Rate | None = _rate("write", "Other requests that change something, per account.")
     limit_stored_answers: Rate | None = _rate(
-        "stored-answers", "Answers stored for an Idempotency-Key, for an account or address."
+        "stored-answers", "Answers stored for an Idempotency-Key, per account or IP address."
     )
-    limit_sign_in: Rate | None = _rate("sign-in", "Sign-ins, for an address.")
-    limit_sign_in_account: Rate | None = _rate("sign-in-account", "Sign-ins, for an account.")
+    limit_sign_in: Rate | None = _rate("sign-in", "Sign-ins, per IP address.")
+    limit_sign_in_account: Rate | None = _rate("sign-in-account", "Sign-ins, per account.")
     limit_sign_in_newcomer: Rate | None = _rate(
-        "sign-in-newcomer", "Further sign-ins to an account whose rate is used up, for an address."
+        "sign-in-newcomer",
+        "Further sign-ins to an account that has reached its rate, per IP address.",
     )
     limit_sign_in_newcomer_total: Rate | None = _rate(
-        "sign-in-newcomer-total", "The same, from all addresses together."
+        "sign-in-newcomer-total", "The same, from all IP addresses together."
     )
-    limit_sign_in_device: Rate | None = _rate("sign-in-device", "Sign-ins, for a known browser.")
+    limit_sign_in_device: Rate | None = _rate("sign-in-device", "Sign-ins, per known browser.")
     limit_sign_in_known: Rate | None = _rate(
-        "sign-in-known", "Sign-ins of known browsers and confirmed passwords, for an address."
+        "sign-in-known", "Sign-ins from known browsers and password confirmations, per IP address."
     )
     limit_reauthenticate: Rate | None = _rate(
-        "reauthenticate", "Password changes and account deletions, for an account."
+        "reauthenticate", "Password changes and account deletions, per account."
     )
-    limit_register: Rate | None = _rate("register", "New accounts, for an address.")
-    limit_redeem: Rate | None = _rate("redeem", "Uses of one-time links, for an address.")
-    limit_claim: Rate | None = _rate("claim", "Claims, for an account.")
-    limit_report: Rate | None = _rate("report", "Reports of abuse, for an address.")
-    limit_check: Rate | None = _rate("check", "Requested checks of destinations, for an account.")
-    limit_verify: Rate | None = _rate("verify", "Requested checks of domains, for an account.")
+    limit_register: Rate | None = _rate("register", "New accounts, per IP address.")
+    limit_redeem: Rate | None = _rate("redeem", "Uses of one-time links, per IP address.")
+    limit_claim: Rate | None = _rate("claim", "Claims, per account.")
+    limit_report: Rate | None = _rate("report", "Abuse reports, per IP address.")
+    limit_check: Rate | None = _rate("check", "Requested destination checks, per account.")
+    limit_verify: Rate | None = _rate("verify", "Requested domain checks, per account.")
     limit_availability: Rate | None = _rate(
-        "availability", "Requests that ask whether a code is free, for an account."
+        "availability", "Requests that check whether a code is available, per account."
     )
     limit_miss: Rate | None = _rate(
-        "miss", "Requests for short links that do not exist, for an address."
+        "miss", "Requests for short links that do not exist, per IP address."
     )
 
-    limit_workspaces: int = _most(20, "Workspaces that an account may own")
-    limit_keys: int = _most(100, "API keys that an account may have")
-    limit_slugs: int = _most(10, "Slugs that a workspace may have, former ones included")
-    limit_domains: int = _most(50, "Domains that a workspace may have")
-    limit_invitations: int = _most(100, "Open invitations that a workspace may have")
-    limit_streams: int = _most(5, "Streams of live numbers that an account may have open")
-    limit_downloads: int = _most(4, "Downloads that an account may have open in a worker")
+    limit_workspaces: int = _most(20, "Workspaces an account can own")
+    limit_keys: int = _most(100, "API keys an account can have")
+    limit_slugs: int = _most(10, "Slugs a workspace can have, including former ones")
+    limit_domains: int = _most(50, "Domains a workspace can have")
+    limit_invitations: int = _most(100, "Open invitations a workspace can have")
+    limit_streams: int = _most(5, "Live streams an account can have open")
+    limit_downloads: int = _most(4, "Downloads an account can have open per worker")
 
-    limit_import_rows: int = _rows(1000, "Rows of a file that a person may import over the API.")
+    limit_import_rows: int = _rows(1000, "Rows of a file that an account can import over the API.")
     limit_import_rows_allowed: int = _rows(
-        100_000, "The same, for people whom an administrator has allowed large imports."
+        100_000, "The same, for accounts with large imports allowed."
     )
 
     def rates(self) -> dict[str, Rate | None]:

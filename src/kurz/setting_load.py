@@ -11,22 +11,22 @@ class LoadSettings:
     creates_in_flight: int = setting(
         256,
         values.integer(1, 10_000),
-        "Creates that a worker has in progress; more get 503 with Retry-After.",
+        "Creates in progress per worker; more get 503 with Retry-After.",
     )
     requests_in_flight: int = setting(
         128,
         values.integer(1, 10_000),
-        "Other API requests that a worker has in progress; more get 503.",
+        "Other API requests in progress per worker; more get 503.",
     )
     transfers_in_flight: int = setting(
         8,
         values.integer(1, 1000),
-        "Imports and exports that a worker has in progress; more get 503.",
+        "Imports and exports in progress per worker; more get 503.",
     )
     min_free_megabytes: int = setting(
         64,
         values.integer(0, 1_000_000),
-        "MiB that must be free on the data folder's disk to record clicks; 0 is no limit.",
+        "MiB that must be free on the data folder's disk to record clicks; 0: no limit.",
     )
     ready_needs_writes: str = setting(
         "off",

@@ -116,7 +116,7 @@ def rate(value: str) -> Rate | None:
     count, number, unit = found.groups() if found else ("0", "0", "s")
     seconds = int(number or 1) * (UNITS[unit] // UNITS["s"])
     if not int(count) or not 0 < seconds <= MAX_RATE_SECONDS:
-        raise ValueError("must be a number and a time, such as 10/m, 5/15m or 100/d, or off")
+        raise ValueError("must be a number and a period, such as 10/m, 5/15m or 100/d, or off")
     return Rate(int(count), seconds)
 
 
@@ -126,7 +126,7 @@ def window(value: str) -> Window:
     except ValueError:
         start = end = time()
     if start == end:
-        raise ValueError("must be a part of the day in UTC, such as 02:00-05:00")
+        raise ValueError("must be a time range in UTC, such as 02:00-05:00")
     return Window(start, end)
 
 
@@ -150,7 +150,7 @@ def base_url(value: str) -> str:
     if parts.scheme not in ("http", "https") or "@" in parts.netloc or not value.isprintable():
         raise ValueError("must be an address such as https://go.example.com")
     if parts.path != "/" or parts.query or parts.fragment:
-        raise ValueError("must have no path: kurz stands at the root of its host")
+        raise ValueError("must not have a path: kurz runs at the root of its host")
     return f"{parts.scheme}://{parts.netloc}"
 
 
@@ -208,13 +208,13 @@ def called_networks(value: str) -> tuple[str, ...]:
         except ValueError:
             meant = ipaddress.ip_network(item, strict=False)
             raise ValueError(
-                f"must be networks, and {item} is an address inside one: write {meant} if all of"
-                " it may be called"
+                f"must be networks, but {item} is an address inside one: write {meant} to"
+                " allow the whole network"
             ) from None
         if not _is_narrow(network):
             raise ValueError(
-                f"must be networks of your own, and {item} is too wide: at least /{MIN_PREFIX_V4},"
-                f" of IPv6 /{MIN_PREFIX_V6}"
+                f"must be networks of your own, but {item} is too wide: use at least"
+                f" /{MIN_PREFIX_V4}, or /{MIN_PREFIX_V6} for IPv6"
             )
     return items
 
@@ -249,7 +249,7 @@ def ports(value: str) -> tuple[int, ...]:
 def paths(value: str) -> tuple[Path, ...]:
     items = tuple(Path(item.strip()) for item in value.split(",") if item.strip())
     if not items:
-        raise ValueError("must be files, separated by commas")
+        raise ValueError("must be file paths, separated by commas")
     return items
 
 
@@ -263,7 +263,9 @@ def check_secret(value: str) -> str:
     is_repeated = value in (value + value)[1:-1]
     is_poor = is_repeated or len(set(value)) < MIN_DISTINCT_CHARACTERS
     if is_poor or any(word in plain for word in SAMPLE_WORDS):
-        raise ValueError("must be random, such as `openssl rand -hex 32` prints; this is a sample")
+        raise ValueError(
+            "must be random, such as the output of `openssl rand -hex 32`; this is a sample"
+        )
     return value
 
 
@@ -295,7 +297,7 @@ def archive(value: str) -> str:
     if "://" not in value:
         if not value.startswith("/"):  # a server and a command may start in different folders
             raise ValueError(
-                "must be a folder with its whole path, or a bucket: s3://bucket/prefix"
+                "must be an absolute path of a folder, or a bucket: s3://bucket/prefix"
             )
         return value
     if not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()-]+)*/*", value):

@@ -10,7 +10,7 @@ MAX_HSTS_SECONDS = 2 * 365 * 24 * 60 * 60
 @dataclass(frozen=True, kw_only=True)
 class WebSettings:
     allowed_origins: tuple[str, ...] = values.setting(
-        (), values.origins, "Origins whose pages may use the API with a token or key; `*`: all."
+        (), values.origins, "Origins whose pages can use the API with a token or key; `*`: all."
     )
     hsts_seconds: int = values.setting(
         31_536_000,
@@ -20,5 +20,5 @@ class WebSettings:
     public_stats: str = values.setting(
         "on",
         values.choice("on", "off"),
-        "`off`: the numbers of the installation at /api/stats need a token or key.",
+        "`off`: the totals of the installation at /api/stats need a token or key.",
     )

@@ -27,61 +27,64 @@ CONFIG_FILE = "kurz.toml"
 @dataclass(frozen=True, kw_only=True)
 class Settings(LimitSettings, LoadSettings, WebSettings):
     base_url: str | None = _setting(
-        None, values.base_url, "Address people reach kurz under; short URLs start with it."
+        None, values.base_url, "Public address of kurz; short URLs start with it."
     )
     dashboard_url: str | None = _setting(
         None,
         values.base_url,
-        "Address of the dashboard, where that has another host than short URLs.",
+        "Address of the dashboard, if its host differs from that of short URLs.",
     )
     host: str = _setting("127.0.0.1", values.text, "Address to listen on.")
-    port: int = _setting(8080, values.integer(0, 65535), "Port to listen on; 0 takes a free one.")
-    workers: int = _setting(1, values.integer(1, 64), "Processes that answer requests.")
+    port: int = _setting(8080, values.integer(0, 65535), "Port to listen on; 0: any free port.")
+    workers: int = _setting(1, values.integer(1, 64), "Worker processes.")
     data_dir: Path = _setting(
         Path("kurz-data"),
         Path,
-        "Folder of the embedded database, its backups and the journal of clicks.",
+        "Folder of the embedded database, its backups and the click journal.",
     )
     database_url: str | None = _setting(
         None,
         values.database_url,
-        "PostgreSQL to use instead of the embedded database.",
+        "PostgreSQL database to use instead of the embedded database.",
         is_secret=True,
     )
     database_replica_urls: tuple[str, ...] = _setting(
         (),
         values.database_urls,
-        "Replicas of that PostgreSQL, for look-ups of redirects and for lists.",
+        "Replicas of that PostgreSQL database, for redirect lookups and lists.",
         is_secret=True,
     )
     database_look_up_milliseconds: int = _setting(
         250,
         values.integer(10, 60_000),
-        "How long a visitor waits for PostgreSQL before 503, for a link that is not in memory.",
+        "Time a visitor waits for PostgreSQL before 503, for a link that is not in memory.",
     )
     database_write_milliseconds: int = _setting(
-        1000, values.integer(10, 60_000), "How long a write to PostgreSQL may take before 503."
+        1000, values.integer(10, 60_000), "Maximum time of a write to PostgreSQL before 503."
     )
     database_connections: int = _setting(
-        10, values.integer(3, 1000), "Connections to PostgreSQL that each process holds at most."
+        10, values.integer(3, 1000), "Maximum connections to PostgreSQL per process."
     )
     database_idle_connections: int = _setting(
-        2, values.integer(1, 1000), "How many of these stay open when idle."
+        2,
+        values.integer(1, 1000),
+        "Connections to PostgreSQL per process that stay open when idle.",
     )
     redis_url: str | None = _setting(
         None,
         values.redis_url,
-        "Redis or Valkey that instances share rate limits, links and wake-ups through.",
+        "Redis or Valkey through which instances share rate limits, links and notifications.",
         is_secret=True,
     )
     secret: str | None = _setting(
         None,
         values.check_secret,
-        "What tokens are signed with. None: made once, in the file `secret` of the data folder.",
+        "Key that signs tokens. If unset, kurz generates one in the file `secret` of the data"
+        " folder.",
         is_secret=True,
     )
     admin_email: str | None = _setting(
-        None, values.text, "First administrator, made at the start if there is none yet."
+        None, values.text, "First administrator, created at startup if there is none yet."
     )
     admin_password: str | None = _setting(
         None, values.text, "That administrator's password.", is_secret=True
@@ -89,110 +92,114 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
     root_workspace: str | None = _setting(
         None,
         values.slug,
-        "Workspace whose links stand at the root; then there are no other links there.",
+        "Workspace whose links are at the root; there are no other links at the root then.",
     )
     trusted_proxies: tuple[str, ...] = _setting(
         ("127.0.0.1", "::1"),
         values.networks,
-        "Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+        "Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted.",
     )
     access: str = _setting(
         "public",
         values.choice("public", "private"),
-        "`public`: anybody may make temporary links. `private`: nobody without an account may.",
+        "`public`: anyone can create temporary links. `private`: creating links requires an"
+        " account.",
     )
     code_strategy: str = _setting(
-        "random", values.choice("random", "counter"), "How codes at the root are made."
+        "random", values.choice("random", "counter"), "How codes at the root are generated."
     )
-    code_length: int = _setting(7, values.integer(4, 21), "Characters of a random or counted code.")
+    code_length: int = _setting(7, values.integer(4, 21), "Length of random and counted codes.")
     counter_scramble: str = _setting(
         "permutation",
         values.choice("permutation", "offset"),
-        "How counted codes hide their order. `offset` hides nothing: its codes can be walked.",
+        "How counted codes hide their order. `offset` hides nothing: codes are easy to enumerate.",
     )
     temporary_link_hours: int = _setting(
-        8, values.integer(1, 8760), "Hours that an anonymous link lives."
+        8, values.integer(1, 8760), "Hours until anonymous links expire."
     )
     default_expiry_days: int = _setting(
-        0, values.integer(0, 36500), "Days that other links live by default; 0 is for ever."
+        0, values.integer(0, 36500), "Default expiry of other links, in days; 0: never."
     )
     redirect_status: int = _setting(
         302,
         lambda value: int(values.choice("301", "302", "307", "308")(value)),
-        "Status of a redirect.",
+        "Default redirect status.",
     )
     links_per_month: int = _setting(
-        0, values.integer(0, 10**12), "Links that a person may make in a month; 0 is unlimited."
+        0, values.integer(0, 10**12), "Links an account can create per month; 0 is unlimited."
     )
-    rate_limits: str = _setting(
-        "on", values.choice("on", "off"), "`off`: nobody is slowed down, whatever they do."
-    )
+    rate_limits: str = _setting("on", values.choice("on", "off"), "`off`: no rate limits.")
     metrics: str = _setting(
         "private",
         values.choice("private", "public"),
-        "`private`: /metrics needs an administrator, or KURZ_METRICS_TOKEN. `public`: nobody asks.",
+        "`private`: /metrics needs an administrator or KURZ_METRICS_TOKEN. `public`: open to"
+        " everyone.",
     )
     metrics_token: str | None = _setting(
-        None, values.check_secret, "What a program that reads /metrics has to know.", is_secret=True
+        None, values.check_secret, "Bearer token for reading /metrics.", is_secret=True
     )
     fast_lane: str = _setting(
         "on",
         values.choice("on", "off"),
-        "`off`: redirects take the long way through the application, with the same answers.",
+        "`off`: redirects go through the ASGI application instead, with the same answers.",
     )
     hot_links: int = _setting(
-        1_000_000, values.integer(1, 10**9), "Links that each worker keeps in memory at most."
+        1_000_000, values.integer(1, 10**9), "Maximum number of links in memory, per worker."
     )
     hot_megabytes: int = _setting(
-        512, values.integer(1, 10**6), "Memory that each worker keeps links in at most."
+        512, values.integer(1, 10**6), "Maximum memory for links, per worker."
     )
     keep_alive_seconds: int = _setting(
-        5, values.integer(1, 3600), "Seconds that an idle connection is kept open."
+        5, values.integer(1, 3600), "Seconds until an idle connection is closed."
     )
     max_connections: int = _setting(
         10_000,
         values.integer(16, 1_000_000),
-        "Connections that a worker holds at most; fewer if its limit of open files is lower.",
+        "Maximum connections per worker; lower if the limit of open files is lower.",
     )
     dns_servers: tuple[str, ...] = _setting(
         (),
         values.name_servers,
-        "Name servers for custom domains and checks of links; none: the system's.",
+        "Name servers for custom domains and destination checks; the system's if unset.",
     )
     geoip_db: str = _setting(
         "built-in",
         values.text,
-        "File that tells the countries of visitors, in MaxMind's format; `off`: none is known.",
+        "File with the countries of IP addresses, in MaxMind's format; `off`: no countries.",
     )
     click_event_days: int = _setting(
-        90, values.integer(0, 3650), "Days that every single click is kept; counts stay for ever."
+        90,
+        values.integer(0, 3650),
+        "Days that single clicks are kept; daily counts are kept permanently.",
     )
     destination_checks: str = _setting(
-        "on", values.choice("on", "off"), "`off`: kurz never calls where links lead."
+        "on", values.choice("on", "off"), "`off`: kurz never requests destinations."
     )
     check_networks: tuple[str, ...] = _setting(
         (),
         values.called_networks,
-        "Networks that are not public, but may be called to check links that lead there.",
+        "Networks that are not public but can be requested by destination checks.",
     )
     check_ports: tuple[int, ...] = _setting(
-        (80, 443), values.ports, "Ports that are called to check links."
+        (80, 443), values.ports, "Ports that destination checks can use."
     )
     blocklists: tuple[Path, ...] = _setting(
-        (), values.paths, "Files of hosts and URLs that no link may lead to."
+        (), values.paths, "Files of hosts and URLs that links cannot lead to."
     )
     allowlists: tuple[Path, ...] = _setting(
-        (), values.paths, "Files of hosts and URLs that links may lead to all the same."
+        (),
+        values.paths,
+        "Files of hosts and URLs that links can lead to, even if a blocklist has them.",
     )
     other_shorteners: str = _setting(
         "allow",
         values.choice("allow", "refuse"),
-        "`refuse`: no link may lead to another shortener that kurz knows.",
+        "`refuse`: links cannot lead to other known URL shorteners.",
     )
     abuse_contact: str | None = _setting(
         None,
         values.contact,
-        "Whom to ask about links that were taken down: an e-mail address, a URL or a line of text.",
+        "Contact for links that were taken down: an e-mail address, a URL or a line of text.",
     )
     archive: str | None = _setting(
         None,
@@ -200,74 +207,82 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
         "Where links are archived before they are purged: a folder, or s3://bucket/prefix.",
     )
     archive_s3_endpoint: str | None = _setting(
-        None, values.base_url, "Address of the bucket's server; none: Amazon's."
+        None, values.base_url, "Endpoint of the bucket; Amazon S3 if unset."
     )
     archive_s3_region: str = _setting("us-east-1", values.text, "Region of the bucket.")
     archive_s3_key_id: str | None = _setting(
-        None, values.text, "Name of the key to the bucket.", is_secret=True
+        None, values.text, "Access key ID for the bucket.", is_secret=True
     )
     archive_s3_secret_key: str | None = _setting(
-        None, values.text, "The key to the bucket itself.", is_secret=True
+        None, values.text, "Secret access key for the bucket.", is_secret=True
     )
     reaper_enabled: str = _setting(
         "on",
         values.choice("on", "off"),
-        "`off`: the reaper ends no links, unless somebody tells it to run.",
+        "`off`: the reaper only runs when someone starts it.",
     )
     retention: str = _setting(
         "default",
         values.choice("default", "immediate", "buffered", "archival", "keep"),
-        "How long links stay that have ended, and what becomes of them.",
+        "How long ended links are kept, and what happens to them then.",
     )
     retention_temporary: timedelta | None = _setting(
         None,
         values.duration_or_never,
-        "How long anonymous links stay when they have expired. None: as KURZ_RETENTION has it.",
+        "How long expired anonymous links are kept. If unset, KURZ_RETENTION decides.",
     )
     retention_permanent: timedelta | None = _setting(
-        None, values.duration_or_never, "The same for links that are somebody's."
+        None, values.duration_or_never, "The same for expired links with an owner."
     )
     retention_swept: timedelta | None = _setting(
-        None, values.duration_or_never, "How long those stay in the trash that the reaper moved."
+        None,
+        values.duration_or_never,
+        "How long links that the reaper moved to the trash stay there.",
     )
     retention_deleted: timedelta | None = _setting(
-        None, values.duration_or_never, "How long those stay in the trash that people deleted."
+        None, values.duration_or_never, "How long links that users deleted stay in the trash."
     )
     code_quarantine: timedelta = _setting(
         timedelta(days=365),
         values.duration,
-        "How long the code of a purged link is given to nobody but its former owner.",
+        "How long the code of a purged link stays reserved for its former owner.",
     )
     reaper_interval: timedelta | None = _setting(
-        None, values.duration, "From run to run of the reaper. None: as KURZ_RETENTION has it."
+        None, values.duration, "Time between runs of the reaper. If unset, KURZ_RETENTION decides."
     )
     reaper_first_after: timedelta = _setting(
-        timedelta(minutes=1), values.duration, "From the start of a process to its first run."
+        timedelta(minutes=1),
+        values.duration,
+        "Time from the start of a process to its first run of the reaper.",
     )
     reaper_at_least: timedelta = _setting(
-        timedelta(minutes=10), values.duration, "How long other processes leave it alone after one."
+        timedelta(minutes=10),
+        values.duration,
+        "Minimum time from the start of a run until another process starts one.",
     )
     reaper_at_most: timedelta = _setting(
         timedelta(minutes=14),
         values.duration,
-        "When another process takes over from one that died while it ran.",
+        "Time after which another process takes over from one that died during a run.",
     )
     reaper_longest_run: timedelta = _setting(
-        timedelta(minutes=5), values.duration, "When a run ends; the next one goes on."
+        timedelta(minutes=5), values.duration, "Maximum duration of a run; the next one continues."
     )
     reaper_batch: int = _setting(
-        1000, values.integer(1, 10_000), "Links that it deals with in one transaction at most."
+        1000, values.integer(1, 10_000), "Maximum number of links per transaction of the reaper."
     )
     reaper_pause: timedelta = _setting(
-        timedelta(milliseconds=100), values.duration, "Between two of its transactions."
+        timedelta(milliseconds=100),
+        values.duration,
+        "Pause between two transactions of the reaper.",
     )
     reaper_window: Window | None = _setting(
-        None, values.window, "The part of the day, in UTC, that it begins its runs in."
+        None, values.window, "Time of day, in UTC, in which the reaper starts its runs."
     )
     log_level: str = _setting(
         "info",
         values.choice("debug", "info", "warning", "error"),
-        "Least important log line to print.",
+        "Lowest log level to print.",
     )
     log_format: str = _setting(
         "auto",
@@ -350,27 +365,29 @@ def warnings_about(loaded: Loaded) -> list[str]:
     """What somebody should know who starts a server with these settings."""
     settings = loaded.settings
     warnings = [
-        f"{name} is set, but kurz knows no such setting." for name in loaded.unknown_variables
+        f"{name} is set, but there is no such setting. Check its name."
+        for name in loaded.unknown_variables
     ]
     if settings.base_url and not settings.is_local and loaded.sources["access"] == "default":
-        may = "make links" if settings.root_workspace is None else "create an account"
+        may = "create links" if settings.root_workspace is None else "create an account"
         warnings.append(
-            f"anybody who reaches the base URL may {may}. Set KURZ_ACCESS=public if that is"
-            " meant, or KURZ_ACCESS=private."
+            f"anyone who can reach the base URL can {may}. Set KURZ_ACCESS=public if that is"
+            " intended, or KURZ_ACCESS=private."
         )
     if settings.retention == "archival" and settings.archive is None:
         warnings.append(
-            "KURZ_RETENTION=archival, but there is no archive: links stay in the trash and are"
-            " never purged. Set KURZ_ARCHIVE to a folder or bucket."
+            "KURZ_RETENTION=archival, but no archive is configured: links stay in the trash"
+            " and are never purged. Set KURZ_ARCHIVE to a folder or bucket."
         )
     if settings.counter_scramble == "offset":
         warnings.append(
-            "KURZ_COUNTER_SCRAMBLE=offset: counted codes follow each other, anybody can walk them."
+            "KURZ_COUNTER_SCRAMBLE=offset: counted codes are consecutive, so anyone can"
+            " enumerate them."
         )
     if own := values.networks_of_this_machine(settings.check_networks):
         warnings.append(
-            f"KURZ_CHECK_NETWORKS has {', '.join(own)}: whoever makes links can find out what"
-            " answers on this machine, or a cloud's metadata."
+            f"KURZ_CHECK_NETWORKS has {', '.join(own)}: anyone who creates links can find out"
+            " what runs on this machine, or read a cloud's metadata address."
         )
     return warnings
 
@@ -417,7 +434,7 @@ def _read_twin(key: str, path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingRefused(f"{key} names a file that cannot be read: {error}.") from None
+        raise SettingRefused(f"{key}: the file cannot be read: {error}.") from None
 
 
 def _read_config(environ: Mapping[str, str]) -> tuple[Path, dict[str, object]]:
@@ -436,7 +453,7 @@ def _read_config(environ: Mapping[str, str]) -> tuple[Path, dict[str, object]]:
         if name not in names:
             near = difflib.get_close_matches(name, names, 1)
             hint = f" Did you mean {near[0]}?" if near else ""
-            raise SettingRefused(f"{path} has a setting that kurz does not know: {name}.{hint}")
+            raise SettingRefused(f"{path} has an unknown setting: {name}.{hint}")
     return path, config
 
 

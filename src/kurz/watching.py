@@ -196,7 +196,7 @@ def _lists(kurz: Kurz, numbers: Numbers) -> ListsRead:
     found, sources = shelf.lists, shelf.sources
     states = (
         [
-            SourceState(it.role, str(it.path), problem="it could not be compiled")
+            SourceState(it.role, str(it.path), problem="could not be compiled")
             for it in sources.lists
         ]
         if found is None

@@ -47,8 +47,8 @@ ADMIN = needs(Permission.ADMIN)
     openapi_extra=described(ReportCreate) | nobody(),
 )
 async def create_report(request: Request) -> Response:
-    """Anybody may, 5 times an hour. The same person's second report of a link changes nothing, and
-    is answered in the same way. No address is kept."""
+    """No account needed. Limited to 5 reports an hour. Reporting the same link again has no effect
+    and returns the same answer. The reporter's IP address is not stored."""
     kurz = context(request)
     body = await read_body(request, ReportCreate)
     complaint = read_complaint(body.category, body.message, body.contact)
@@ -61,7 +61,7 @@ async def create_report(request: Request) -> Response:
 
 @router.get(
     "",
-    summary="Reports, open or decided",
+    summary="List abuse reports",
     operation_id="list_reports",
     responses=problems(401, 403, 422),
     openapi_extra=ADMIN,
@@ -72,7 +72,7 @@ async def list_reports(
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> ReportList:
-    """Open ones from the oldest on, decided ones from the newest on."""
+    """Open reports are sorted oldest first, decided ones newest first."""
     await get_admin(request)
     kurz = context(request)
     found = await kurz.abuse.store.list(state, after=read_cursor(cursor), limit=limit)
@@ -86,7 +86,7 @@ async def list_reports(
 
 @router.get(
     "/{report_id}",
-    summary="A report",
+    summary="Get an abuse report",
     operation_id="get_report",
     responses=problems(401, 403, 404, 422),
     openapi_extra=ADMIN,
@@ -100,14 +100,14 @@ async def get_report(request: Request, report_id: ReportId) -> ReportRead:
 @router.patch(
     "/{report_id}",
     response_model=ReportRead,
-    summary="Decide a report",
+    summary="Decide an abuse report",
     operation_id="decide_report",
     responses=problems(400, 401, 403, 404, 409, 413, 415, 422),
     openapi_extra=described(ReportDecision) | ADMIN,
 )
 async def decide_report(request: Request, report_id: ReportId) -> ReportRead:
-    """Upheld, the link is banned, and with it every open report of it decided. What was decided
-    stays so: 409 `report-decided`; a ban can be taken back by itself."""
+    """Upholding a report bans the link and closes all its open reports. A decision cannot be
+    changed: 409 `report-decided`. You can still unban the link."""
     kurz = context(request)
     actor = await get_actor(request)
     body = await read_body(request, ReportDecision)
@@ -137,7 +137,7 @@ async def _find(request: Request, kurz: Context, reference: str) -> tuple[Link, 
     if outcome is Outcome.MISSING:
         raise not_here()
     if outcome in _GONE:
-        raise _GONE[outcome]("This link does not work any more.")
+        raise _GONE[outcome]("This link was taken down.")
     workspace = await kurz.workspaces.find(workspace_id) if workspace_id else None
     return link, await kurz.prefix(request, workspace) + link.short_code
 

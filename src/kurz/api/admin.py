@@ -40,19 +40,19 @@ ADMIN = needs(Permission.ADMIN)
 
 @router.get(
     "/system",
-    summary="How this instance is: lamps, and the numbers behind them",
+    summary="Get the health and numbers of this instance",
     operation_id="get_system",
     openapi_extra=ADMIN,
 )
 async def get_system(request: Request) -> SystemRead:
-    """What does not answer is a lamp that is `bad`, and no error."""
+    """A component that does not answer is reported as `bad`; the request itself succeeds."""
     await get_admin(request)
     return await context(request).system()
 
 
 @router.get(
     "/accounts",
-    summary="All accounts",
+    summary="List all accounts",
     operation_id="list_accounts",
     responses=problems(422),
     openapi_extra=ADMIN,
@@ -67,14 +67,13 @@ async def list_accounts(request: Request, page: Annotated[Page, page_by(str)]) -
 @router.patch(
     "/accounts/{account_id}",
     response_model=AccountRead,
-    summary="Disable an account, make it an administrator, or allow large imports",
+    summary="Disable an account, change its administrator role, or allow large imports",
     operation_id="edit_account",
     responses=problems(400, 404, 409, 413, 415, 422),
     openapi_extra=described(AccountEdit) | ADMIN,
 )
 async def edit_account(request: Request, account_id: AccountId) -> AccountRead:
-    """A change of `is_admin` or `is_disabled` ends every token of the account, everywhere within 5
-    seconds."""
+    """Changing `is_admin` or `is_disabled` ends all tokens of the account within 5 seconds."""
     kurz = context(request)
     caller = await get_admin(request)
     changes = await read_edit(request, AccountEdit)
@@ -95,13 +94,13 @@ async def edit_account(request: Request, account_id: AccountId) -> AccountRead:
 @router.put(
     "/accounts/{account_id}/quota",
     response_model=AccountRead,
-    summary="Set a person's quota",
+    summary="Set an account's quota",
     operation_id="set_account_quota",
     responses=problems(400, 404, 413, 415, 422),
     openapi_extra=described(AccountQuotaEdit) | ADMIN,
 )
 async def set_account_quota(request: Request, account_id: AccountId) -> AccountRead:
-    """Takes effect everywhere within 5 seconds. Null: the server's default."""
+    """Takes effect on all instances within 5 seconds. Null: the server's default."""
     kurz = context(request)
     caller = await get_admin(request)
     body = await read_body(request, AccountQuotaEdit)
@@ -119,14 +118,15 @@ async def set_account_quota(request: Request, account_id: AccountId) -> AccountR
 @router.post(
     "/accounts/{account_id}/reset-link",
     status_code=201,
-    summary="Make a link to set a new password",
+    summary="Create a password reset link",
     operation_id="create_reset_link",
     response_model=OneTimeLink,
     responses=problems(404, 409, 422),
     openapi_extra=ADMIN,
 )
 async def create_reset_link(request: Request, account_id: AccountId) -> Response:
-    """Shown once: kurz sends no mail, so hand it to the person yourself. It works for a day."""
+    """The link is shown once and works for a day. kurz sends no e-mail: give it to the user
+    yourself."""
     kurz = context(request)
     caller = await get_admin(request)
     account = await kurz.accounts.get(account_id)
@@ -144,14 +144,14 @@ async def create_reset_link(request: Request, account_id: AccountId) -> Response
 @router.post(
     "/invitations",
     status_code=201,
-    summary="Invite somebody to make an account",
+    summary="Create an invitation to register",
     operation_id="invite_account",
     response_model=OneTimeLink,
     responses=problems(409, 422),
     openapi_extra=ADMIN,
 )
 async def invite_account(request: Request) -> Response:
-    """Shown once; works once, for 7 days."""
+    """The link is shown once. It works once, for 7 days."""
     kurz = context(request)
     caller = await get_admin(request)
     await note(request, caller, "invite")
@@ -165,7 +165,7 @@ async def invite_account(request: Request) -> Response:
 
 @router.get(
     "/invitations",
-    summary="Open invitations to make an account",
+    summary="List open invitations to register",
     operation_id="list_account_invitations",
     responses=problems(422),
     openapi_extra=ADMIN,
@@ -181,7 +181,7 @@ async def list_account_invitations(
 @router.delete(
     "/invitations/{invitation_id}",
     status_code=204,
-    summary="Take an invitation back",
+    summary="Revoke an invitation",
     operation_id="revoke_account_invitation",
     responses=problems(404, 422),
     openapi_extra=ADMIN,
@@ -195,7 +195,7 @@ async def revoke_account_invitation(request: Request, invitation_id: InvitationI
 
 @router.get(
     "/workspaces",
-    summary="All workspaces",
+    summary="List all workspaces",
     operation_id="list_all_workspaces",
     responses=problems(422),
     openapi_extra=ADMIN,
@@ -223,7 +223,7 @@ async def set_workspace_quota(request: Request, workspace_id: WorkspaceId) -> Wo
     caller = await get_admin(request)
     body = await read_body(request, QuotaEdit)
     if await kurz.workspaces.find(workspace_id) is None:
-        raise WorkspaceNotFound("There is no workspace with this number.")
+        raise WorkspaceNotFound("There is no workspace with this ID.")
     changes = {"links_per_month": body.links_per_month}
     await note(request, caller, "set-quota", f"workspace {workspace_id}", **changes)
     return workspace_read(await kurz.teams.edit(workspace_id, changes), None)

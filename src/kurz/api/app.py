@@ -40,9 +40,10 @@ from kurz.api.schemas.problems import Problem
 from kurz.api.schemas.problems import problems as described_problems
 from kurz.api.security import SCHEMES
 
-DESCRIPTION = """Shorten links and look after them.
-
-Errors are problems by RFC 9457: `type` is stable, `detail` says what to do."""
+DESCRIPTION = (
+    "Create and manage short links.\n\nErrors are RFC 9457 problems: `type` is stable,"
+    " `detail` says what to do."
+)
 
 
 # What is asked for most comes first: routes are tried in this order.

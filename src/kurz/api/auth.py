@@ -39,14 +39,14 @@ router = APIRouter(
     "/register",
     status_code=201,
     response_model=SessionRead,
-    summary="Make an account",
+    summary="Create an account",
     operation_id="register",
     responses=problems(403, 409),
     openapi_extra=described(Registration) | nobody(),
 )
 async def register(request: Request) -> Response:
-    """Creates an account and signs in. Where registration is closed, it needs an invitation.
-    Nobody becomes an administrator by registering."""
+    """Creates an account and signs in. If registration is closed, this needs an invitation.
+    Registering never makes anyone an administrator."""
     kurz = context(request)
     body = await _read_entry(request, Registration)
     await kurz.limit_by_address(request, LimitClass.REGISTER)
@@ -65,7 +65,8 @@ async def register(request: Request) -> Response:
     openapi_extra=described(Credentials) | nobody(),
 )
 async def sign_in(request: Request) -> Response:
-    """Gives a token for 24 hours. A forgotten password is reset by an administrator's link."""
+    """Returns a token that is valid for 24 hours. If the password is lost, an administrator can
+    create a reset link."""
     body = await _read_entry(request, Credentials)
     account = await check_credentials(request, body.email, body.password)
     return _begin(request, body, account, 200)
@@ -80,7 +81,7 @@ async def sign_in(request: Request) -> Response:
     openapi_extra=session(),
 )
 async def sign_out(request: Request) -> Response:
-    """Ends this token, everywhere within 5 seconds."""
+    """Ends this token within 5 seconds."""
     kurz = context(request)
     caller = await get_session(request)
     await kurz.accounts.sign_out(caller.token_id or "", caller.expires_at or 0)
@@ -97,7 +98,7 @@ async def sign_out(request: Request) -> Response:
     openapi_extra=described(PasswordChange) | session(),
 )
 async def change_password(request: Request) -> Response:
-    """Ends every token of yours, and gives a new one."""
+    """Ends all your tokens and returns a new one."""
     kurz = context(request)
     caller = await get_session(request)
     body = await read_body(request, PasswordChange)
@@ -118,15 +119,14 @@ async def change_password(request: Request) -> Response:
 @router.post(
     "/reset",
     response_model=SessionRead,
-    summary="Set a new password by a one-time link",
+    summary="Set a new password with a one-time link",
     operation_id="reset_password",
     responses=problems(403),
     openapi_extra=described(Reset) | nobody(),
 )
 async def reset_password(request: Request) -> Response:
-    """Ends every token of the account, and revokes its keys and the open invitations and one-time
-    links that it made, unless `ends_keys` is false. Keys for a single workspace stay. Returns a new
-    token."""
+    """Ends all tokens of the account. Also revokes its keys, open invitations and one-time links,
+    unless `ends_keys` is false. Keys for a single workspace stay valid. Returns a new token."""
     kurz = context(request)
     body = await _read_entry(request, Reset)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
@@ -144,14 +144,14 @@ async def reset_password(request: Request) -> Response:
     "/setup",
     status_code=201,
     response_model=SessionRead,
-    summary="Make the first administrator",
+    summary="Create the first administrator",
     operation_id="set_up",
     responses=problems(403, 409),
     openapi_extra=described(Setup) | nobody(),
 )
 async def set_up(request: Request) -> Response:
-    """Takes the token of the set-up link that the server printed at its start, or that
-    `kurz admin setup-link` printed."""
+    """Uses the token of the setup link that the server printed when it started, or that `kurz admin
+    setup-link` printed."""
     kurz = context(request)
     body = await _read_entry(request, Setup)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
@@ -165,7 +165,7 @@ async def _read_entry(request: Request, schema: type[AnyEntry]) -> AnyEntry:
     """Refused before anything is used up: pages have their sessions where the pages are."""
     body = await read_body(request, schema)
     if body.as_cookie and not request.scope["kurz.site"].has_pages:
-        raise RequestForged("Pages sign in under the dashboard's own address.")
+        raise RequestForged("Sign in at the dashboard's own address.")
     return body
 
 

@@ -49,7 +49,7 @@ _KINDS = (str(BanKind.HOST), str(BanKind.ACCOUNT), _LINK)  # in the order of the
     openapi_extra=PUT,
 )
 async def ban_link(request: Request, link_id: LinkId) -> LinkBanRead:
-    """It answers 410 everywhere within 5 seconds, and its owner cannot change it any more."""
+    """The link answers 410 everywhere within 5 seconds. Its owner can no longer change it."""
     kurz = context(request)
     actor = await get_actor(request)
     reason = await _read_reason(request)
@@ -57,21 +57,21 @@ async def ban_link(request: Request, link_id: LinkId) -> LinkBanRead:
     await kurz.bans.ban_link(link, reason, actor)
     ban = await kurz.bans.of_links.find(link.id)
     if ban is None:
-        raise LinkNotFound("This link was brought back at the same time.")
+        raise LinkNotFound("This link was unbanned at the same time. Ban it again if needed.")
     return _link_ban_read(kurz, ban)
 
 
 @router.delete(
     "/links/{link_id}/ban",
     status_code=204,
-    summary="Bring a banned link back",
+    summary="Unban a link",
     operation_id="unban_link",
     responses=problems(404, 422),
     openapi_extra=ADMIN,
 )
 async def unban_link(request: Request, link_id: LinkId) -> Response:
-    """It is what it was before. While a list or a host's ban names where it leads, it stays banned:
-    422 `destination-refused`."""
+    """Restores the link's previous state. If a blocklist or a host ban still covers its
+    destination, it stays banned: 422 `destination-refused`."""
     kurz = context(request)
     actor = await get_actor(request)
     await kurz.bans.unban_link(await kurz.links.get(link_id, Scope()), actor)
@@ -87,8 +87,8 @@ async def unban_link(request: Request, link_id: LinkId) -> Response:
     openapi_extra=PUT,
 )
 async def ban_host(request: Request, host: Host) -> BanRead:
-    """And all below it: no new link leads there, everywhere within 5 seconds. Links that there are
-    are banned one after the other, beginning at once."""
+    """Also covers all subdomains. New links to the host are refused everywhere within 5 seconds.
+    Existing links are banned in the background."""
     actor = await get_actor(request)
     reason = await _read_reason(request)
     return _ban_read(await context(request).bans.ban_host(host, reason, actor))
@@ -97,13 +97,13 @@ async def ban_host(request: Request, host: Host) -> BanRead:
 @router.delete(
     "/hosts/{host}/ban",
     status_code=204,
-    summary="Lift the ban of a host",
+    summary="Unban a host",
     operation_id="unban_host",
     responses=problems(422),
     openapi_extra=ADMIN,
 )
 async def unban_host(request: Request, host: Host) -> Response:
-    """Links that were banned for it come back one after the other."""
+    """Links that were banned because of the host are restored in the background."""
     actor = await get_actor(request)
     await context(request).bans.unban_host(host, actor)
     return Response(status_code=204)
@@ -112,14 +112,14 @@ async def unban_host(request: Request, host: Host) -> Response:
 @router.put(
     "/accounts/{account_id}/ban",
     response_model=BanRead,
-    summary="Ban a person",
+    summary="Ban an account",
     operation_id="ban_account",
     responses=BODY | problems(409),
     openapi_extra=PUT,
 )
 async def ban_account(request: Request, account_id: AccountId) -> BanRead:
-    """Disables the account, and bans every link that it owns, one after the other. The last
-    administrator stays: 409 `administrator-missing`."""
+    """Disables the account and bans all its links in the background. The last administrator cannot
+    be banned: 409 `administrator-missing`."""
     kurz = context(request)
     actor = await get_actor(request)
     reason = await _read_reason(request)
@@ -131,13 +131,13 @@ async def ban_account(request: Request, account_id: AccountId) -> BanRead:
 @router.delete(
     "/accounts/{account_id}/ban",
     status_code=204,
-    summary="Lift the ban of a person",
+    summary="Unban an account",
     operation_id="unban_account",
     responses=problems(404, 422),
     openapi_extra=ADMIN,
 )
 async def unban_account(request: Request, account_id: AccountId) -> Response:
-    """They may sign in again, and their links come back as they were."""
+    """The user can sign in again. Their links are restored."""
     kurz = context(request)
     actor = await get_actor(request)
     await kurz.bans.unban_account(account_id, actor)
@@ -147,13 +147,13 @@ async def unban_account(request: Request, account_id: AccountId) -> Response:
 
 @router.get(
     "/bans",
-    summary="What is banned",
+    summary="List bans",
     operation_id="list_bans",
     responses=problems(422),
     openapi_extra=ADMIN,
 )
 async def list_bans(request: Request, page: Annotated[Page, page_by(str, str)]) -> BanList:
-    """Hosts first, then people, then links, the latest first: a page has `limit` of them in all."""
+    """Hosts first, then accounts, then links, newest first. A page has `limit` items in total."""
     await get_admin(request)
     kurz = context(request)
     found, following = await page.fetch(partial(_list, kurz.bans), _place)
@@ -169,7 +169,7 @@ async def list_bans(request: Request, page: Annotated[Page, page_by(str, str)]) 
 
 @router.get(
     "/audit",
-    summary="What administrators and the operator did",
+    summary="List the audit log",
     operation_id="list_audit",
     responses=problems(422),
     openapi_extra=ADMIN,
@@ -182,7 +182,8 @@ async def list_audit(
     account_id: Annotated[int | None, Query(ge=1, lt=2**53)] = None,
     via: Via | None = None,
 ) -> Audit:
-    """Written before each act; nothing is ever removed from it."""
+    """Actions of administrators and the operator. Each entry is written before the action; entries
+    are never removed."""
     await get_admin(request)
     found = await context(request).audit.list(
         before=before, limit=limit, act=act, account_id=account_id, via=via
@@ -199,7 +200,7 @@ async def _list(bans: Bans, part: Part) -> list[Ban | LinkBan]:
     room = part.limit or MAX_LIMIT
     kind, name = (str(value) for value in part.after or (_KINDS[0], ""))
     if kind not in _KINDS:
-        raise CursorRefused("This cursor does not belong to this list. Start without one.")
+        raise CursorRefused("This cursor belongs to another list. Start without a cursor.")
     for next_kind in _KINDS[_KINDS.index(kind) :]:
         after = name if next_kind == kind and part.after is not None else None
         left = room - len(found)
@@ -218,7 +219,7 @@ def _place(ban: Ban | LinkBan) -> Key:
     if isinstance(ban, Ban):
         return str(ban.kind), ban.subject
     if ban.banned_at is None:
-        raise ValueError("not a ban that is stored")
+        raise ValueError("not a stored ban")
     return _LINK, write_cursor(ban.banned_at, ban.link_id)
 
 

@@ -37,7 +37,7 @@ async def read_edit(request: Request, model: type[Model], *clearable: str) -> di
 def sent_fields(body: BaseModel | None, *clearable: str) -> dict[str, Any]:
     sent = {} if body is None else {name: getattr(body, name) for name in body.model_fields_set}
     if not sent:
-        raise refusal([{"type": "empty", "loc": (), "msg": "Nothing to change was sent"}])
+        raise refusal([{"type": "empty", "loc": (), "msg": "Send at least one field to change"}])
     for name, value in sent.items():
         if value is None and name not in clearable:
             raise refusal([{"type": "null", "loc": (name,), "msg": "Input should not be null"}])
@@ -53,7 +53,7 @@ async def _whole(request: Request) -> bytes:
     try:
         return await request.body()
     except ClientDisconnect:  # half a body is no body; nobody waits for the answer
-        raise BodyMalformed("The body ended before it was whole.") from None
+        raise BodyMalformed("The request body is incomplete.") from None
 
 
 def _check_type(request: Request, accepted: frozenset[bytes]) -> None:
@@ -62,7 +62,7 @@ def _check_type(request: Request, accepted: frozenset[bytes]) -> None:
         if name == b"content-type":
             media_type = value.partition(b";")[0].strip().lower()
         elif name == b"content-encoding":
-            raise MediaTypeUnsupported("Send the body uncompressed.")
+            raise MediaTypeUnsupported("Send the body uncompressed, without Content-Encoding.")
     if media_type not in accepted:
         named = b", ".join(sorted(filter(None, accepted))).decode()
         raise MediaTypeUnsupported(f"Send the body as {named}.")

@@ -38,7 +38,7 @@ def _add(path: str, suffix: str, enter: Callable[[Permission], Enter]) -> None:
     @router.post(
         path,
         response_model=BulkResults,
-        summary="Make, change, delete, restore or purge many links",
+        summary="Create, change, delete, restore or purge many links",
         operation_id=f"bulk_links{suffix}",
         openapi_extra=described(Bulk) | needs(Permission.LINKS_CREATE),
     )
@@ -46,7 +46,7 @@ def _add(path: str, suffix: str, enter: Callable[[Permission], Enter]) -> None:
         request: Request,
         place: Annotated[Place, Depends(enter(Permission.LINKS_CREATE))],
     ) -> Response:
-        """Up to 1000 items. One that fails does not stop the others."""
+        """Up to 1000 items. If one fails, the others are still processed."""
         kurz = context(request)
         body = await read_body(request, Bulk)
         account, count = str(place.caller.account_id), len(body.items)
@@ -141,7 +141,7 @@ def _result(found: dict[str, Any] | BaseException) -> dict[str, Any]:
 def _check_fields(item: BulkItem) -> None:
     """Refuses what the act does not take: nobody is to believe that it did something."""
     for name in sorted(item.model_fields_set - _FIELDS[item.act]):
-        message = f"`{item.act}` does not take this"
+        message = f"Not allowed for `{item.act}`"
         raise refusal([{"type": "surplus", "loc": (name,), "msg": message}])
 
 

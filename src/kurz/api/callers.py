@@ -42,7 +42,7 @@ async def identify(request: Request, identity: Identity) -> Caller | None:
         return None
     sent = [name for name, _ in request.scope["headers"] if name in _CREDENTIALS]
     if len(sent) > 1:
-        raise CredentialRefused("Send one credential, not several.")
+        raise CredentialRefused("Send only one credential.")
     if b"authorization" in found:
         return await identity.identify(_bearer(found[b"authorization"]))
     if b"x-api-key" in found:
@@ -68,7 +68,7 @@ async def get_creator(request: Request) -> Caller:
     """For creating a link: it has its own limit, and counting it twice would cost time."""
     caller = await find_caller(request)
     if caller is None:
-        raise SignInRequired("Send a token or a key: `Authorization: Bearer …`.")
+        raise SignInRequired("Send a token or an API key: `Authorization: Bearer …`.")
     return caller
 
 
@@ -99,7 +99,7 @@ def _bearer(value: bytes) -> str:
 def _key(value: bytes) -> str:
     text = value.decode("latin-1").strip()
     if not text.startswith("kurz_"):
-        raise CredentialRefused("`X-Api-Key` takes a key, which begins with `kurz_`.")
+        raise CredentialRefused("`X-Api-Key` must be an API key, which starts with `kurz_`.")
     return text
 
 
@@ -136,4 +136,7 @@ def _refuse_forged(request: Request) -> None:
     site = request.headers.get("sec-fetch-site")
     is_own = origin == own if site is None else site in ("same-origin", "none")
     if not is_own or origin not in (None, own):
-        raise RequestForged("This request was made by another site's page.")
+        raise RequestForged(
+            "This request came from another site. To call the API from a program, send a"
+            " token or key instead of the cookie."
+        )

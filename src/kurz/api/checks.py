@@ -31,9 +31,10 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         openapi_extra=needs(Permission.LINKS_WRITE),
     )
     async def check_link(request: Request, place: may_write, link_id: LinkId) -> CheckAsked:
-        """Within seconds, or when its site may be called again: a site is called once a minute at
-        most. When `last_checked_at` is later than `asked_at`, the answer is there. 409 `checks-off`
-        where nothing is checked, `link-not-checked` for a link that is not active."""
+        """The check runs within seconds, or as soon as the site can be requested again: each site
+        is requested at most once a minute. The result is there when `last_checked_at` is later than
+        `asked_at`. 409 `checks-off` if checks are off, `link-not-checked` if the link is not
+        active."""
         kurz = context(request)
         await kurz.limits.check(LimitClass.CHECK, str(place.caller.account_id))
         link, asked_at = await kurz.link_checks.ask(link_id, place.scope)
@@ -46,12 +47,13 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
 
     @router.get(
         prefix,
-        summary="The last checks of a link's destination",
+        summary="List a link's destination checks",
         operation_id=f"get_link_checks{suffix}",
         openapi_extra=needs(Permission.LINKS_READ),
     )
     async def get_checks(request: Request, place: may_read, link_id: LinkId) -> LinkChecksRead:
-        """The last 100 since it leads there, newest first, by the minute in which each began."""
+        """The last 100 checks of the current destination, newest first, with the minute in which
+        each started."""
         link, found = await context(request).link_checks.last(link_id, place.scope)
         return LinkChecksRead(
             destination_status=link.destination_status,

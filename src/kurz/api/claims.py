@@ -38,14 +38,14 @@ class Outcome:
 @router.post(
     "/api/v1/claims",
     response_model=ClaimResults,
-    summary="Claim links that you made without an account",
+    summary="Claim links created without an account",
     operation_id="claim_links",
     openapi_extra=described(Claims) | needs(Permission.LINKS_WRITE),
 )
 async def claim_links(request: Request) -> Response:
-    """With its `claim_token` a link becomes permanent and yours. Without a valid one, a new link is
-    made for `original_url`, and the other one stays as it is. Repeating a claim gives the same
-    links."""
+    """With its `claim_token`, a link becomes permanent and yours. Without a valid token, a new link
+    is created for `original_url`, and the original link stays as it is. Claiming again returns the
+    same links."""
     place = await claiming_place(request)
     body = await read_body(request, Claims)
     prefix = await context(request).prefix(request, None)
@@ -67,7 +67,10 @@ async def claiming_place(request: Request) -> Place:
     kurz = context(request)
     caller = await get_caller(request)
     if kurz.root_workspace_id is not None:
-        raise PermissionMissing("This installation has no links without an account.")
+        raise PermissionMissing(
+            "Links cannot be created without an account on this installation, so there is"
+            " nothing to claim."
+        )
     place = await place_of(request, caller, Permission.LINKS_WRITE, None)
     await kurz.limits.check(LimitClass.CLAIM, str(caller.account_id))
     return place

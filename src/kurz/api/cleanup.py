@@ -28,12 +28,12 @@ ADMIN = needs(Permission.ADMIN)
 
 @router.get(
     "/api/admin/cleanup/stats",
-    summary="What the reaper did",
+    summary="Get cleanup statistics",
     operation_id="cleanup_stats",
     openapi_extra=ADMIN,
 )
 async def cleanup_stats(request: Request) -> CleanupStats:
-    """The same from every instance."""
+    """Every instance returns the same numbers."""
     await get_admin(request)
     state = await context(request).upkeep.state()
     totals = state.totals
@@ -51,7 +51,7 @@ async def cleanup_stats(request: Request) -> CleanupStats:
 
 @router.get(
     "/api/v1/admin/reaper",
-    summary="The reaper: its rules, its next run, its last runs",
+    summary="Get the reaper's rules, next run and last runs",
     operation_id="get_reaper",
     openapi_extra=ADMIN,
 )
@@ -86,9 +86,9 @@ async def get_reaper(request: Request) -> ReaperRead:
     openapi_extra=ADMIN,
 )
 async def run_reaper(request: Request) -> RunAsked:
-    """Within seconds a process of the installation begins, whatever time of the day it is, and even
-    if the reaper is switched off. `GET /api/v1/admin/reaper` tells what comes of it. While it runs:
-    409 `already-running`."""
+    """A process of the installation starts the run within seconds, at any time of day, even if the
+    reaper is off. `GET /api/v1/admin/reaper` shows the result. If it is already running: 409
+    `already-running`."""
     await note(request, await get_admin(request), "run-reaper")
     return RunAsked(asked_at=await context(request).upkeep.ask())
 

@@ -33,7 +33,7 @@ WORKSPACE_PARAMETER = {
     "required": True,
     "schema": {"type": "integer", "minimum": 1, "maximum": 2**53 - 1},
 }
-_EXISTING = "The existing link of this URL."
+_EXISTING = "The existing link for this URL."
 
 router = APIRouter(tags=["links"], responses=PROBLEMS)
 
@@ -42,15 +42,15 @@ router = APIRouter(tags=["links"], responses=PROBLEMS)
     "/api/v1/links",
     status_code=201,
     response_model=NewLinkRead,
-    summary="Make a link",
+    summary="Create a link",
     operation_id="create_link",
     openapi_extra=described(LinkCreate) | optional(Permission.LINKS_CREATE),
     responses={200: {"model": NewLinkRead, "description": _EXISTING}},
 )
 async def create_link(request: Request) -> Response:
-    """With an account it is permanent and yours. Without one it is temporary, and comes with a
-    `claim_token`, which is shown once. The same `custom_code` for the same URL again answers 200
-    with the existing link."""
+    """With an account, the link is permanent and yours. Without an account, it is temporary and has
+    a `claim_token`, which is shown once. Sending the same `custom_code` and URL again returns the
+    existing link with 200."""
     caller = await find_caller(request)
     if caller is None:
         return await _create_for_stranger(request)
@@ -61,7 +61,7 @@ async def create_link(request: Request) -> Response:
     "/api/v1/workspaces/{workspace_id}/links",
     status_code=201,
     response_model=NewLinkRead,
-    summary="Make a link in a workspace",
+    summary="Create a link in a workspace",
     operation_id="create_link_in_workspace",
     openapi_extra=described(LinkCreate)
     | needs(Permission.LINKS_CREATE)
@@ -69,8 +69,8 @@ async def create_link(request: Request) -> Response:
     responses={200: {"model": NewLinkRead, "description": _EXISTING}},
 )
 async def create_link_in_workspace(request: Request) -> Response:
-    """By default its code is computed from the URL, and the same URL gets the same link: 200 if it
-    exists, 201 if it is new or came back to life. So does the same URL with the same
+    """By default the code is computed from the URL, so the same URL gets the same link: 200 if it
+    exists, 201 if it is new or was restored. The same applies to the same URL with the same
     `custom_code`."""
     return await _create_at(request, await get_creator(request), workspace_id_of(request))
 
@@ -79,7 +79,7 @@ async def create_link_in_workspace(request: Request) -> Response:
     "/",
     status_code=201,
     response_class=PlainTextResponse,
-    summary="Make a link from the shell",
+    summary="Create a link from the shell",
     operation_id="create_link_from_text",
     openapi_extra={
         "requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -87,8 +87,8 @@ async def create_link_in_workspace(request: Request) -> Response:
     | optional(Permission.LINKS_CREATE),
 )
 async def create_link_from_text(request: Request) -> Response:
-    """Takes a plain URL and answers with the short URL, both as text:
-    `curl -d https://example.com/a/long/path …`"""
+    """Takes a plain URL and returns the short URL, both as text: `curl -d
+    https://example.com/a/long/path …`"""
     maker = await find_maker(request, await find_caller(request), None)
     try:
         original_url = (await read_text(request)).decode().strip("\r\n")
@@ -110,7 +110,9 @@ async def _create_for_stranger(request: Request) -> Response:
     body = await read_body(request, LinkCreate)
     if extra := sorted(body.model_fields_set - ANONYMOUS_FIELDS):
         names = ", ".join(f"`{name}`" for name in extra)
-        raise SignInRequired(f"Without an account a link cannot have {names}.")
+        raise SignInRequired(
+            f"Without an account, a link cannot have {names}. Sign in, or leave it out."
+        )
     maker = await find_maker(request, None, None)
     return (await make(request, maker, body)).respond()
 

@@ -19,5 +19,5 @@ def read_cursor(cursor: str | None) -> tuple[datetime, int] | None:
         return None
     match = _CURSOR.fullmatch(cursor)
     if match is None or any(int(part, 16) > _LARGEST for part in match.groups()):
-        raise CursorRefused("This cursor does not belong to this list. Begin without one.")
+        raise CursorRefused("This cursor belongs to another list. Start without a cursor.")
     return from_micros(int(match[1], 16)), int(match[2], 16)

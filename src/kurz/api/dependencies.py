@@ -105,7 +105,9 @@ class Context:
 
     def refuse_strangers(self) -> None:
         if self.is_private or self.root_workspace_id is not None:
-            raise SignInRequired("Here, making a link needs an account.")
+            raise SignInRequired(
+                "Creating links requires an account on this server. Sign in first."
+            )
 
     async def limit_by_address(self, request: Request, class_: LimitClass) -> Verdict:
         return await self.limits.check(class_, client_of(request))

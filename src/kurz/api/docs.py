@@ -61,7 +61,7 @@ async def document(request: Request) -> Response:
 async def asset(name: str) -> Response:
     found = _assets().get(name)
     if found is None:
-        raise PathUnknown("The documentation has no such file.")
+        raise PathUnknown("The API documentation has no such file.")
     content, media_type = found
     headers = {"cache-control": "public, max-age=86400"}
     return Response(content, media_type=media_type, headers=headers)
@@ -69,12 +69,12 @@ async def asset(name: str) -> Response:
 
 @router.get("/api/problems/{code}")
 async def explain(code: str) -> dict[str, object]:
-    """What a problem's `type` leads to."""
+    """Explain a problem type"""
     for error in catalogue():
         if error.code == code:
             kind = f"/api/problems/{code}"
             return {"type": kind, "title": error.title, "status": status_of(error)}
-    raise PathUnknown("There is no problem of this type.")
+    raise PathUnknown("There is no problem with this type. See /api/docs.")
 
 
 @cache

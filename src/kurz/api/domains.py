@@ -28,7 +28,7 @@ Host = Annotated[str, Path(max_length=253)]
 
 @router.get(
     "/domains/allowed",
-    summary="May a proxy get a certificate for this domain?",
+    summary="Check whether a proxy can get a certificate for a domain",
     operation_id="is_domain_allowed",
     responses=problems(404, 422),
     openapi_extra=nobody(),
@@ -36,15 +36,16 @@ Host = Annotated[str, Path(max_length=253)]
 async def is_domain_allowed(
     request: Request, domain: Annotated[str, Query(max_length=253)]
 ) -> DomainAllowed:
-    """Answers 200 for a verified domain and 404 for any other, as Caddy's `on_demand_tls` asks."""
+    """Answers 200 for a verified domain and 404 for any other, as Caddy's `on_demand_tls`
+    expects."""
     if not await context(request).custom_domains.is_allowed(domain):
-        raise DomainNotFound("kurz does not answer for this domain.")
+        raise DomainNotFound("kurz does not serve this domain.")
     return DomainAllowed(host=domain, is_allowed=True)
 
 
 @router.get(
     "/workspaces/{workspace_id}/domains",
-    summary="Domains of a workspace",
+    summary="List a workspace's domains",
     operation_id="list_domains",
     responses=problems(401, 403, 404, 422),
     openapi_extra=needs(Permission.LINKS_READ),
@@ -71,7 +72,7 @@ async def list_domains(
     openapi_extra=described(DomainCreate) | owner(),
 )
 async def add_domain(request: Request, workspace_id: WorkspaceId) -> Response:
-    """The answer says which TXT record proves that the domain is yours."""
+    """The answer contains the TXT record that proves you own the domain."""
     kurz = context(request)
     caller = await get_caller(request)
     await kurz.teams.own(caller, workspace_id)
@@ -90,13 +91,14 @@ async def add_domain(request: Request, workspace_id: WorkspaceId) -> Response:
 
 @router.post(
     "/workspaces/{workspace_id}/domains/{host}/verify",
-    summary="Look for the TXT record",
+    summary="Verify a domain",
     operation_id="verify_domain",
     responses=problems(401, 403, 404, 409, 422),
     openapi_extra=owner(),
 )
 async def verify_domain(request: Request, workspace_id: WorkspaceId, host: Host) -> DomainRead:
-    """Makes the domain active if the record is there, and inactive if it is gone."""
+    """Looks up the TXT record. Activates the domain if the record is found, and deactivates it if
+    not."""
     kurz = context(request)
     caller = await get_caller(request)
     await kurz.teams.own(caller, workspace_id)
@@ -107,13 +109,13 @@ async def verify_domain(request: Request, workspace_id: WorkspaceId, host: Host)
 @router.delete(
     "/workspaces/{workspace_id}/domains/{host}",
     status_code=204,
-    summary="Give a domain up",
+    summary="Remove a domain",
     operation_id="remove_domain",
     responses=problems(401, 403, 404, 422),
     openapi_extra=owner(),
 )
 async def remove_domain(request: Request, workspace_id: WorkspaceId, host: Host) -> Response:
-    """It serves nothing from then on; other workspaces can have it after 30 days."""
+    """The domain stops working immediately. Other workspaces can add it after 30 days."""
     kurz = context(request)
     await kurz.teams.own(await get_caller(request), workspace_id)
     await kurz.custom_domains.remove(workspace_id, host)

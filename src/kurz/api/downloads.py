@@ -15,7 +15,7 @@ from kurz.errors import Kind, KurzError
 class TooManyDownloads(KurzError):
     kind = Kind.LIMITED
     code = "too-many-downloads"
-    title = "This account has too many downloads open"
+    title = "Too many downloads for this account"
     retry_after_seconds = 5
 
 
@@ -30,8 +30,8 @@ class Downloads:
     def hold(self, account_id: int) -> Iterator[None]:
         if self._open[account_id] >= self._max_of_account:
             raise TooManyDownloads(
-                f"You can have {self._max_of_account} downloads open at a time. Wait until one is"
-                " done, then try again."
+                f"You can have at most {self._max_of_account} downloads open at a time. Wait"
+                " until one has finished, then try again."
             )
         self._open[account_id] += 1
         try:

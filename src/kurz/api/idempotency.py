@@ -84,7 +84,9 @@ class Receipts:
     @contextmanager
     def _alone(self, mark: Mark) -> Iterator[None]:
         if mark in self._in_flight:
-            raise RequestInFlight("The request with this Idempotency-Key is being worked on.")
+            raise RequestInFlight(
+                "A request with this Idempotency-Key is still in progress. Try again in a moment."
+            )
         self._in_flight.add(mark)
         try:
             yield
@@ -128,14 +130,19 @@ class Receipts:
                 return found
             if isinstance(error, KurzError):
                 raise
-            raise RequestInFlight("Try again with the same Idempotency-Key.") from None
+            raise RequestInFlight(
+                "The request with this Idempotency-Key was not completed. Try again with the"
+                " same key."
+            ) from None
 
     async def _find(self, mark: Mark, fingerprint: bytes, now: datetime) -> Answer | None:
         stored = await self._store.find(*mark, now - KEPT)
         if stored is None:
             return None
         if stored.fingerprint != fingerprint:
-            raise IdempotencyKeyReused("Use a new Idempotency-Key for another request.")
+            raise IdempotencyKeyReused(
+                "This Idempotency-Key was used for a different request. Use a new key."
+            )
         return self._open(mark, stored.answer)
 
     def _seal(self, mark: Mark, answer: Answer) -> bytes:
@@ -149,8 +156,8 @@ class Receipts:
             text = self._cipher.decrypt(nonce, rest, _bound_to(mark))
         except InvalidTag:  # doing it all again would be worse than not to know the answer
             raise IdempotencyKeyReused(
-                "This request was answered, under another secret of the installation. Use a new"
-                " Idempotency-Key for a new one."
+                "This request was already answered, but the installation's secret has changed"
+                " since then. Use a new Idempotency-Key."
             ) from None
         status, body, headers = json.loads(text)
         return Answer(status, body.encode(), {**headers, "idempotency-replayed": "true"})
@@ -163,7 +170,7 @@ def _mark(request: Request, caller: str, part: str) -> Mark | None:
         return None
     if not 1 <= len(key) <= MAX_LENGTH or not key.isascii() or not key.isprintable():
         raise IdempotencyKeyRefused(
-            f"An Idempotency-Key has 1 to {MAX_LENGTH} printable ASCII characters."
+            f"An Idempotency-Key must have 1 to {MAX_LENGTH} printable ASCII characters."
         )
     return caller, hash_key(f"{key}\0{part}" if part else key)
 

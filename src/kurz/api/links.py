@@ -38,7 +38,7 @@ from kurz.people.access import Permission
 from kurz.people.limits import LimitClass
 
 LinkId = Annotated[int, Path(ge=0, lt=2**53)]
-IfMatch = Annotated[str | None, Header(description="The `ETag` you have seen.")]
+IfMatch = Annotated[str | None, Header(description="The `ETag` you last received.")]
 CLEARABLE = ("starts_at", "expires_at", "title", "tags", "notes", "max_clicks")
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,18})"')
 
@@ -62,7 +62,7 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
         request: Request,
         place: may_read,
         search: Annotated[
-            str | None, Query(description="Part of the code, URL or title; 3 characters or more.")
+            str | None, Query(description="Part of the code, URL or title; at least 3 characters.")
         ] = None,
         status: Status | None = None,
         tag: str | None = None,
@@ -74,7 +74,7 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
         cursor: Annotated[str | None, Query(max_length=500)] = None,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> Response:
-        """Links in the trash are listed with `status=DELETED` only."""
+        """Links in the trash are only listed with `status=DELETED`."""
         wanted = Filter(
             search=search,
             status=status,
@@ -89,7 +89,7 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
 
     @router.get(
         f"{prefix}/availability",
-        summary="Whether a code is free",
+        summary="Check whether a code is available",
         operation_id=f"get_availability{suffix}",
         responses=problems(429),
         openapi_extra=needs(Permission.LINKS_CREATE),
@@ -97,14 +97,15 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
     async def get_availability(
         request: Request,
         place: may_create,
-        code: Annotated[str, Query(description="The `custom_code` you are thinking of.")],
+        code: Annotated[str, Query(description="The `custom_code` to check.")],
     ) -> CodeAvailability:
-        """By the rules of making a link. It promises nothing: another one may be quicker."""
+        """Uses the same rules as creating a link. It does not reserve the code: someone else may
+        take it first."""
         return await _look(request, place, code)
 
     @router.get(
         f"{prefix}/{{link_id}}",
-        summary="A link",
+        summary="Get a link",
         operation_id=f"get_link{suffix}",
         response_model=LinkRead,
         openapi_extra=needs(Permission.LINKS_READ),
@@ -151,7 +152,7 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
 
     @router.post(
         f"{prefix}/{{link_id}}/restore",
-        summary="Bring an expired or deleted link back",
+        summary="Restore an expired or deleted link",
         operation_id=f"restore_link{suffix}",
         response_model=LinkRead,
         responses=problems(400, 409, 410, 412, 413, 415),
@@ -176,7 +177,7 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
 
     @router.get(
         f"{prefix}/{{link_id}}/history",
-        summary="What was changed in a link, and by whom",
+        summary="Get a link's history",
         operation_id=f"get_link_history{suffix}",
         openapi_extra=needs(Permission.LINKS_READ),
     )
@@ -198,7 +199,7 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
 
     @router.get(
         f"{prefix}/{{link_id}}/qr",
-        summary="A QR code of the short URL",
+        summary="Get a link's QR code",
         operation_id=f"get_link_qr{suffix}",
         response_class=Response,
         responses={
@@ -267,8 +268,8 @@ async def edit(
     if seconds is not None:
         if "expires_at" in changes or not 1 <= seconds <= MAX_SECONDS:
             raise InstantRefused(
-                f"`expires_in` is a number of seconds from 1 to {MAX_SECONDS}, instead of"
-                " `expires_at`."
+                f"`expires_in` must be a number of seconds from 1 to {MAX_SECONDS}. It cannot"
+                " be combined with `expires_at`."
             )
         changes["expires_at"] = kurz.clock.now() + timedelta(seconds=seconds)
     return await kurz.links.edit(
@@ -296,7 +297,7 @@ def version_of(if_match: str | None) -> int | None:
         return None
     match = _ETAG.fullmatch(if_match.strip())
     if match is None:
-        message = "Input should be the ETag of the link, as it was sent"
+        message = "Input should be the ETag of the link, exactly as received"
         raise refusal([{"type": "etag", "loc": ("if-match",), "msg": message}])
     return int(match[1])
 

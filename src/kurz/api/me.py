@@ -35,7 +35,7 @@ KeyId = Annotated[int, Path(ge=1, lt=2**53)]
 PAGE = 500
 
 
-@router.get("/me", summary="Who am I?", operation_id="me", openapi_extra=somebody())
+@router.get("/me", summary="Get the current account", operation_id="me", openapi_extra=somebody())
 async def me(request: Request) -> MeRead:
     caller = await get_caller(request)
     kurz = context(request)
@@ -56,8 +56,9 @@ async def me(request: Request) -> MeRead:
     openapi_extra=described(AccountDelete) | session(),
 )
 async def delete_me(request: Request) -> Response:
-    """Export first: this cannot be undone. Your links go to the trash, your keys and tokens end,
-    and workspaces that only you are in are deleted. Links you made in others stay there."""
+    """Export your data first: this cannot be undone. Your links move to the trash, your keys and
+    tokens end, and workspaces with no other members are deleted. Links you created in other
+    workspaces stay there."""
     kurz = context(request)
     caller = await get_session(request)
     body = await read_body(request, AccountDelete)
@@ -66,8 +67,8 @@ async def delete_me(request: Request) -> Response:
     await _keep_root(kurz, caller)
     if not await kurz.accounts.delete(account.id, epoch=account.epoch):
         raise OwnerMissing(
-            "You are the last administrator, or the only owner of a workspace with other members."
-            " Hand it over first."
+            "You are the last administrator, or the only owner of a workspace with other"
+            " members. Make someone else administrator or owner first."
         )
     kurz.identity.forget()
     return Response(status_code=204)
@@ -79,20 +80,20 @@ async def _keep_root(kurz: Context, caller: Caller) -> None:
         return
     members = await kurz.teams.members(kurz.root_workspace_id, Part(limit=2))
     if [member.account_id for member in members] == [caller.account_id]:
-        raise OwnerMissing("Only you are in the workspace at the root. Invite somebody first.")
+        raise OwnerMissing("You are the only member of the root workspace. Invite someone first.")
 
 
 @router.get(
     "/me/export",
-    summary="Export all that is yours",
+    summary="Export your data",
     operation_id="export_me",
     response_class=StreamingResponse,
     responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
     openapi_extra=session(),
 )
 async def export_me(request: Request) -> Response:
-    """JSON Lines: your account, keys (not their secrets), workspaces, and every link of yours, also
-    those in the trash. `kind` says what a line is."""
+    """JSON Lines: your account, keys (without secrets), workspaces and all your links, including
+    those in the trash. `kind` says what each line is."""
     caller = await get_session(request)
     lines = _export(request, caller)
     return Download(
@@ -132,23 +133,23 @@ def _line(kind: str, values: dict[str, Any]) -> bytes:
     status_code=201,
     response_model=NewKeyRead,
     tags=["keys"],
-    summary="Make a key",
+    summary="Create an API key",
     operation_id="create_key",
     responses=problems(400, 404, 409, 413, 415, 422),
     openapi_extra=described(KeyCreate) | session(),
 )
 async def create_key(request: Request) -> Response:
-    """Shows the key once. It may do what its scopes say, as far as you may."""
+    """The key is shown once. It can do what its scopes allow, limited to your own permissions."""
     kurz = context(request)
     caller = await get_session(request)
     body = await read_body(request, KeyCreate)
     if body.workspace_id is not None:
         if body.workspace_id >= SIZE:  # no engine could even look for it
-            raise WorkspaceNotFound("You are in no workspace with this number.")
+            raise WorkspaceNotFound("You are not a member of a workspace with this ID.")
         await kurz.teams.enter(caller, body.workspace_id, Permission.LINKS_READ)
     wanted = frozenset(body.scopes)
     if not wanted <= caller.permissions:
-        raise PermissionMissing("Only administrators can make a key with the scope `admin`.")
+        raise PermissionMissing("Only administrators can create a key with the scope `admin`.")
 
     async def act(receipt: Receipt | None) -> tuple[str, Key]:
         return await kurz.keys.create(
@@ -169,13 +170,13 @@ async def create_key(request: Request) -> Response:
 @router.get(
     "/keys",
     tags=["keys"],
-    summary="Your keys",
+    summary="List your API keys",
     operation_id="list_keys",
     responses=problems(422),
     openapi_extra=session(),
 )
 async def list_keys(request: Request, page: Annotated[Page, page_by(int, int)]) -> KeyList:
-    """Newest first, without their secrets."""
+    """Newest first, without secrets."""
     caller = await get_session(request)
     found, following = await page.fetch(
         partial(context(request).keys.list, caller.account_id),
@@ -188,13 +189,13 @@ async def list_keys(request: Request, page: Annotated[Page, page_by(int, int)]) 
     "/keys/{key_id}",
     status_code=204,
     tags=["keys"],
-    summary="Revoke a key",
+    summary="Revoke an API key",
     operation_id="revoke_key",
     responses=problems(404, 422),
     openapi_extra=session(),
 )
 async def revoke_key(request: Request, key_id: KeyId) -> Response:
-    """It stops working everywhere within 5 seconds."""
+    """The key stops working everywhere within 5 seconds."""
     caller = await get_session(request)
     kurz = context(request)
     await kurz.keys.revoke(key_id, caller.account_id)

@@ -41,7 +41,7 @@ InvitationId = Annotated[int, Path(ge=1, lt=2**53)]
 
 @router.get(
     "/workspaces/{workspace_id}/members",
-    summary="Members of a workspace",
+    summary="List a workspace's members",
     operation_id="list_members",
     responses=problems(404, 422),
     openapi_extra=needs(Permission.LINKS_READ),
@@ -84,7 +84,7 @@ async def edit_member(
 @router.delete(
     "/workspaces/{workspace_id}/members/{account_id}",
     status_code=204,
-    summary="Remove a member, or leave",
+    summary="Remove a member, or leave the workspace",
     operation_id="remove_member",
     responses=problems(404, 409, 422),
     openapi_extra=session(),
@@ -92,7 +92,7 @@ async def edit_member(
 async def remove_member(
     request: Request, workspace_id: WorkspaceId, account_id: AccountId
 ) -> Response:
-    """Owners may remove anybody, everybody may leave. Links stay with the workspace."""
+    """Owners can remove any member; any member can leave. Their links stay in the workspace."""
     kurz = context(request)
     caller = await get_session(request)
     if account_id == caller.account_id:
@@ -107,13 +107,13 @@ async def remove_member(
     "/workspaces/{workspace_id}/invitations",
     status_code=201,
     response_model=OneTimeLink,
-    summary="Make an invitation link",
+    summary="Create an invitation link",
     operation_id="create_invitation",
     responses=problems(400, 404, 409, 413, 415, 422),
     openapi_extra=described(InvitationCreate) | owner(),
 )
 async def create_invitation(request: Request, workspace_id: WorkspaceId) -> Response:
-    """Shows the link once. Whoever follows it becomes a member; it works once, for 7 days."""
+    """The link is shown once. Whoever opens it becomes a member. It works once, for 7 days."""
     kurz = context(request)
     caller = await get_caller(request)
     await kurz.teams.own(caller, workspace_id)
@@ -135,7 +135,7 @@ async def create_invitation(request: Request, workspace_id: WorkspaceId) -> Resp
 
 @router.get(
     "/workspaces/{workspace_id}/invitations",
-    summary="Open invitations",
+    summary="List open invitations",
     operation_id="list_invitations",
     responses=problems(404, 422),
     openapi_extra=owner(),
@@ -143,7 +143,7 @@ async def create_invitation(request: Request, workspace_id: WorkspaceId) -> Resp
 async def list_invitations(
     request: Request, workspace_id: WorkspaceId, page: Annotated[Page, page_by(int, int)]
 ) -> InvitationList:
-    """Newest first, without the one-time links, which were shown only once."""
+    """Newest first, without the links themselves, which are shown only once."""
     kurz = context(request)
     await kurz.teams.own(await get_caller(request), workspace_id)
     return await invitation_list(request, workspace_id, page)
@@ -152,7 +152,7 @@ async def list_invitations(
 @router.delete(
     "/workspaces/{workspace_id}/invitations/{invitation_id}",
     status_code=204,
-    summary="Take an invitation back",
+    summary="Revoke an invitation",
     operation_id="revoke_invitation",
     responses=problems(404, 422),
     openapi_extra=owner(),
@@ -169,13 +169,13 @@ async def revoke_invitation(
 @router.post(
     "/invitations/accept",
     response_model=WorkspaceRead,
-    summary="Follow an invitation",
+    summary="Accept an invitation",
     operation_id="accept_invitation",
     responses=problems(400, 404, 409, 413, 415, 422, 429),
     openapi_extra=described(InvitationAccept) | session(),
 )
 async def accept_invitation(request: Request) -> WorkspaceRead:
-    """Makes you a member. Without an account yet, send the token with `register` instead."""
+    """Makes you a member. If you have no account yet, send the token with `register` instead."""
     kurz = context(request)
     caller = await get_session(request)
     body = await read_body(request, InvitationAccept)
@@ -187,13 +187,13 @@ async def accept_invitation(request: Request) -> WorkspaceRead:
 @router.post(
     "/workspaces/{workspace_id}/transfer",
     response_model=WorkspaceRead,
-    summary="Hand a workspace over",
+    summary="Transfer ownership of a workspace",
     operation_id="transfer_workspace",
     responses=problems(400, 404, 409, 413, 415, 422),
     openapi_extra=described(Transfer) | owner(),
 )
 async def transfer_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
-    """Another member becomes its owner, you stay as editor."""
+    """Another member becomes the owner; you become an editor."""
     kurz = context(request)
     caller = await get_caller(request)
     await kurz.teams.own(caller, workspace_id)

@@ -41,7 +41,7 @@ def page_by(*kinds: type) -> Any:
         cursor: Annotated[
             str | None,
             Query(
-                max_length=MAX_CURSOR_LENGTH, description="The `next_cursor` of the page before."
+                max_length=MAX_CURSOR_LENGTH, description="The `next_cursor` of the previous page."
             ),
         ] = None,
         limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT,
@@ -66,7 +66,7 @@ def read_key(cursor: str, kinds: tuple[type, ...]) -> Key:
             _check(part)
     except (ValueError, RecursionError):
         raise CursorRefused(
-            "This cursor does not belong to this list. Start without one."
+            "This cursor belongs to another list. Start without a cursor."
         ) from None
     return tuple(parts)
 

@@ -86,7 +86,7 @@ def workspace_id_of(request: Request) -> int | None:
         return None
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 17 else 0
     if not 1 <= number < MAX_WORKSPACE_ID:
-        message = "Input should be a workspace's number"
+        message = "Input should be a workspace ID"
         raise refusal([{"type": "number", "loc": ("workspace_id",), "msg": message}])
     return number
 

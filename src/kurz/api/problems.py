@@ -42,37 +42,37 @@ class RequestError(KurzError):
 
 class BodyMalformed(RequestError):
     code = "body-malformed"
-    title = "The body cannot be read"
+    title = "Request body cannot be read"
     status = 400
 
 
 class PathUnknown(RequestError):
     code = "path-unknown"
-    title = "The API has nothing at this path"
+    title = "Path not found"
     status = 404
 
 
 class BodyTooLarge(RequestError):
     code = "body-too-large"
-    title = "The body is too large"
+    title = "Request body too large"
     status = 413
 
 
 class MediaTypeUnsupported(RequestError):
     code = "media-type-unsupported"
-    title = "The body has a type that is not accepted here"
+    title = "Unsupported media type"
     status = 415
 
 
 class RequestRefused(RequestError):
     code = "request-refused"
-    title = "The request has a value that is not accepted"
+    title = "Invalid request"
     status = 422
 
 
 class InternalError(RequestError):
     code = "internal-error"
-    title = "Something went wrong in kurz"
+    title = "Internal error"
     status = 500
 
 
@@ -83,12 +83,15 @@ _OTHER_STATUSES: dict[type[KurzError], int] = {
     ImportTooLarge: 413,
 }
 TOO_LARGE = BodyTooLarge(
-    f"A body has at most {MAX_BODY_BYTES} bytes, or {MAX_MANY_BYTES} where it holds many links."
+    f"The body can have at most {MAX_BODY_BYTES} bytes, or {MAX_MANY_BYTES} for requests with"
+    " many links."
 )
 _HTTP_ERRORS = {
-    400: BodyMalformed("The body is not the JSON it claims to be."),
-    404: PathUnknown("Nothing answers here. /api/docs lists what does."),
-    405: MethodNotAllowed("This path exists, but not for this method."),
+    400: BodyMalformed("The body is not valid JSON."),
+    404: PathUnknown("There is nothing at this path. See /api/docs for all paths."),
+    405: MethodNotAllowed(
+        "This path does not support this method. The Allow header lists the methods it supports."
+    ),
     413: TOO_LARGE,
 }
 _PLACES = ("body", "query", "path", "header")  # FastAPI puts one before the name of a field
@@ -142,7 +145,12 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def on_mistake(_: Request, __: Exception) -> Response:
-        return respond(InternalError("The mistake is logged under this answer's X-Request-Id."))
+        return respond(
+            InternalError(
+                "An unexpected error occurred. It is logged under the X-Request-Id of this"
+                " response."
+            )
+        )
 
 
 def refusal(errors: Iterable[Mapping[str, Any]]) -> KurzError:
@@ -154,4 +162,4 @@ def refusal(errors: Iterable[Mapping[str, Any]]) -> KurzError:
         field = ".".join(str(part) for part in error["loc"] if part not in _PLACES)
         found.append({"field": field or "body", "problem": error["msg"]})
     names = ", ".join(f"`{item['field']}`" for item in found)
-    return RequestRefused(f"Not accepted: {names}.", errors=found)
+    return RequestRefused(f"These values are not valid: {names}.", errors=found)

@@ -19,12 +19,12 @@ router = APIRouter(prefix="/api/v1", responses=problems(401, 403, 503))
 @router.get(
     "/me/quota",
     tags=["me"],
-    summary="Your quota",
+    summary="Get your quota",
     operation_id="get_my_quota",
     openapi_extra=somebody(),
 )
 async def get_my_quota(request: Request) -> QuotaRead:
-    """Counts what you make at the root and in workspaces."""
+    """Counts links you create at the root and in workspaces."""
     kurz = context(request)
     caller = await get_caller(request)
     found = allowances(
@@ -38,7 +38,7 @@ async def get_my_quota(request: Request) -> QuotaRead:
 @router.get(
     "/workspaces/{workspace_id}/quota",
     tags=["workspaces"],
-    summary="A workspace's quota",
+    summary="Get a workspace's quota",
     operation_id="get_workspace_quota",
     responses=problems(404, 422),
     openapi_extra=needs(Permission.LINKS_READ),
@@ -46,7 +46,7 @@ async def get_my_quota(request: Request) -> QuotaRead:
 async def get_workspace_quota(
     request: Request, place: Annotated[Place, Depends(in_workspace(Permission.LINKS_READ))]
 ) -> QuotaRead:
-    """Counts what its members make in it."""
+    """Counts links that its members create in it."""
     kurz = context(request)
     limit = None if place.workspace is None else place.workspace.links_per_month
     found = allowances(kurz.clock.now(), workspace_id=place.workspace_id, per_workspace=limit)

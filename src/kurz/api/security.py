@@ -8,14 +8,14 @@ SCHEMES = {
     "bearer": {
         "type": "http",
         "scheme": "bearer",
-        "description": "A session's token, or a key.",
+        "description": "A session token or an API key.",
     },
-    "key": {"type": "apiKey", "in": "header", "name": "X-Api-Key", "description": "A key."},
+    "key": {"type": "apiKey", "in": "header", "name": "X-Api-Key", "description": "An API key."},
     "cookie": {
         "type": "apiKey",
         "in": "cookie",
         "name": "kurz",
-        "description": "A session of a page; `__Host-kurz` over TLS.",
+        "description": "Session cookie of the dashboard; named `__Host-kurz` over HTTPS.",
     },
 }
 _EVERY: list[dict[str, list[str]]] = [{"bearer": []}, {"key": []}, {"cookie": []}]

@@ -101,19 +101,21 @@ async def _period(
         Query(
             alias="from",
             max_length=MAX_LENGTH,
-            description="A date or an instant; 30 days before `to` by default.",
+            description="A date or time; 30 days before `to` by default.",
         ),
     ] = None,
     to: Annotated[
         str | None,
         Query(
             max_length=MAX_LENGTH,
-            description="A date, which is included, or an instant, which is not; now by default.",
+            description="A date (included) or a time (excluded); now by default.",
         ),
     ] = None,
     zone: Annotated[
         str | None,
-        Query(max_length=MAX_LENGTH, description="A time zone such as Europe/Berlin; else UTC."),
+        Query(
+            max_length=MAX_LENGTH, description="A time zone such as Europe/Berlin; UTC by default."
+        ),
     ] = None,
 ) -> Period:
     return read_period(context(request).clock.now(), from_, to, zone)
@@ -128,7 +130,7 @@ def _family(
 
     @router.get(
         f"{prefix}/stats",
-        summary=f"Stats of {whose}",
+        summary=f"Get statistics of {whose}",
         operation_id=f"get_stats{suffix}",
         response_model=StatsRead,
         openapi_extra=needs(permission),
@@ -139,11 +141,15 @@ def _family(
         asked: Wanted,
         period: InPeriod,
         interval: Interval | None = None,
-        top: Annotated[int, Query(ge=1, le=100, description="Values of each breakdown.")] = 10,
-        compare: Annotated[bool, Query(description="Also tell of as much time before.")] = False,  # noqa: FBT002
+        top: Annotated[
+            int, Query(ge=1, le=100, description="Maximum number of values per breakdown.")
+        ] = 10,
+        compare: Annotated[  # noqa: FBT002
+            bool, Query(description="Also return the previous period of the same length.")
+        ] = False,
     ) -> Response:
-        """Numbers of a period, over time and by where clicks came from. Without `interval`, one
-        that suits the period; hours are told for up to 31 days."""
+        """Clicks in a period, over time and by source. Without `interval`, a suitable one is
+        chosen. Hours are available for periods of up to 31 days."""
         report = await context(request).reports.get(
             asked.about, period, interval, top=top, compares=compare
         )
@@ -152,7 +158,7 @@ def _family(
 
     @router.get(
         f"{prefix}/stats/live",
-        summary=f"Stats of {whose}, as they change",
+        summary=f"Stream live statistics of {whose}",
         operation_id=f"listen_to_stats{suffix}",
         response_class=StreamingResponse,
         openapi_extra=needs(permission),
@@ -165,11 +171,11 @@ def _family(
         request: Request,
         asked: Wanted,
         seconds: Annotated[
-            int, Query(ge=0, le=LISTEN_SECONDS, description="How long; 0: one event only.")
+            int, Query(ge=0, le=LISTEN_SECONDS, description="Seconds to stream; 0: a single event.")
         ] = LISTEN_SECONDS,
     ) -> Response:
-        """Server-sent events: one at once, and one whenever numbers change, with today's numbers
-        and the newest clicks."""
+        """Server-sent events: one immediately, and one whenever the numbers change, with today's
+        numbers and the newest clicks."""
         kurz, caller = context(request), await get_caller(request)
         if seconds:  # where several processes answer, it is written down that there is a stream
             await kurz.limits.check(LimitClass.WRITE, str(caller.account_id))
@@ -183,7 +189,7 @@ def _family(
 
     @router.get(
         f"{prefix}/stats/export",
-        summary=f"Stats of {whose}, as a file",
+        summary=f"Download statistics of {whose}",
         operation_id=f"export_stats{suffix}",
         response_class=StreamingResponse,
         openapi_extra=needs(permission),
@@ -205,7 +211,7 @@ def _family(
         format: Format = Format.CSV,  # noqa: A002  the word of the product
         interval: Interval | None = None,
     ) -> Response:
-        """The series, the breakdowns, or every click, as far as clicks are kept."""
+        """The series, the breakdowns, or every single click, as far back as clicks are kept."""
         kurz = context(request)
         file_name, media_type = f"kurz-{what}.{format}", MEDIA_TYPES[format]
         if what is What.EVENTS:

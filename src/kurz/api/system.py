@@ -24,7 +24,9 @@ class FailingWrites(BaseModel):
     """What cannot be written at the moment, as far as the worker that answers knows."""
 
     what: Literal["clicks", "database"]
-    detail: str = Field(examples=["Less than 64 MiB are free on the disk of the data folder."])
+    detail: str = Field(
+        examples=["Less than 64 MiB are free on the disk of the data folder. Free up space."]
+    )
 
 
 class Readiness(BaseModel):
@@ -37,22 +39,22 @@ class Readiness(BaseModel):
     failing_writes: list[FailingWrites]
 
 
-@router.get("/healthz", summary="Is the process alive?", operation_id="health")
+@router.get("/healthz", summary="Check whether the process is running", operation_id="health")
 async def health() -> Health:
-    """Answers as long as the process does, whatever the database says."""
+    """Answers as long as the process runs, whatever the state of the database."""
     return Health(status="ok")
 
 
 @router.get(
     "/readyz",
-    summary="Can it serve?",
+    summary="Check whether the instance can serve requests",
     operation_id="readiness",
     responses=problems(503),
 )
 async def readiness(request: Request) -> Readiness:
-    """Answers 503 while the database cannot be reached or written to, or while changes by others
-    are not heard of. Links that are in memory are redirected to all the same. Writes that fail,
-    such as on a full disk, are named; with `KURZ_READY_NEEDS_WRITES=on` they are a 503 too."""
+    """Answers 503 while the database cannot be reached or written to, or while changes by others do
+    not arrive. Links in memory still redirect. Failing writes, such as on a full disk, are listed
+    in the body; with `KURZ_READY_NEEDS_WRITES=on` they also lead to 503."""
     kurz = context(request)
     await kurz.check_store()
     is_redis_up = await kurz.ask_redis()
@@ -67,15 +69,15 @@ async def readiness(request: Request) -> Readiness:
 
 @router.get(
     "/metrics",
-    summary="Numbers for Prometheus",
+    summary="Get Prometheus metrics",
     operation_id="metrics",
     response_class=Response,
     responses={200: {"content": {"text/plain": {}}}, **problems(401, 403)},
     openapi_extra=needs(Permission.ADMIN),
 )
 async def metrics(request: Request) -> Response:
-    """Of all workers of this instance. For administrators, or with `KURZ_METRICS_TOKEN` as the
-    bearer's token; for everybody with `KURZ_METRICS=public`."""
+    """Covers all workers of this instance. Requires an administrator, or `KURZ_METRICS_TOKEN` as
+    bearer token; open to everyone with `KURZ_METRICS=public`."""
     kurz = context(request)
     if not kurz.are_metrics_public and not _has_token(request, kurz.metrics_token):
         await get_admin(request)

@@ -27,14 +27,15 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
 
     @router.get(
         prefix,
-        summary="Tags in use",
+        summary="List tags",
         operation_id=f"list_tags{suffix}",
         openapi_extra=needs(Permission.LINKS_READ),
     )
     async def list_tags(
         request: Request, place: may_read, page: Annotated[Page, page_by(str)]
     ) -> TagList:
-        """By name, with the number of links that have each, those in the trash included."""
+        """Sorted by name, with the number of links that have each tag, including those in the
+        trash."""
         found, following = await page.fetch(
             partial(context(request).tagging.list, place.space), lambda it: (it.tag,)
         )
@@ -55,7 +56,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
 
     @router.delete(
         f"{prefix}/{{tag:path}}",
-        summary="Take a tag off every link",
+        summary="Remove a tag from all links",
         operation_id=f"delete_tag{suffix}",
         openapi_extra=needs(Permission.LINKS_WRITE),
     )

@@ -60,7 +60,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         format: Format = Format.CSV,  # noqa: A002  the word of the product
         with_trash: bool = False,  # noqa: FBT001, FBT002  a query parameter
     ) -> Response:
-        """All of them, oldest first, as a file that `import` takes."""
+        """All links, oldest first, in a file that `import` accepts."""
         workspace = place.workspace
         slugs = {} if workspace is None else {workspace.id: workspace.slug}
         chunks = context(request).exporter.run(format, place.scope, slugs, with_trash=with_trash)
@@ -89,15 +89,14 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         request: Request,
         place: Annotated[Place, Depends(enter(Permission.LINKS_WRITE))],
         format: Annotated[  # noqa: A002  the word of the product
-            Format | None, Query(description="Else the type of the body tells.")
+            Format | None, Query(description="By default, the type of the body decides.")
         ] = None,
         dry_run: bool = False,  # noqa: FBT001, FBT002  a query parameter
     ) -> ImportResult:
-        """Answers when all rows are done, with the number of rows for each outcome and the first
-        rows that were not imported. Codes, dates and counts are kept. Importing the same file
-        again creates no duplicates. A dry run
-        writes nothing. A file has at most `import_row_limit` rows (see `/api/v1/me`), and an
-        account imports one file at a time."""
+        """Answers when all rows are processed, with the number of rows per outcome and the first
+        rows that were not imported. Codes, dates and counts are kept. Importing the same file again
+        creates no duplicates. A dry run writes nothing. A file can have at most `import_row_limit`
+        rows (see `/api/v1/me`). An account can run one import at a time."""
         kurz = context(request)
         request.scope["kurz.ends_with_client"] = True
         chosen = _format_of(request, format)

@@ -26,12 +26,12 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
 
     @router.delete(
         prefix,
-        summary=f"Delete all links in {whose} trash for ever",
+        summary=f"Permanently delete all links in {whose} trash",
         operation_id=f"empty_trash{suffix}",
         openapi_extra=needs(Permission.LINKS_WRITE),
     )
     async def empty_trash(request: Request, place: may_write) -> TrashEmptied:
-        """Of very many, the oldest first."""
+        """If there are too many for one request, the oldest are deleted first."""
         emptied = await context(request).trash.empty(
             place.scope, EMPTY_SECONDS, account_id=place.caller.account_id
         )
@@ -40,7 +40,7 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
     @router.delete(
         f"{prefix}/{{link_id}}",
         status_code=204,
-        summary="Delete a link in the trash for ever",
+        summary="Permanently delete a link in the trash",
         operation_id=f"purge_link{suffix}",
         responses=problems(409, 410, 412),
         openapi_extra=needs(Permission.LINKS_WRITE),
@@ -51,7 +51,7 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
         link_id: LinkId,
         if_match: IfMatch = None,
     ) -> Response:
-        """Its history and stats go with it; what was counted for its workspace stays."""
+        """Its history and statistics are deleted too; the workspace's totals stay."""
         version = version_of(if_match)
         await context(request).trash.purge(
             link_id, place.scope, expected_version=version, account_id=place.caller.account_id

@@ -52,7 +52,7 @@ class Upload:
                 if len(self._piece) > MEMORY_BYTES:
                     await self._write()
         except ClientDisconnect:
-            raise BodyMalformed("The file was not sent completely.") from None
+            raise BodyMalformed("The file was not sent completely. Send it again.") from None
         if size > MEMORY_BYTES:
             await self._write()
         else:
@@ -72,8 +72,8 @@ class Upload:
             await asyncio.to_thread(self._write_out, piece)
         except OSError as error:
             raise WritesFail(
-                f"The server cannot store the file: {error.strerror}. Nothing was imported. Try"
-                " again later."
+                f"The server cannot store the file: {error.strerror}. Nothing was imported."
+                " Try again later."
             ) from None
 
     def _write_out(self, piece: bytearray) -> None:

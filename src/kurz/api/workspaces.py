@@ -33,13 +33,13 @@ WorkspaceId = Annotated[int, Path(ge=1, lt=2**53)]
     "",
     status_code=201,
     response_model=WorkspaceRead,
-    summary="Make a workspace",
+    summary="Create a workspace",
     operation_id="create_workspace",
     responses=problems(400, 409, 413, 415, 422),
     openapi_extra=described(WorkspaceCreate) | session(),
 )
 async def create_workspace(request: Request) -> Response:
-    """You are its owner."""
+    """You become its owner."""
     kurz = context(request)
     caller = await get_session(request)
     body = await read_body(request, WorkspaceCreate)
@@ -57,7 +57,7 @@ async def create_workspace(request: Request) -> Response:
 
 @router.get(
     "",
-    summary="Your workspaces",
+    summary="List your workspaces",
     operation_id="list_workspaces",
     responses=problems(422),
     openapi_extra=needs(Permission.LINKS_READ),
@@ -65,7 +65,8 @@ async def create_workspace(request: Request) -> Response:
 async def list_workspaces(
     request: Request, page: Annotated[Page, page_by(str, int)]
 ) -> WorkspaceList:
-    """Those you are a member of, by name; deleted ones as long as they can be restored."""
+    """Workspaces you are a member of, sorted by name. Includes deleted ones that can still be
+    restored."""
     caller = await get_caller(request)
     caller.require(Permission.LINKS_READ)
     found, following = await page.fetch(
@@ -77,7 +78,7 @@ async def list_workspaces(
 
 @router.get(
     "/{workspace_id}",
-    summary="A workspace",
+    summary="Get a workspace",
     operation_id="get_workspace",
     responses=problems(404, 422),
     openapi_extra=needs(Permission.LINKS_READ),
@@ -105,7 +106,9 @@ async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> Workspa
         own_hosts = await OwnHosts(kurz.base_url, kurz.domains, kurz.dashboard_url).get()
         judged = urls.judge(changes["root_url"], own_hosts, kurz.own_hosts_of(request))
         if not kurz.screen.admit(judged.location):
-            raise DestinationRefused("Not all lists can be read at the moment. Try again later.")
+            raise DestinationRefused(
+                "Some blocklists cannot be read at the moment. Try again later."
+            )
         changes["root_url"] = judged.location
     edited = await kurz.teams.edit(workspace_id, changes, max_slugs=kurz.caps.slugs)
     return workspace_read(edited, Role.OWNER)
@@ -119,13 +122,13 @@ async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> Workspa
     openapi_extra=owner(),
 )
 async def delete_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
-    """Its links stop answering at once. For 30 days an owner can restore it."""
+    """Its links stop working immediately. An owner can restore it for 30 days."""
     kurz = context(request)
     workspace = await kurz.teams.own(await get_caller(request), workspace_id, with_deleted=True)
     if workspace_id == kurz.root_workspace_id:
         raise PermissionMissing(
-            "This workspace's links stand at the root (KURZ_ROOT_WORKSPACE). Whoever runs kurz has"
-            " to change that first."
+            "This workspace is the root workspace (KURZ_ROOT_WORKSPACE) and cannot be"
+            " deleted. Ask the operator to change that setting first."
         )
     return workspace_read(await kurz.teams.delete(workspace), Role.OWNER)
 

@@ -47,4 +47,4 @@ class RedisLimits:
             await self._client.disconnect()  # that was the answer to somebody else's question
         except RedisUnavailable as error:
             raise LimitsUnavailable(*error.args) from error
-        raise LimitsUnavailable("the answers of Redis are out of step")
+        raise LimitsUnavailable("Redis answers are out of sync")

@@ -44,7 +44,7 @@ class Subscription:
     async def _ask_if_quiet(self) -> None:
         quiet_seconds = time.monotonic() - self._heard_at
         if quiet_seconds > 2 * QUIET_SECONDS and self._is_asked:
-            raise TimeoutError("the server does not answer any more")
+            raise TimeoutError("the server no longer answers")
         if quiet_seconds > QUIET_SECONDS and not self._is_asked:
             self._is_asked = True
             async with asyncio.timeout(TIMEOUT_SECONDS):

@@ -46,7 +46,7 @@ class Topology(ABC):
         """The same, or an error after having tried to find out."""
         found = self.peek(key)
         if found is None:
-            raise RedisConnectionError("nobody could say which server to ask")
+            raise RedisConnectionError("no server could name the one to use")
         return found
 
     def may_try(self, server: Redis) -> bool:  # noqa: ARG002

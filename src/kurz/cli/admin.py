@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 Email = Annotated[str, typer.Argument(help="The account's e-mail address.")]
 PasswordFile = Annotated[
     Path | None,
-    typer.Option(help="File to read the password from; - is the standard input. Else it is asked."),
+    typer.Option(help="File to read the password from; - is standard input. Prompts if omitted."),
 ]
 
 admin = typer.Typer(
-    name="admin", help="Look after people, keys, workspaces, reports, bans and the reaper."
+    name="admin", help="Manage users, keys, workspaces, reports, bans and the reaper."
 )
-key = typer.Typer(name="key", help="Look after API keys.")
-workspace = typer.Typer(name="workspace", help="Look after workspaces.")
+key = typer.Typer(name="key", help="Manage API keys.")
+workspace = typer.Typer(name="workspace", help="Manage workspaces.")
 
 
 def register(app: typer.Typer) -> None:
@@ -77,7 +77,7 @@ def create(
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Make an administrator."""
+    """Create an administrator."""
     password = _password(password_file)
 
     async def work(kurz: "Kurz") -> "Account":
@@ -92,12 +92,13 @@ def create(
 
 
 def setup_link(as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Print a one-time link that creates the first administrator. It replaces an earlier one."""
+    """Print a one-time link that creates the first administrator. It replaces any earlier one."""
 
     async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
         if not await kurz.accounts.needs_set_up():
             raise AdministratorExists(
-                "There is an administrator already. To add another one: kurz admin create EMAIL."
+                "There is already an administrator. To add another one, run: kurz admin"
+                " create EMAIL."
             )
         await note(kurz, "make-setup-link")
         token, item = await kurz.passes.make_setup()
@@ -108,17 +109,17 @@ def setup_link(as_json: AsJson = False, data_dir: DataDir = None) -> None:
 
 
 def promote(email: Email, data_dir: DataDir = None) -> None:
-    """Make an administrator of somebody who has an account."""
+    """Make an existing user an administrator."""
     _set_admin(email, data_dir, is_admin=True)
 
 
 def demote(email: Email, data_dir: DataDir = None) -> None:
-    """Make an administrator an ordinary person."""
+    """Remove a user's administrator role."""
     _set_admin(email, data_dir, is_admin=False)
 
 
 def reset_password(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Print a one-time link to set a new password with."""
+    """Print a one-time link to set a new password."""
 
     async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
         account = await kurz.accounts.get_by_email(email)
@@ -134,7 +135,7 @@ def reset_password(email: Email, as_json: AsJson = False, data_dir: DataDir = No
 
 
 def invite(as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Print a one-time link to make an account with."""
+    """Print a one-time link to create an account."""
 
     async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
         await note(kurz, "invite")
@@ -160,7 +161,7 @@ def list_accounts(as_json: AsJson = False, data_dir: DataDir = None) -> None:
         return
     rows = [
         (
-            "disabled" if item["disabled_at"] else "admin" if item["is_admin"] else "person",
+            "disabled" if item["disabled_at"] else "admin" if item["is_admin"] else "user",
             output.printable(item["email"]),
             output.relative(item["created_at"], now),
             output.relative(item["signed_in_at"], now) if item["signed_in_at"] else "never",
@@ -168,43 +169,44 @@ def list_accounts(as_json: AsJson = False, data_dir: DataDir = None) -> None:
         )
         for item in accounts
     ]
-    output.print_table(("role", "e-mail", "made", "signed in", "imports"), rows)
+    output.print_table(("role", "e-mail", "created", "last sign-in", "imports"), rows)
     output.print_hint(f"{len(rows)} account{'' if len(rows) == 1 else 's'}")
 
 
 def disable(email: Email, data_dir: DataDir = None) -> None:
-    """Keep somebody out: their tokens and keys stop working within 5 seconds."""
+    """Disable an account. Its tokens and keys stop working within 5 seconds."""
     _set_disabled(email, data_dir, is_disabled=True)
 
 
 def enable(email: Email, data_dir: DataDir = None) -> None:
-    """Let somebody in again."""
+    """Enable a disabled account."""
     _set_disabled(email, data_dir, is_disabled=False)
 
 
 def create_key(
     email: Email,
-    name: Annotated[str, typer.Option(help="What it is for.")],
-    scope: Annotated[list[Permission], typer.Option(help="What it may do; repeatable.")],
+    name: Annotated[str, typer.Option(help="What the key is for.")],
+    scope: Annotated[list[Permission], typer.Option(help="A permission of the key; repeatable.")],
     workspace: Annotated[
-        str | None, typer.Option("--workspace", "-w", help="Only for this workspace: its slug.")
+        str | None,
+        typer.Option("--workspace", "-w", help="Limit the key to this workspace (its slug)."),
     ] = None,
     expires_at: Annotated[
         datetime | None,
-        typer.Option(parser=values.instant, metavar="TIME", help="When it stops working."),
+        typer.Option(parser=values.instant, metavar="TIME", help="When the key expires."),
     ] = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Make a key for somebody and print it, once."""
+    """Create an API key for a user and print it. It is shown once."""
 
     async def work(kurz: "Kurz") -> str:
         account = await kurz.accounts.get_by_email(email)
         if Permission.ADMIN in scope and not account.is_admin:
-            raise PermissionMissing(f"{account.email} is no administrator.")
+            raise PermissionMissing(f"{account.email} is not an administrator.")
         only = None if workspace is None else (await get_workspace(kurz, workspace)).id
         if only and await kurz.workspaces.find_membership(only, account.id) is None:
-            raise MemberNotFound(f"{account.email} is not in this workspace.")
+            raise MemberNotFound(f"{account.email} is not a member of this workspace.")
         scopes = sorted(scope)
         await note(kurz, "create-key", f"account {account.id}", name=name, scopes=scopes)
         text, _ = await kurz.keys.create(
@@ -217,11 +219,11 @@ def create_key(
         output.print_json({"key": text})
         return
     typer.echo(text)
-    output.print_hint("Keep it: it is not shown again.")
+    output.print_hint("Store the key now: it is not shown again.")
 
 
 def list_keys(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """List somebody's keys."""
+    """List a user's API keys."""
 
     async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], datetime]:
         account = await kurz.accounts.get_by_email(email)
@@ -254,16 +256,16 @@ def list_keys(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -
         )
         for item in keys
     ]
-    output.print_table(("key", "name", "scopes", "expires", "used"), rows)
+    output.print_table(("key", "name", "scopes", "expires", "last used"), rows)
     output.print_hint(f"{len(rows)} key{'' if len(rows) == 1 else 's'}")
 
 
 def revoke_key(
     email: Email,
-    prefix: Annotated[str, typer.Argument(help="How the key begins, as `list` shows it.")],
+    prefix: Annotated[str, typer.Argument(help="The start of the key, as shown by `list`.")],
     data_dir: DataDir = None,
 ) -> None:
-    """End a key; it stops working within 5 seconds."""
+    """Revoke an API key. It stops working within 5 seconds."""
 
     async def work(kurz: "Kurz") -> None:
         from kurz.people.errors import KeyNotFound
@@ -274,20 +276,23 @@ def revoke_key(
                 await note(kurz, "revoke-key", f"account {account.id}", key=prefix)
                 await kurz.keys.revoke(item.id, account.id)
                 return
-        raise KeyNotFound(f"{account.email} has no key that begins with “{prefix}”.")
+        raise KeyNotFound(
+            f"{account.email} has no key that starts with “{prefix}”. See: kurz admin key"
+            f" list {account.email}."
+        )
 
     with_kurz(data_dir, work)
-    typer.echo(f"{prefix} is revoked.")
+    typer.echo(f"{prefix} was revoked.")
 
 
 def create_workspace(
-    slug: Annotated[str, typer.Argument(help="Its links stand under /@slug/.")],
-    owner: Annotated[str, typer.Option(help="E-mail address of the account that owns it.")],
-    name: Annotated[str | None, typer.Option(help="A name for people; else the slug.")] = None,
+    slug: Annotated[str, typer.Argument(help="Its links use /@slug/.")],
+    owner: Annotated[str, typer.Option(help="E-mail address of the owner's account.")],
+    name: Annotated[str | None, typer.Option(help="Display name; defaults to the slug.")] = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Make a workspace."""
+    """Create a workspace."""
 
     async def work(kurz: "Kurz") -> dict[str, Any]:
         account = await kurz.accounts.get_by_email(owner)
@@ -299,7 +304,7 @@ def create_workspace(
     if as_json:
         output.print_json(made)
     else:
-        typer.echo(f"Workspace {made['id']}, {made['name']}: its links stand under /@{slug}/.")
+        typer.echo(f"Created workspace {made['id']}, {made['name']}. Its links use /@{slug}/.")
 
 
 def list_workspaces(as_json: AsJson = False, data_dir: DataDir = None) -> None:
@@ -333,7 +338,7 @@ def list_workspaces(as_json: AsJson = False, data_dir: DataDir = None) -> None:
         )
         for item in workspaces
     ]
-    output.print_table(("number", "links", "codes", "made", "name"), rows)
+    output.print_table(("ID", "links", "codes", "created", "name"), rows)
     output.print_hint(f"{len(rows)} workspace{'' if len(rows) == 1 else 's'}")
 
 
@@ -345,9 +350,7 @@ def _set_admin(email: str, data_dir: Path | None, *, is_admin: bool) -> None:
         return account.email
 
     shown = with_kurz(data_dir, work)
-    typer.echo(
-        f"{shown} is {'an' if is_admin else 'no'} administrator{'' if is_admin else ' any more'}."
-    )
+    typer.echo(f"{shown} is {'now' if is_admin else 'no longer'} an administrator.")
 
 
 def _set_disabled(email: str, data_dir: Path | None, *, is_disabled: bool) -> None:
@@ -358,13 +361,15 @@ def _set_disabled(email: str, data_dir: Path | None, *, is_disabled: bool) -> No
         return account.email
 
     shown = with_kurz(data_dir, work)
-    typer.echo(f"{shown} is {'disabled' if is_disabled else 'enabled'}.")
+    typer.echo(f"{shown} is now {'disabled' if is_disabled else 'enabled'}.")
 
 
 def _password(file: Path | None) -> str:
     if file is None:
         if not sys.stdin.isatty():
-            raise PasswordRefused("There is no terminal to ask on: give --password-file.")
+            raise PasswordRefused(
+                "There is no terminal to ask for the password. Use --password-file."
+            )
         answer: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
         return answer
     try:
@@ -379,7 +384,7 @@ def _print_link(url: str, expires_at: datetime, whom: str, as_json: bool) -> Non
         output.print_json({"url": url, "expires_at": expires_at})
         return
     typer.echo(url)
-    output.print_hint(f"For {whom}: works once, until {expires_at:%Y-%m-%d %H:%M} UTC.")
+    output.print_hint(f"For {whom}. Works once, until {expires_at:%Y-%m-%d %H:%M} UTC.")
 
 
 def _account(account: "Account") -> dict[str, Any]:

@@ -105,7 +105,7 @@ def _prepare_terminal() -> None:
     try:
         "".join(sys.argv).encode()
     except UnicodeEncodeError:
-        _fail("An argument is not valid text in this terminal's encoding.")
+        _fail("An argument is not valid text in the terminal's encoding.")
         sys.exit(EXIT_CODES[Kind.INVALID])
 
 

@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from kurz.transfer.archive_format import Entry
     from kurz.transfer.restoring import ArchivedFile, Restored
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="A file, as `list` names it.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="An archive file, as shown by `list`.")]
 Foreign = Annotated[
     bool,
     typer.Option(
-        "--foreign", help="Also files that this installation did not sign, if you trust them."
+        "--foreign", help="Include files not signed by this installation, if you trust them."
     ),
 ]
 
 _REASONS = {
-    Obstacle.EXISTS: "it is there already",
-    Obstacle.TAKEN: "another link has this code or this URL",
-    Obstacle.NO_WORKSPACE: "its workspace is deleted",
-    Obstacle.NO_OWNER: "its owner's account is deleted",
+    Obstacle.EXISTS: "it already exists",
+    Obstacle.TAKEN: "another link has this code or URL",
+    Obstacle.NO_WORKSPACE: "its workspace was deleted",
+    Obstacle.NO_OWNER: "its owner's account was deleted",
     Obstacle.OWNER_BANNED: "its owner is banned",
-    Obstacle.REFUSED: "a list or a ban names where it leads",
+    Obstacle.REFUSED: "a blocklist or ban covers its destination",
     Obstacle.INVALID: "not a valid link",
 }
 
-archive = typer.Typer(name="archive", help="Look into the archive, and put links back.")
+archive = typer.Typer(name="archive", help="Browse the archive and restore links.")
 
 
 def register(app: typer.Typer) -> None:
@@ -47,12 +47,14 @@ def register(app: typer.Typer) -> None:
 
 
 def list_files(
-    code: Annotated[str | None, typer.Option(help="Only files with a link of this code.")] = None,
+    code: Annotated[
+        str | None, typer.Option(help="Only files that contain a link with this code.")
+    ] = None,
     foreign: Foreign = False,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """List the files of the archive, oldest first."""
+    """List archive files, oldest first."""
 
     async def work(kurz: "Kurz") -> tuple[Sequence["ArchivedFile"], datetime]:
         from kurz.archiving import open_archive
@@ -78,7 +80,7 @@ def list_files(
         )
         for file in files
     ]
-    output.print_table(("links", "bytes", "made", "file"), rows)
+    output.print_table(("links", "bytes", "created", "file"), rows)
     output.print_hint(f"{len(rows)} file{'' if len(rows) == 1 else 's'}")
 
 
@@ -89,7 +91,7 @@ def _pass_over(error: KurzError) -> None:
 def show_file(
     file: File, foreign: Foreign = False, as_json: AsJson = False, data_dir: DataDir = None
 ) -> None:
-    """List the links in a file."""
+    """List the links in an archive file."""
 
     async def work(kurz: "Kurz") -> Iterator["Entry"]:
         from kurz.archiving import open_archive
@@ -110,21 +112,21 @@ def show_file(
         )
         for entry in entries
     ]
-    output.print_table(("link", "clicks", "made", "expired", "leads to"), rows)
+    output.print_table(("link", "clicks", "created", "expired", "destination"), rows)
     output.print_hint(f"{len(rows)} link{'' if len(rows) == 1 else 's'}")
 
 
 def restore_links(
     file: File,
     code: Annotated[
-        list[str] | None, typer.Option(help="Only the link of this code; repeatable.")
+        list[str] | None, typer.Option(help="Only the link with this code; repeatable.")
     ] = None,
     expires: Annotated[
         datetime | None,
         typer.Option(
             parser=values.instant,
             metavar="TIME",
-            help="When they expire; without it, those that have expired live for ever, but for"
+            help="New expiry date. If omitted, expired links never expire again, except"
             " temporary ones.",
         ),
     ] = None,
@@ -132,7 +134,7 @@ def restore_links(
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Put links back under their own ids and codes, with all that was counted."""
+    """Restore links with their original IDs, codes and statistics."""
     results: list[Restored] = []
 
     async def work(kurz: "Kurz") -> None:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 Email = Annotated[str, typer.Argument(help="The account's e-mail address.")]
 Host = Annotated[str, typer.Argument(help="A host such as example.com, or a URL on it.")]
-Reason = Annotated[str | None, typer.Option(help="Why, for administrators: a line of text.")]
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many.")]
+Reason = Annotated[str | None, typer.Option(help="Reason, for administrators: one line of text.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of entries.")]
 
-ban = typer.Typer(name="ban", help="Ban a link, a host with all below it, or a person.")
-unban = typer.Typer(name="unban", help="Take a ban back.")
+ban = typer.Typer(name="ban", help="Ban a link, a host with its subdomains, or a user.")
+unban = typer.Typer(name="unban", help="Remove a ban.")
 
 
 def register(admin: typer.Typer) -> None:
@@ -46,7 +46,7 @@ def register(admin: typer.Typer) -> None:
 def ban_link(
     link: Reference, reason: Reason = None, as_json: AsJson = False, data_dir: DataDir = None
 ) -> None:
-    """Take a link down: it answers 410 everywhere within 5 seconds."""
+    """Ban a link. It answers 410 everywhere within 5 seconds."""
 
     async def work(kurz: "Kurz") -> str:
         found = await find_link(kurz, link)
@@ -58,11 +58,11 @@ def ban_link(
         output.print_json({"short_url": address, "is_banned": True})
         return
     typer.echo(f"{address} is banned.")
-    output.print_hint("Bring it back: " + command(data_dir, "admin", "unban", "link", link))
+    output.print_hint("Undo: " + command(data_dir, "admin", "unban", "link", link))
 
 
 def unban_link(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Bring a banned link back, as it was."""
+    """Unban a link and restore its previous state."""
 
     async def work(kurz: "Kurz") -> tuple[str, bool, "Link | None"]:
         found = await find_link(kurz, link)
@@ -77,17 +77,22 @@ def unban_link(link: Reference, as_json: AsJson = False, data_dir: DataDir = Non
         shown = {"short_url": address, "was_banned": was_banned, "is_banned": is_banned}
         output.print_json(shown | {"is_in_trash": is_in_trash})
     elif is_banned:
-        typer.echo(f"{address} comes back when its owner does, who is banned.")
+        typer.echo(
+            f"{address} stays banned because its owner is banned. It is restored when the"
+            " owner is unbanned."
+        )
     elif was_banned and is_in_trash:
-        typer.echo(f"{address} is in the trash again, where its time begins anew.")
+        typer.echo(f"{address} is back in the trash. Its time in the trash starts over.")
     else:
-        typer.echo(f"{address} is back." if was_banned else f"{address} was not banned.")
+        typer.echo(
+            f"{address} is no longer banned." if was_banned else f"{address} was not banned."
+        )
 
 
 def ban_host(
     host: Host, reason: Reason = None, as_json: AsJson = False, data_dir: DataDir = None
 ) -> None:
-    """Let no link lead to a host, or to any host below it."""
+    """Ban a host and its subdomains as destinations."""
 
     async def work(kurz: "Kurz") -> "Ban":
         return await kurz.bans.ban_host(host, reason, OPERATOR)
@@ -96,14 +101,14 @@ def ban_host(
     if as_json:
         output.print_json(_view(made))
         return
-    typer.echo(f"{made.subject} is banned, with all below it.")
+    typer.echo(f"{made.subject} and its subdomains are banned.")
     output.print_hint(
-        "New links are refused within 5 seconds; `kurz serve` looks for those that lead there."
+        "New links to it are refused within 5 seconds. `kurz serve` bans the existing ones."
     )
 
 
 def unban_host(host: Host, as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Let links lead to a host again."""
+    """Allow links to a host again."""
 
     async def work(kurz: "Kurz") -> bool:
         return await kurz.bans.unban_host(host, OPERATOR)
@@ -115,14 +120,14 @@ def unban_host(host: Host, as_json: AsJson = False, data_dir: DataDir = None) ->
     if not was_banned:
         typer.echo(f"{host} was not banned.")
         return
-    typer.echo(f"{host} is not banned any more.")
-    output.print_hint("`kurz serve` brings its links back, but for those that a list names.")
+    typer.echo(f"{host} is no longer banned.")
+    output.print_hint("`kurz serve` restores its links, except those on a blocklist.")
 
 
 def ban_person(
     email: Email, reason: Reason = None, as_json: AsJson = False, data_dir: DataDir = None
 ) -> None:
-    """Keep somebody out, and take all their links down."""
+    """Disable a user's account and ban all their links."""
 
     async def work(kurz: "Kurz") -> "tuple[Ban, int]":
         account = await kurz.accounts.get_by_email(email)
@@ -133,12 +138,12 @@ def ban_person(
     if as_json:
         output.print_json(_view(made) | {"links": links})
         return
-    typer.echo(f"{email} is banned, with {links:,} link{'' if links == 1 else 's'}.")
-    output.print_hint("Take it back: " + command(data_dir, "admin", "unban", "person", email))
+    typer.echo(f"{email} is banned, along with {links:,} link{'' if links == 1 else 's'}.")
+    output.print_hint("Undo: " + command(data_dir, "admin", "unban", "person", email))
 
 
 def unban_person(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Let somebody in again, and bring their links back."""
+    """Enable a user's account again and restore their links."""
 
     async def work(kurz: "Kurz") -> tuple[bool, int]:
         account = await kurz.accounts.get_by_email(email)
@@ -149,14 +154,14 @@ def unban_person(email: Email, as_json: AsJson = False, data_dir: DataDir = None
     if as_json:
         output.print_json({"email": email, "was_banned": was_banned, "links": links})
     elif was_banned:
-        back = "1 link is" if links == 1 else f"{links:,} links are"
-        typer.echo(f"{email} is not banned any more; {back} back.")
+        back = "1 link was" if links == 1 else f"{links:,} links were"
+        typer.echo(f"{email} is no longer banned. {back} restored.")
     else:
         typer.echo(f"{email} was not banned.")
 
 
 def list_bans(limit: Limit = 50, as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """List what is banned: hosts, people, and the latest links."""
+    """List bans: hosts, users and the newest banned links."""
 
     async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], list[dict[str, Any]], datetime]:
         found = [_view(item) for kind in BanKind for item in await kurz.bans.store.list(kind)]
@@ -201,17 +206,19 @@ def list_bans(limit: Limit = 50, as_json: AsJson = False, data_dir: DataDir = No
     if not rows:
         output.print_hint("Nothing is banned. See: " + command(data_dir, "admin", "ban", "--help"))
         return
-    output.print_table(("what", "since", "banned", "reason"), rows)
+    output.print_table(("type", "since", "banned", "reason"), rows)
     output.print_hint(f"{len(rows)} ban{'' if len(rows) == 1 else 's'}")
 
 
 def list_audit(
     limit: Limit = 50,
-    before: Annotated[int | None, typer.Option(min=1, help="Go on before this number.")] = None,
+    before: Annotated[
+        int | None, typer.Option(min=1, help="Show entries before this number.")
+    ] = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """List what administrators and the operator did, the latest first."""
+    """List the audit log: actions of administrators and the operator, newest first."""
 
     async def work(kurz: "Kurz") -> "tuple[Sequence[Deed], dict[int, str], datetime]":
         found = await kurz.audit.list(before=before, limit=limit)
@@ -227,7 +234,7 @@ def list_audit(
         )
         return
     if not deeds:
-        output.print_hint("Nothing was done yet.")
+        output.print_hint("The audit log is empty.")
         return
     rows = [
         (
@@ -239,7 +246,7 @@ def list_audit(
         )
         for deed in deeds
     ]
-    output.print_table(("number", "when", "who", "what", "to whom"), rows)
+    output.print_table(("number", "when", "who", "action", "subject"), rows)
     if len(deeds) == limit:
         more = ["--limit", str(limit), "--before", str(deeds[-1].id)]
         output.print_hint("More: " + command(data_dir, "admin", "audit", *more))
@@ -260,7 +267,7 @@ async def _address(kurz: "Kurz", link_id: int) -> str:
     from kurz.links.model import Scope
 
     link = await kurz.store.find(link_id, Scope())
-    return f"link {link_id}, which is gone" if link is None else await address_of(kurz, link)
+    return f"link {link_id} (deleted)" if link is None else await address_of(kurz, link)
 
 
 def _view(item: "Ban") -> dict[str, Any]:

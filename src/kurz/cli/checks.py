@@ -28,13 +28,13 @@ _MARKS = {
     DestinationStatus.NOT_CHECKED: ("–", "yellow"),
 }
 _REASONS = {
-    "answered": "it answered",
+    "answered": "the site answered",
     "no-answer": "no answer",
-    "no-name": "its name is gone",
-    "too-many-redirects": "it redirects without end",
-    "leads-back": "it leads back to this kurz",
-    "not-public": "it has no public address, so nobody was called",
-    "name-servers": "the name servers gave no answer",
+    "no-name": "the host name no longer exists",
+    "too-many-redirects": "too many redirects",
+    "leads-back": "it redirects back to this kurz",
+    "not-public": "the address is not public, so it was not requested",
+    "name-servers": "the name servers did not answer",
 }
 
 
@@ -46,12 +46,14 @@ def check(
     link: Reference,
     wait: Annotated[
         int | None,
-        typer.Option(parser=values.seconds, metavar="TIME", help="For how long; 3m by default."),
+        typer.Option(
+            parser=values.seconds, metavar="TIME", help="How long to wait; 3m by default."
+        ),
     ] = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Have a link's destination checked now, by the server that runs, and wait for the result."""
+    """Have the running server check a link's destination now, and wait for the result."""
 
     async def work(kurz: "Kurz") -> "tuple[dict[str, Any], Check | None, datetime]":
         found = await find_link(kurz, link)
@@ -62,8 +64,8 @@ def check(
     item, last, now = with_kurz(data_dir, work)
     if last is None:
         output.print_hint(
-            "No result yet. A site is called once a minute at most, and only by a kurz that runs."
-            " It will be checked; `kurz show` tells what came of it."
+            "No result yet. A site is requested at most once a minute, and only while kurz is"
+            " running. The check stays scheduled; see the result with `kurz show`."
         )
         raise typer.Exit(EXIT_NO_ANSWER)
     if as_json:

@@ -18,17 +18,17 @@ MAX_CODE_LENGTH = 10  # as `number_in_series` has it
 
 def counter(
     start: Annotated[
-        int, typer.Option(min=0, help="The number of the next link: the last one used, plus 1.")
+        int, typer.Option(min=0, help="Number of the next link: the last one used, plus 1.")
     ],
     salt_file: Annotated[
-        Path, typer.Option(help="File with the salt of the series; - is the standard input.")
+        Path, typer.Option(help="File with the salt of the series; - is standard input.")
     ],
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Continue a series of counted codes that another system began, with its salt.
+    """Continue a series of counted codes from another system, using its salt.
 
-    Only with KURZ_COUNTER_SCRAMBLE=offset, and only before the first counted code."""
+    Requires KURZ_COUNTER_SCRAMBLE=offset, and only works before the first counted code."""
     from kurz.links.codes.counter import CounterCodes
     from kurz.links.errors import CounterStarted, SeriesRefused
     from kurz.storage.installation import keep_key, start_counter
@@ -39,13 +39,13 @@ def counter(
         settings = kurz.settings
         if settings.counter_scramble != "offset":
             raise SeriesRefused(
-                "Only a series with an offset can be continued."
-                " Set KURZ_COUNTER_SCRAMBLE=offset first."
+                "Only a series with an offset can be continued. Set"
+                " KURZ_COUNTER_SCRAMBLE=offset first."
             )
         if settings.code_length > MAX_CODE_LENGTH:
             raise SeriesRefused(
-                f"Only codes of up to {MAX_CODE_LENGTH} characters can be continued."
-                " Check KURZ_CODE_LENGTH."
+                f"Only codes of up to {MAX_CODE_LENGTH} characters can be continued. Check"
+                " KURZ_CODE_LENGTH."
             )
         if start >= 62**settings.code_length:
             raise SeriesRefused(
@@ -59,7 +59,8 @@ def counter(
         await note(kurz, "start-counter", start=start)
         if not await kurz.database.write(start_counter, number):
             raise CounterStarted(
-                "Counted codes exist here already. Only a fresh database can continue a series."
+                "This database already has counted codes. A series can only be continued in a"
+                " new database."
             )
         return codes.code(number)
 
@@ -68,7 +69,9 @@ def counter(
         output.print_json({"start": start, "next_code": code})
         return
     typer.echo(f"The next counted code is {code}.")
-    output.print_hint("Compare it with your series. Until it is used, you can run this again.")
+    output.print_hint(
+        "Compare it with your series. You can run this command again until the code is used."
+    )
 
 
 def _salt(file: Path) -> bytes:
@@ -85,5 +88,5 @@ def _salt(file: Path) -> bytes:
         raise SeriesRefused(f"The salt cannot be read from {file}: {error.strerror}.") from None
     salt = salt.removesuffix(b"\n").removesuffix(b"\r")
     if not 0 < len(salt) <= MAX_SALT_BYTES:
-        raise SeriesRefused(f"A salt has 1 to {MAX_SALT_BYTES} bytes; {file} has another size.")
+        raise SeriesRefused(f"The salt must have 1 to {MAX_SALT_BYTES} bytes. Check {file}.")
     return salt

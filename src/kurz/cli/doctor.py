@@ -25,9 +25,9 @@ FEW_CONNECTIONS = (
 )
 REDIS_SECONDS = 2.0  # many times what kurz itself would wait
 _REDIS_KINDS = {
-    Kind.SERVER: "one server",
-    Kind.SENTINEL: "the master that the Sentinels named",
-    Kind.CLUSTER: "a Cluster",
+    Kind.SERVER: "a single server",
+    Kind.SENTINEL: "the master named by Sentinel",
+    Kind.CLUSTER: "a cluster",
 }
 
 Verdict = Literal["ok", "warning", "error"]
@@ -50,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Explain what is configured, reachable and missing."""
+    """Check what is configured, reachable and missing."""
     loaded = load({"data_dir": data_dir})
     findings = examine(loaded)
     if as_json:
@@ -102,16 +102,16 @@ def _files(settings: Settings) -> Finding:
 
     limit = file_limit(is_hard=True)
     cap = connection_cap(settings.max_connections, limit)
-    many = "any number" if limit == sys.maxsize else f"{limit:,}"
+    many = "an unlimited number" if limit == sys.maxsize else f"{limit:,}"
     if cap >= min(settings.max_connections, FEW_CONNECTIONS):
         return Finding(
-            "ok", "files", f"{many} may be open, enough for {cap:,} connections a worker"
+            "ok", "files", f"{many} open files allowed, enough for {cap:,} connections per worker"
         )
     return Finding(
         "warning",
         "files",
-        f"only {many} may be open, enough for {cap:,} connections a worker. Raise the hard limit:"
-        " LimitNOFILE in a systemd unit, ulimit -n in a shell.",
+        f"only {many} open files allowed, enough for {cap:,} connections per worker. Raise the"
+        " hard limit: LimitNOFILE in a systemd unit, ulimit -n in a shell.",
     )
 
 
@@ -125,8 +125,8 @@ def _embedded() -> list[Finding]:
         else Finding(
             "warning",
             "SQLite",
-            f"{version} can corrupt a write-ahead log, so kurz runs without one: slower. 3.51.3 or"
-            " newer comes with the package pysqlite3.",
+            f"{version} can corrupt a write-ahead log, so kurz runs without one, which is"
+            " slower. Install the package pysqlite3 to get 3.51.3 or newer.",
         )
     ]
 
@@ -144,12 +144,14 @@ def _data_folder(settings: Settings) -> list[Finding]:
     says = f"{folder}, {free / 1024**3:.1f} GiB free"
     if free < floor * 1024**2:
         verdict = "error"
-        says += f". Below {floor} MiB (KURZ_MIN_FREE_MEGABYTES) no clicks are recorded: make room."
+        says += (
+            f". Clicks are not recorded below {floor} MiB (KURZ_MIN_FREE_MEGABYTES). Free up space."
+        )
     findings = [Finding(verdict, "data folder", says)]
     lost = DroppedClicks(settings.dropped_clicks_path).read()
     if lost:
         many = "1 click" if lost == 1 else f"{lost:,} clicks"
-        says = f"{many} could not be recorded so far, because the disk was full or broken"
+        says = f"{many} could not be recorded so far because the disk was full or failing"
         findings.append(Finding("warning", "lost clicks", says))
     return findings
 
@@ -184,9 +186,12 @@ def _database(settings: Settings) -> list[Finding]:
     except KurzError as error:
         return [Finding("error", "database", error.detail)]
     engine = "SQLite" if settings.is_embedded else "PostgreSQL"
-    findings = [Finding("ok", "database", f"{engine} answers, schema {Migrations().head}"), *more]
+    findings = [
+        Finding("ok", "database", f"{engine} is reachable, schema {Migrations().head}"),
+        *more,
+    ]
     if not is_administered:
-        hint = "there is none yet: kurz admin setup-link, or kurz admin create ada@example.com"
+        hint = "there is none yet. Run: kurz admin setup-link, or kurz admin create ada@example.com"
         findings.append(Finding("warning", "administrator", hint))
     return findings
 
@@ -195,20 +200,20 @@ def _clock(ahead_ns: int) -> Finding:
     from kurz.clock import TOLERATED_NS
 
     if abs(ahead_ns) <= TOLERATED_NS:
-        return Finding("ok", "clock", "this machine's agrees with the database's")
+        return Finding("ok", "clock", "this machine and the database agree")
     where = "ahead of" if ahead_ns > 0 else "behind"
     return Finding(
         "warning",
         "clock",
-        f"this machine's is {abs(ahead_ns) / 1e9:.1f} s {where} the database's, which kurz follows."
-        " Keep both right by NTP.",
+        f"this machine is {abs(ahead_ns) / 1e9:.1f} s {where} the database. kurz uses the"
+        " database's time. Synchronize both with NTP.",
     )
 
 
 def _skipped(job: str, runs: Sequence[Run]) -> list[Finding]:
     """Whether the last run of a job was skipped, and why."""
     return [
-        Finding("warning", job, f"its last run was skipped. {run.reason}")
+        Finding("warning", job, f"the last run was skipped. {run.reason}")
         for run in runs[:1]
         if run.outcome is Outcome.SKIPPED
     ]
@@ -240,11 +245,11 @@ def _replicas(settings: Settings) -> list[Finding]:
             follows = await replica.read(is_following)
             is_ours = follows and await replica.read(find_key, "id-key") == key
         except KurzError as error:
-            return Finding("warning", "replica", f"{error.detail} The primary is asked instead.")
+            return Finding("warning", "replica", f"{error.detail} kurz uses the primary instead.")
         if not is_ours:
-            says = "it is no replica of the database that KURZ_DATABASE_URL names"
+            says = "it is not a replica of the database in KURZ_DATABASE_URL"
             return Finding("error", "replica", says)
-        return Finding("ok", "replica", "it answers and follows")
+        return Finding("ok", "replica", "it is reachable and replicating")
 
     try:
         return asyncio.run(examine_each())
@@ -259,8 +264,9 @@ def _secret(settings: Settings) -> list[Finding]:
         Finding(
             "warning",
             "secret",
-            "KURZ_SECRET is not set: instances that share this database make one each, do not"
-            " accept each other's tokens, and count rate limits apart.",
+            "KURZ_SECRET is not set. Each instance on this database generates its own secret,"
+            " rejects the tokens of the others, and counts rate limits separately. Set the"
+            " same KURZ_SECRET on all instances.",
         )
     ]
 
@@ -288,11 +294,11 @@ def _redis(settings: Settings) -> list[Finding]:
         kind = asyncio.run(check())
     except LimitsUnavailable as error:
         says = (
-            f"it cannot be used ({error}): each process counts its rate limits alone, links are"
-            " looked up in the database, and changes are heard of a second later"
+            f"it cannot be used ({error}). Each process counts rate limits on its own, links"
+            " are looked up in the database, and changes arrive up to a second later."
         )
         return [Finding("error", "Redis", says)]
-    return [Finding("ok", "Redis", f"{_REDIS_KINDS[kind]} answers")]
+    return [Finding("ok", "Redis", f"{_REDIS_KINDS[kind]} is reachable")]
 
 
 def _countries(settings: Settings) -> list[Finding]:
@@ -315,12 +321,13 @@ def _lists(settings: Settings) -> list[Finding]:
         return []
     found = shelf.lists
     if found is None:
-        return [Finding("error", "lists", "they could not be compiled")]
+        return [Finding("error", "lists", "the lists could not be compiled")]
     findings = [
         Finding(
             "error",
             "lists",
-            f"{state.path} cannot be read ({state.problem}): visitors of new links are warned",
+            f"{state.path} cannot be read ({state.problem}). Visitors of new links see a"
+            " warning until it can.",
         )
         if state.problem is not None
         else Finding("warning", "lists", f"{state.path} has no rules")
@@ -330,8 +337,8 @@ def _lists(settings: Settings) -> list[Finding]:
     compiled = settings.screening_dir / FILE_NAME
     if not shelf.is_kept and compiled.exists():
         says = (
-            f"{compiled} is of other lists, or of what they said before: kurz serve notices other"
-            " files within seconds, and other settings on SIGHUP"
+            f"{compiled} is out of date. kurz serve notices changed files within seconds, and"
+            " changed settings on SIGHUP."
         )
         findings.append(Finding("warning", "lists", says))
     return findings or [Finding("ok", "lists", f"{found.hosts:,} hosts and URLs")]
@@ -353,13 +360,13 @@ def _archive(settings: Settings) -> list[Finding]:
         asyncio.run(check())
     except KurzError as error:
         return [Finding("error", "archive", error.detail)]
-    return [Finding("ok", "archive", f"{settings.archive} can be used")]
+    return [Finding("ok", "archive", f"{settings.archive} is usable")]
 
 
 def _checks(settings: Settings) -> list[Finding]:
     if settings.destination_checks == "on":
         return []
-    return [Finding("ok", "checks", "switched off: nobody looks whether links lead to something")]
+    return [Finding("ok", "checks", "off: destinations are not checked")]
 
 
 def _base_url(settings: Settings) -> Finding:
@@ -367,8 +374,8 @@ def _base_url(settings: Settings) -> Finding:
         return Finding(
             "warning",
             "base URL",
-            "KURZ_BASE_URL is not set: short URLs use whatever host a request names, and every host"
-            " is answered.",
+            "KURZ_BASE_URL is not set. Short URLs use the host of each request, and requests"
+            " for any host are answered.",
         )
     pages = f", the dashboard at {settings.dashboard_url}" if settings.dashboard_url else ""
     return Finding("ok", "base URL", settings.base_url + pages)

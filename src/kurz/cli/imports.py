@@ -20,15 +20,15 @@ def register(admin: typer.Typer) -> None:
 
 
 def allow_imports(email: Email, data_dir: DataDir = None) -> None:
-    """Let somebody import files of up to KURZ_LIMIT_IMPORT_ROWS_ALLOWED rows."""
+    """Allow a user to import files with up to KURZ_LIMIT_IMPORT_ROWS_ALLOWED rows."""
     email, rows = _set(email, data_dir, may_import_many=True)
-    typer.echo(f"{email} may import up to {rows:,} rows from one file.")
+    typer.echo(f"{email} can import up to {rows:,} rows from one file.")
 
 
 def limit_imports(email: Email, data_dir: DataDir = None) -> None:
-    """Limit somebody's imports to KURZ_LIMIT_IMPORT_ROWS rows again, as for everybody."""
+    """Limit a user's imports to KURZ_LIMIT_IMPORT_ROWS rows again, the default."""
     email, rows = _set(email, data_dir, may_import_many=False)
-    typer.echo(f"{email} may import up to {rows:,} rows from one file.")
+    typer.echo(f"{email} can import up to {rows:,} rows from one file.")
 
 
 def _set(email: str, data_dir: "Path | None", *, may_import_many: bool) -> tuple[str, int]:

@@ -29,18 +29,18 @@ Reference = Annotated[
 ]
 WorkspaceOption = Annotated[
     str | None,
-    typer.Option("--workspace", "-w", help="A workspace's slug or number; none: the root."),
+    typer.Option("--workspace", "-w", help="A workspace's slug or ID; the root if omitted."),
 ]
 ExpiresAt = Annotated[
     datetime | None,
     typer.Option(
-        parser=values.instant, metavar="TIME", help="When it expires, such as 2030-01-31T18:00."
+        parser=values.instant, metavar="TIME", help="Expiry date, such as 2030-01-31T18:00."
     ),
 ]
 ExpiresIn = Annotated[
     int | None,
     typer.Option(
-        parser=values.seconds, metavar="TIME", help="How long it lives, such as 45s, 12h or 3d."
+        parser=values.seconds, metavar="TIME", help="Time until it expires, such as 45s, 12h or 3d."
     ),
 ]
 
@@ -75,30 +75,28 @@ def register(app: typer.Typer) -> None:
 
 
 def create(
-    url: Annotated[str, typer.Argument(help="Where the link leads.")],
-    code: Annotated[str | None, typer.Option(help="The code you want; else one is made.")] = None,
+    url: Annotated[str, typer.Argument(help="The destination URL.")],
+    code: Annotated[str | None, typer.Option(help="A custom code; generated if omitted.")] = None,
     workspace: WorkspaceOption = None,
-    strategy: Annotated[Strategy | None, typer.Option(help="How the code is made.")] = None,
+    strategy: Annotated[Strategy | None, typer.Option(help="How to generate the code.")] = None,
     expires_in: ExpiresIn = None,
     expires_at: ExpiresAt = None,
     starts_at: Annotated[
         datetime | None,
-        typer.Option(parser=values.instant, metavar="TIME", help="When it begins to answer."),
+        typer.Option(parser=values.instant, metavar="TIME", help="When the link starts to work."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="A name for people.")] = None,
+    title: Annotated[str | None, typer.Option(help="A title.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
-    notes: Annotated[str | None, typer.Option(help="Anything worth remembering.")] = None,
+    notes: Annotated[str | None, typer.Option(help="Notes.")] = None,
     redirect_status: Annotated[int | None, typer.Option(help="301, 302, 307 or 308.")] = None,
     forward_query: Annotated[
-        bool, typer.Option("--forward-query", help="Append the visitor's query.")
+        bool, typer.Option("--forward-query", help="Forward the visitor's query parameters.")
     ] = False,
-    max_clicks: Annotated[
-        int | None, typer.Option(min=1, help="Redirects until it is used up.")
-    ] = None,
+    max_clicks: Annotated[int | None, typer.Option(min=1, help="Click limit.")] = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Make a permanent link and print its short URL."""
+    """Create a permanent link and print its short URL."""
     _check_one_expiry(expires_in, expires_at)
 
     async def work(kurz: "Kurz") -> tuple[dict[str, Any], bool]:
@@ -129,23 +127,24 @@ def create(
         return
     typer.echo(item["short_url"])
     if not is_new:
-        output.print_hint("This link existed already; nothing was changed.")
+        output.print_hint("This link already exists. Nothing was changed.")
 
 
 def list_links(
     search: Annotated[str | None, typer.Argument(help="Part of a code, URL or title.")] = None,
     workspace: Annotated[
         str | None,
-        typer.Option("--workspace", "-w", help="Only this workspace's links: a slug or number."),
+        typer.Option("--workspace", "-w", help="Only links of this workspace (slug or ID)."),
     ] = None,
     status: Annotated[
-        Status | None, typer.Option(case_sensitive=False, help="Only links in this state.")
+        Status | None, typer.Option(case_sensitive=False, help="Only links with this status.")
     ] = None,
     check: Annotated[
-        DestinationStatus | None, typer.Option(help="Only links whose destination is found so.")
+        DestinationStatus | None,
+        typer.Option(help="Only links with this destination check result."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Go on after an earlier page.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of links.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Continue after an earlier page.")] = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
@@ -177,11 +176,11 @@ def list_links(
         given += ["--limit", str(limit), "--cursor", next_cursor]
         output.print_hint("More: " + command(data_dir, "list", *given))
     elif not views and search is None and status is None and check is None:
-        output.print_hint("Make one: kurz create https://example.com/a/long/path")
+        output.print_hint("Create one: kurz create https://example.com/a/long/path")
 
 
 def show(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Show one link."""
+    """Show a link."""
 
     async def work(_: "Kurz", found: Link) -> Link:
         return found
@@ -191,31 +190,29 @@ def show(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> 
 
 def edit(
     link: Reference,
-    url: Annotated[str | None, typer.Option(help="Where it leads from now on.")] = None,
-    code: Annotated[
-        str | None, typer.Option(help="Another code; the old one stops answering.")
-    ] = None,
+    url: Annotated[str | None, typer.Option(help="The new destination URL.")] = None,
+    code: Annotated[str | None, typer.Option(help="A new code; the old one stops working.")] = None,
     expires_in: ExpiresIn = None,
     expires_at: ExpiresAt = None,
     starts_at: Annotated[
         datetime | None,
-        typer.Option(parser=values.instant, metavar="TIME", help="When it begins to answer."),
+        typer.Option(parser=values.instant, metavar="TIME", help="When the link starts to work."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="A name for people.")] = None,
+    title: Annotated[str | None, typer.Option(help="A title.")] = None,
     tag: Annotated[
-        list[str] | None, typer.Option(help="The tags, all of them; repeatable.")
+        list[str] | None, typer.Option(help="The new tags, replacing all others; repeatable.")
     ] = None,
-    notes: Annotated[str | None, typer.Option(help="Anything worth remembering.")] = None,
+    notes: Annotated[str | None, typer.Option(help="Notes.")] = None,
     redirect_status: Annotated[int | None, typer.Option(help="301, 302, 307 or 308.")] = None,
-    forward_query: Annotated[bool | None, typer.Option(help="Append the visitor's query.")] = None,
-    max_clicks: Annotated[
-        int | None, typer.Option(min=1, help="Redirects until it is used up.")
+    forward_query: Annotated[
+        bool | None, typer.Option(help="Forward the visitor's query parameters.")
     ] = None,
+    max_clicks: Annotated[int | None, typer.Option(min=1, help="Click limit.")] = None,
     paused: Annotated[
-        bool | None, typer.Option("--pause/--resume", help="Stop or start answering.")
+        bool | None, typer.Option("--pause/--resume", help="Pause or resume the link.")
     ] = None,
     clear: Annotated[
-        list[Clearable] | None, typer.Option(help="Empty a field; repeatable.")
+        list[Clearable] | None, typer.Option(help="Clear a field; repeatable.")
     ] = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
@@ -239,10 +236,10 @@ def edit(
         changes: dict[str, object] = {k: value for k, value in given.items() if value is not None}
         cleared = dict(_CLEARED[item] for item in clear or ())
         if both := sorted(changes.keys() & cleared.keys()):
-            raise FieldRefused(f"Either set or clear it, not both: {', '.join(both)}.")
+            raise FieldRefused(f"A field cannot be both set and cleared: {', '.join(both)}.")
         changes |= cleared
         if not changes:
-            raise FieldRefused("Nothing to change was given. See `kurz edit --help`.")
+            raise FieldRefused("Give at least one field to change. See `kurz edit --help`.")
         public_id = kurz.links.public_id(found)
         await note(kurz, "edit-link", f"link {public_id}", fields=sorted(changes))
         return await kurz.links.edit(
@@ -262,7 +259,7 @@ def delete(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -
 
     act_on(link, work, as_json, data_dir)
     if not as_json:
-        output.print_hint("Bring it back: " + command(data_dir, "restore", link))
+        output.print_hint("Undo: " + command(data_dir, "restore", link))
 
 
 def restore(
@@ -272,7 +269,7 @@ def restore(
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Bring an expired or deleted link back."""
+    """Restore an expired or deleted link."""
 
     async def work(kurz: "Kurz", found: Link) -> Link:
         expiry = _expiry(kurz, expires_in, expires_at)
@@ -285,12 +282,10 @@ def restore(
 
 def code(
     url: Annotated[str, typer.Argument(help="The URL.")],
-    workspace: Annotated[
-        int, typer.Option("--workspace", "-w", min=1, help="The workspace's number.")
-    ],
+    workspace: Annotated[int, typer.Option("--workspace", "-w", min=1, help="The workspace's ID.")],
     as_json: AsJson = False,
 ) -> None:
-    """Compute a URL's deterministic code, with no database at all."""
+    """Compute a URL's deterministic code, without a database."""
     from kurz.links import urls
     from kurz.links.codes import deterministic
 
@@ -328,7 +323,7 @@ async def find_link(kurz: "Kurz", reference: str) -> Link:
     host, slug, short_code = values.reference(reference)
     own = urlsplit(shown_base_url(kurz.settings)).hostname
     if host not in (None, own, *LOOPBACK):
-        raise LinkNotFound(f"{host} is another site. Give a code or a short URL of {own}.")
+        raise LinkNotFound(f"{host} is another site. Use a code or a short URL of {own}.")
     workspace = await find_workspace(kurz, slug)
     return await kurz.links.get_by_code(id_of(workspace), short_code)
 
@@ -354,4 +349,4 @@ def _expiry(kurz: "Kurz", expires_in: int | None, expires_at: datetime | None) -
 
 def _check_one_expiry(expires_in: int | None, expires_at: datetime | None) -> None:
     if expires_in is not None and expires_at is not None:
-        raise InstantRefused("Give either --expires-in or --expires-at, not both.")
+        raise InstantRefused("Use either --expires-in or --expires-at, not both.")

@@ -15,21 +15,24 @@ if TYPE_CHECKING:
     from kurz.safety.screening import ListScreen
 
 _SAYS = {
-    "admitted": "Links may lead there.",
-    "listed": "No link may lead there: a list names it.",
-    "banned": "No link may lead there: its host is banned.",
-    "unknown": "Links may lead there, but their visitors are warned: not all lists can be read.",
+    "admitted": "Links to this URL are allowed.",
+    "listed": "Links to this URL are not allowed: it is on a blocklist.",
+    "banned": "Links to this URL are not allowed: its host is banned.",
+    "unknown": (
+        "Links to this URL are allowed, but visitors see a warning because some lists"
+        " cannot be read."
+    ),
 }
 
 
 def lists(
     url: Annotated[
-        str | None, typer.Option("--url", help="Only tell whether links may lead there.")
+        str | None, typer.Option("--url", help="Only check whether links to this URL are allowed.")
     ] = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Tell which lists there are, whether they can be read, and what they did."""
+    """Show the blocklists and allowlists, whether they can be read, and their last run."""
 
     async def work(kurz: "Kurz") -> dict[str, Any]:
         if url is not None:
@@ -75,13 +78,13 @@ def _view(screen: "ListScreen") -> dict[str, Any]:
 
 
 def _print(found: dict[str, Any]) -> None:
-    output.print_table(("role", "rules", "bad lines", "list"), _rows(found["lists"]))
+    output.print_table(("role", "rules", "invalid lines", "list"), _rows(found["lists"]))
     if not found["lists"]:
-        typer.echo("There are no lists. KURZ_BLOCKLISTS names files of hosts and URLs.")
+        typer.echo("There are no lists. Set KURZ_BLOCKLISTS to files of hosts and URLs.")
     typer.echo()
     rows = [("compiled", f"{found['hosts']:,} hosts and URLs, {found['bytes'] / 1e6:,.1f} MB")]
     if found["has_other_shorteners"]:
-        rows.append(("shorteners", "other ones are refused"))
+        rows.append(("shorteners", "links to other shorteners are refused"))
     if found["banned_hosts"]:
         rows.append(("banned", f"{found['banned_hosts']:,} hosts"))
     rows.append(("held links", f"{found['held_links']:,}"))
@@ -90,7 +93,7 @@ def _print(found: dict[str, Any]) -> None:
         typer.echo(typer.style(f"{label:<12}", dim=True) + text)
     if not found["is_sure"]:
         typer.secho(
-            "Not all lists can be read: visitors of new links are warned.", fg="yellow", err=True
+            "Some lists cannot be read. Visitors of new links see a warning.", fg="yellow", err=True
         )
 
 

@@ -44,7 +44,7 @@ def printable(text: str) -> str:
 
 def print_links(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
     """A line each, cut to the terminal's width; nothing is cut in a pipe."""
-    head = ("status", "link", "clicks", "expires", "made", "leads to")
+    head = ("status", "link", "clicks", "expires", "created", "destination")
     rows = [
         (
             f"{_MARKS[item['status']][0]} {item['status'].lower()}",
@@ -64,7 +64,7 @@ def print_links(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
 
 def print_trash(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
     """Links in the trash, in the same way: since when they are there, and until when."""
-    head = ("deleted", "link", "clicks", "by", "purged", "leads to")
+    head = ("deleted", "link", "clicks", "by", "purged", "destination")
     rows = [
         (
             relative(item["deleted_at"], now) if item["deleted_at"] else "",
@@ -85,7 +85,7 @@ def print_link(item: Mapping[str, Any], now: datetime) -> None:
     mark, colour = _MARKS[item["status"]]
     rows = [
         ("short URL", typer.style(item["short_url"], bold=True)),
-        ("leads to", printable(item["original_url"])),
+        ("destination", printable(item["original_url"])),
         ("status", typer.style(f"{mark} {item['status'].lower()}", fg=colour)),
     ]
     rows += [
@@ -105,20 +105,20 @@ _FIELDS = (
     ("tags", "tags"),
     ("notes", "notes"),
     ("type", "link_type"),
-    ("code by", "strategy"),
-    ("answers with", "redirect_status"),
+    ("code type", "strategy"),
+    ("redirect status", "redirect_status"),
     ("forwards query", "forward_query"),
-    ("most clicks", "max_clicks"),
+    ("click limit", "max_clicks"),
     ("clicks", "redirect_count"),
-    ("made", "created_at"),
+    ("created", "created_at"),
     ("changed", "updated_at"),
     ("starts", "starts_at"),
     ("expires", "expires_at"),
     ("held", "held_at"),
     ("deleted", "deleted_at"),
     ("purged", "purged_at"),
-    ("destination", "destination_status"),
-    ("it answered", "destination_http_status"),
+    ("destination check", "destination_status"),
+    ("HTTP status", "destination_http_status"),
     ("checked", "last_checked_at"),
     ("workspace", "workspace_id"),
     ("id", "id"),

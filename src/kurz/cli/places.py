@@ -21,7 +21,7 @@ async def get_workspace(kurz: "Kurz", name: str) -> "Workspace":
         kurz.workspaces.find(int(name)) if by_number else kurz.workspaces.find_by_slug(name.lower())
     )
     if found is None or found.deleted_at is not None:
-        raise WorkspaceNotFound(f"There is no workspace “{name}”.")
+        raise WorkspaceNotFound(f"There is no workspace “{name}”. See: kurz admin workspace list.")
     return found
 
 

@@ -26,21 +26,24 @@ def qr(
     ],
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", help="A file, or - for the output; without it, text."),
+        typer.Option(
+            "--output", "-o", help="File to write to; - is standard output. Prints text if omitted."
+        ),
     ] = None,
     format_: Annotated[
-        str | None, typer.Option("--format", help="svg or png; without it, by the file's name.")
+        str | None,
+        typer.Option("--format", help="svg or png; taken from the file name if omitted."),
     ] = None,
-    size: Annotated[int, typer.Option(help="Pixels, 64 to 2048.")] = 512,
-    margin: Annotated[int, typer.Option(help="Modules left free around it, 0 to 16.")] = 4,
+    size: Annotated[int, typer.Option(help="Size in pixels, 64 to 2048.")] = 512,
+    margin: Annotated[int, typer.Option(help="Margin in modules, 0 to 16.")] = 4,
     error: Annotated[
-        str, typer.Option(help="How much may be lost: L, M, Q or H (7, 15, 25 or 30 %).")
+        str, typer.Option(help="Error correction level: L, M, Q or H (7, 15, 25 or 30 %).")
     ] = "M",
-    dark: Annotated[str, typer.Option(help="A colour such as #1a2b3c.")] = "#000000",
-    light: Annotated[str, typer.Option(help="A colour, or transparent.")] = "#ffffff",
+    dark: Annotated[str, typer.Option(help="Foreground colour, such as #1a2b3c.")] = "#000000",
+    light: Annotated[str, typer.Option(help="Background colour, or transparent.")] = "#ffffff",
     data_dir: DataDir = None,
 ) -> None:
-    """Print a link's QR code, or write it into a file."""
+    """Print a link's QR code, or write it to a file."""
     from kurz.links.qr import print_out, render
 
     address = with_kurz(data_dir, lambda kurz: _short_url(kurz, link))
@@ -52,7 +55,7 @@ def qr(
         return
     chosen = format_ or SUFFIXES.get(Path(output or "").suffix.lower())
     if chosen is None:
-        raise typer.BadParameter("say which format it is: --format svg or --format png")
+        raise typer.BadParameter("specify the format: --format svg or --format png")
     picture = render(
         address, format=chosen, size=size, margin=margin, error=level, dark=dark, light=light
     )

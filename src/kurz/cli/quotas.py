@@ -19,11 +19,13 @@ def quota(
     email: Annotated[str, typer.Argument(help="The account's e-mail address.")],
     links: Annotated[
         str | None,
-        typer.Argument(help="Links a month, `unlimited` or `default`. Omit it to show the quota."),
+        typer.Argument(
+            help="Links per month, `unlimited` or `default`. Shows the quota if omitted."
+        ),
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Show or set how many links somebody may create in a month."""
+    """Show or set how many links a user can create per month."""
     wanted = None if links in (None, _DEFAULT) else _number(links)
 
     async def work(kurz: "Kurz") -> tuple[int | None, int]:
@@ -39,13 +41,14 @@ def quota(
 
 
 def workspace_quota(
-    workspace: Annotated[str, typer.Argument(help="Its slug or number.")],
+    workspace: Annotated[str, typer.Argument(help="The workspace's slug or ID.")],
     links: Annotated[
-        str | None, typer.Argument(help="Links a month or `unlimited`. Omit it to show the quota.")
+        str | None,
+        typer.Argument(help="Links per month, or `unlimited`. Shows the quota if omitted."),
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Show or set how many links may be created in a workspace in a month."""
+    """Show or set how many links can be created in a workspace per month."""
     wanted = None if links is None else _number(links)
 
     async def work(kurz: "Kurz") -> tuple[str, int | None]:
@@ -64,9 +67,11 @@ def _number(text: str | None) -> int:
     if text == _UNLIMITED:
         return UNLIMITED
     if text is None or not (text.isascii() and text.isdigit()) or int(text[:13]) > MOST:
-        raise typer.BadParameter(f"a quota is a number up to {MOST}, or one of the words in --help")
+        raise typer.BadParameter(
+            f"a quota must be a number up to {MOST}, or a word listed in --help"
+        )
     return int(text)
 
 
 def _shown(limit: int | None) -> str:
-    return _UNLIMITED if limit is None else f"{limit} links a month"
+    return _UNLIMITED if limit is None else f"{limit} links per month"

@@ -33,16 +33,18 @@ ALL = 10**9  # who asks on purpose waits for an exact number
 
 
 def reaper(
-    run: Annotated[bool, typer.Option("--run", help="Run it now, and wait for the end.")] = False,
+    run: Annotated[
+        bool, typer.Option("--run", help="Run the reaper now and wait until it finishes.")
+    ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing; tell what a run would do now.")
+        bool, typer.Option("--dry-run", help="Show what a run would do now. Writes nothing.")
     ] = False,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Tell what the reaper did and has to do, or run it."""
+    """Show the reaper's state and rules, or run it."""
     if run and dry_run:
-        raise typer.BadParameter("--run and --dry-run exclude each other")
+        raise typer.BadParameter("use either --run or --dry-run, not both")
     if run:
         _run(data_dir, as_json)
     elif dry_run:
@@ -86,7 +88,7 @@ def _rehearse(data_dir: Path | None, as_json: bool) -> None:
         output.print_json({"unmarked": waiting.unmarked, "rules": rules})
         return
     print_rules(upkeep.plan, waiting)
-    output.print_hint("A dry run: nothing was written.")
+    output.print_hint("Dry run: nothing was written.")
 
 
 async def _count(upkeep: "Upkeep", bar: Bar) -> "Waiting | None":
@@ -141,7 +143,7 @@ async def _run_elsewhere(
     with Bar() as bar:
 
         def tell(has_begun: bool) -> None:
-            text = "kurz runs the reaper" if has_begun else "looking for a kurz that runs"
+            text = "the reaper is running" if has_begun else "looking for a running kurz"
             bar.draw(0, 0, text)
 
         asking = Asking(upkeep, tell)
@@ -167,5 +169,7 @@ async def _run_here(reaping: "Reaping") -> "tuple[Result, Mapping[str, int]]":
 
         result = await reaping.runner.run(Cause.NOW, tell)
     if result is None:
-        raise AlreadyRunning("The reaper is running, here or elsewhere. Wait until it is done.")
+        raise AlreadyRunning(
+            "The reaper is already running, here or on another instance. Wait until it finishes."
+        )
     return result, counts

@@ -88,12 +88,12 @@ def _line(done: int, total: int, text: str) -> str:
 
 def print_state(schedule: Schedule, state: ReaperState, runs: Sequence[Run]) -> None:
     totals = state.totals
-    average = f", {totals.average_ms:,.0f} ms each" if totals.successful_runs else ""
+    average = f", {totals.average_ms:,.0f} ms on average" if totals.successful_runs else ""
     rows = [
         ("now", _present(state)),
         ("next run", _future(schedule, state)),
         ("last run", _past(runs[0], state.now) if runs else "none yet"),
-        ("runs", f"{totals.successful_runs:,} done{average}; {totals.failed_runs:,} failed"),
+        ("runs", f"{totals.successful_runs:,} successful{average}; {totals.failed_runs:,} failed"),
         ("cleaned", f"{totals.cleaned:,} links"),
     ]
     skipped = [run for run in runs[1:] if run.outcome is Outcome.SKIPPED]
@@ -105,14 +105,16 @@ def print_state(schedule: Schedule, state: ReaperState, runs: Sequence[Run]) -> 
 
 def print_rules(plan: Plan, waiting: Waiting) -> None:
     """What a run does to how many links; marking is its first act."""
-    rows = [("not marked yet", "at once", f"{waiting.unmarked:,}", "mark")]
+    rows = [("not marked yet", "immediately", f"{waiting.unmarked:,}", "mark")]
     for ended, rule in plan.retention.items():
         number = waiting.by_kind.get(ended)
         due = "-" if number is None else f"{number:,}"
         rows.append((_KINDS[ended], _after(rule), due, _fate(plan, rule)))
-    output.print_table(("expired", "after", "due", "then"), rows)
+    output.print_table(("expired", "after", "due", "action"), rows)
     if any(_lacks_archive(plan, rule) for rule in plan.retention.values()):
-        output.print_hint("There is no archive: what is for it stays in the trash.")
+        output.print_hint(
+            "No archive is configured: links that would be archived stay in the trash."
+        )
 
 
 def print_result(result: Result, counts: Mapping[str, int], *, as_json: bool) -> None:
@@ -134,7 +136,7 @@ def print_chores(chores: Sequence[ChoreState], now: datetime) -> None:
         last = "none yet" if chore.last_run is None else _past(chore.last_run, now)
         then = "never" if chore.next_at is None else output.relative(chore.next_at, now)
         rows.append((chore.schedule.job, then, last))
-    output.print_table(("besides", "next run", "last run"), rows)
+    output.print_table(("job", "next run", "last run"), rows)
 
 
 def view(
@@ -189,10 +191,10 @@ def view_rules(plan: Plan, waiting: Waiting) -> list[dict[str, Any]]:
 
 def _present(state: ReaperState) -> str:
     if state.lease is not None and state.is_running:
-        return f"runs since {output.relative(state.lease.taken_at, state.now)}"
+        return f"running, started {output.relative(state.lease.taken_at, state.now)}"
     if state.lease is not None and state.lease.asked_at is not None:
-        return "asked to run, and about to"
-    return "rests"
+        return "run requested, starting soon"
+    return "idle"
 
 
 def _future(schedule: Schedule, state: ReaperState) -> str:
@@ -204,7 +206,9 @@ def _future(schedule: Schedule, state: ReaperState) -> str:
 
 def _past(run: Run, now: datetime) -> str:
     word = (
-        "not ended" if run.outcome is None else typer.style(run.outcome, fg=_COLOURS[run.outcome])
+        "not finished"
+        if run.outcome is None
+        else typer.style(run.outcome, fg=_COLOURS[run.outcome])
     )
     reason = "" if run.reason is None else f". {run.reason}"
     done = f": {_counted(run.counts)}" if _is_telling(run.outcome, run.counts) else ""
@@ -221,11 +225,17 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def _after(rule: Rule) -> str:
-    return "never" if rule.after is None else show_duration(rule.after) if rule.after else "at once"
+    return (
+        "never"
+        if rule.after is None
+        else show_duration(rule.after)
+        if rule.after
+        else "immediately"
+    )
 
 
 def _fate(plan: Plan, rule: Rule) -> str:
-    return "stay" if rule.after is None or _lacks_archive(plan, rule) else rule.fate
+    return "keep" if rule.after is None or _lacks_archive(plan, rule) else rule.fate
 
 
 def _lacks_archive(plan: Plan, rule: Rule) -> bool:

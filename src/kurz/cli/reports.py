@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from kurz.bootstrap import Kurz
     from kurz.safety.reports import Report
 
-ReportId = Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="As `list` shows it.")]
-Note = Annotated[str | None, typer.Option(help="Why, for administrators.")]
+ReportId = Annotated[
+    int, typer.Argument(metavar="NUMBER", min=1, help="The report's number, as shown by `list`.")
+]
+Note = Annotated[str | None, typer.Option(help="Note for administrators.")]
 
-reports = typer.Typer(
-    name="reports", help="Look at reports of abuse, and decide.", invoke_without_command=True
-)
+reports = typer.Typer(name="reports", help="Review abuse reports.", invoke_without_command=True)
 
 
 def register(admin: typer.Typer) -> None:
@@ -37,22 +37,22 @@ def register(admin: typer.Typer) -> None:
 
 
 def default(context: typer.Context, as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Look at reports of abuse, and decide. Without a command: list the open ones."""
+    """Review abuse reports. Without a command, lists the open ones."""
     if context.invoked_subcommand is None:
         list_reports(State.OPEN, 50, as_json, data_dir)
     elif as_json or data_dir:  # else it might be about other reports
         raise FieldRefused(
-            f"Put options behind the command: kurz admin reports {context.invoked_subcommand} …"
+            f"Put options after the command: kurz admin reports {context.invoked_subcommand} …"
         )
 
 
 def list_reports(
-    state: Annotated[State, typer.Option(help="Which ones.")] = State.OPEN,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
+    state: Annotated[State, typer.Option(help="Only reports in this state.")] = State.OPEN,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of reports.")] = 50,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """List reports: open ones from the oldest on, decided ones from the latest on."""
+    """List reports: open ones oldest first, decided ones newest first."""
 
     async def work(kurz: "Kurz") -> "tuple[Sequence[Report], int, datetime]":
         found = await kurz.abuse.store.list(state, limit=limit)
@@ -63,7 +63,7 @@ def list_reports(
         output.print_json({"reports": [_view(report) for report in found], "total": total})
         return
     if not found:
-        output.print_hint(f"No report is {state}.")
+        output.print_hint(f"There are no reports with the state “{state}”.")
         return
     rows = [
         (
@@ -75,15 +75,15 @@ def list_reports(
         )
         for report in found
     ]
-    output.print_table(("number", "reported", "as", "link", "leads to"), rows)
-    output.print_hint(f"{len(found)} of {total:,} that are {state}")
+    output.print_table(("number", "reported", "category", "link", "destination"), rows)
+    output.print_hint(f"{len(found)} of {total:,} {state} reports")
     if state is State.OPEN:
         first = str(found[0].id)
-        output.print_hint("Look at one: " + command(data_dir, "admin", "reports", "show", first))
+        output.print_hint("Show one: " + command(data_dir, "admin", "reports", "show", first))
 
 
 def show(report: ReportId, as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Show a report: what somebody wrote, and where the link led."""
+    """Show a report with its message and the link's destination."""
 
     async def work(kurz: "Kurz") -> "tuple[Report, datetime]":
         return await kurz.abuse.get(report), kurz.clock.now()
@@ -96,21 +96,23 @@ def show(report: ReportId, as_json: AsJson = False, data_dir: DataDir = None) ->
     if found.state is State.OPEN:
         number = str(found.id)
         output.print_hint(
-            "Take the link down: " + command(data_dir, "admin", "reports", "uphold", number)
+            "Ban the link: " + command(data_dir, "admin", "reports", "uphold", number)
         )
-        output.print_hint("Leave it: " + command(data_dir, "admin", "reports", "dismiss", number))
+        output.print_hint(
+            "Keep the link: " + command(data_dir, "admin", "reports", "dismiss", number)
+        )
 
 
 def uphold(
     report: ReportId,
     ban_host: Annotated[
-        bool, typer.Option("--ban-host", help="Ban the host too that the link led to.")
+        bool, typer.Option("--ban-host", help="Also ban the host of the link's destination.")
     ] = False,
     note: Note = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Agree: the link is banned, and every open report of it decided."""
+    """Uphold a report: ban the link and close all its open reports."""
 
     async def work(kurz: "Kurz") -> "Report":
         return await kurz.abuse.uphold(report, note, OPERATOR, bans_host=ban_host)
@@ -119,14 +121,14 @@ def uphold(
     if as_json:
         output.print_json(_view(found))
         return
-    also = ", and so is the host that it led to" if ban_host else ""
+    also = ", and so is the host of its destination" if ban_host else ""
     typer.echo(f"{found.short_url} is banned{also}.")
 
 
 def dismiss(
     report: ReportId, note: Note = None, as_json: AsJson = False, data_dir: DataDir = None
 ) -> None:
-    """Disagree: the link stays as it is."""
+    """Dismiss a report: the link stays as it is."""
 
     async def work(kurz: "Kurz") -> "Report":
         return await kurz.abuse.dismiss(report, note, OPERATOR)
@@ -135,7 +137,7 @@ def dismiss(
     if as_json:
         output.print_json(_view(found))
     else:
-        typer.echo(f"Report {found.id} is dismissed; {found.short_url} stays as it is.")
+        typer.echo(f"Report {found.id} was dismissed. {found.short_url} stays as it is.")
 
 
 def _view(report: "Report") -> dict[str, Any]:
@@ -148,9 +150,9 @@ def _print(report: "Report", now: datetime) -> None:
         ("report", str(report.id)),
         ("state", report.state),
         ("link", report.short_url),
-        ("led to", report.location),
+        ("destination", report.location),
         ("reported", output.relative(report.reported_at, now)),
-        ("as", report.category),
+        ("category", report.category),
         ("message", report.message),
         ("contact", report.contact),
         ("decided", report.decided_at and output.relative(report.decided_at, now)),

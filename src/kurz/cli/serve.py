@@ -38,9 +38,9 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     base_url: Annotated[
         str | None,
-        typer.Option(help="Address people reach kurz under, such as https://go.example.com."),
+        typer.Option(help="Public address of kurz, such as https://go.example.com."),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes that answer requests.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of worker processes.")] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Start the server."""
@@ -65,15 +65,15 @@ def jobs(
             metavar="FOLDER",
             exists=True,
             file_okay=False,
-            help="Another folder of journals to count, such as one that a lost instance left.",
+            help="Another folder of journals to count, such as that of a lost instance.",
         ),
     ] = None,
     once: Annotated[
-        bool, typer.Option(help="Only count what is in the journals, and end.")
+        bool, typer.Option(help="Count the clicks in the journals, then exit.")
     ] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Do what goes on in the background, without serving."""
+    """Run the background jobs without serving requests."""
     from kurz.cli.processes import load_journals, run_jobs_alone
 
     settings = read_settings(data_dir=data_dir)
@@ -81,11 +81,13 @@ def jobs(
         clicks = load_journals(settings, journals or [])
         typer.echo(f"{clicks} {'click' if clicks == 1 else 'clicks'} counted.")
     else:
-        run_jobs_alone(settings, journals or [], lambda: typer.echo("Working. Stop: Ctrl+C"))
+        run_jobs_alone(
+            settings, journals or [], lambda: typer.echo("Running. Press Ctrl+C to stop.")
+        )
 
 
 def migrate(data_dir: DataDir = None) -> None:
-    """Make or upgrade the database's schema."""
+    """Create or upgrade the database schema."""
     import asyncio
 
     from kurz.bootstrap import prepare
@@ -94,7 +96,7 @@ def migrate(data_dir: DataDir = None) -> None:
     settings = read_settings(data_dir=data_dir)
     backup = asyncio.run(prepare(settings, upgrades_postgres=True))
     if backup is not None:
-        typer.echo(f"Backup of the database before: {backup}")
+        typer.echo(f"Database backup: {backup}")
     typer.echo(f"The schema is up to date ({Migrations().head}).")
 
 
@@ -123,7 +125,7 @@ def supervise(
     clocks = Clocks(SteadyClock(wall_ns), BootClock())
     backup, set_up_token = get_ready(settings, clocks)
     if backup is not None:
-        typer.echo(f"The database was upgraded. A copy from before: {backup}")
+        typer.echo(f"The database was upgraded. Backup: {backup}")
     gc.enable()
 
     scoreboard = Scoreboard(metrics.NAMES, SLOTS)
@@ -197,12 +199,14 @@ def _announce(settings: "Settings", listener: "socket.socket", set_up_token: str
 def _access(settings: "Settings") -> str:
     is_public = settings.access == "public"
     if settings.root_workspace is not None:
-        accounts = "anybody may create an account" if is_public else "accounts by invitation"
-        members = f"only members of {settings.root_workspace} create links at the root"
+        accounts = "anyone can create an account" if is_public else "accounts by invitation only"
+        members = f"only members of {settings.root_workspace} can create links at the root"
         return f"{settings.access}: {accounts}; {members}"
     if is_public:
-        return f"public: anybody may make links, which live {settings.temporary_link_hours} h"
-    return "private: nobody may make links without an account"
+        return (
+            f"public: anyone can create links, which expire after {settings.temporary_link_hours} h"
+        )
+    return "private: creating links requires an account"
 
 
 def _embedded_store(settings: "Settings") -> str:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder of the embedded database.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def read_settings(**flags: object) -> Settings:

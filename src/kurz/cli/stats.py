@@ -29,42 +29,48 @@ def stats(
         typer.Argument(metavar="[LINK]", help="A code, @workspace/code or a short URL."),
     ] = None,
     workspace: Annotated[
-        str | None, typer.Option("--workspace", "-w", help="Of a workspace: its slug or number.")
+        str | None, typer.Option("--workspace", "-w", help="Only this workspace (slug or ID).")
     ] = None,
     tag: Annotated[
-        str | None, typer.Option(help="Of a tag: of the workspace, or of links without an owner.")
+        str | None,
+        typer.Option(help="Only this tag, in the workspace or among links without an owner."),
     ] = None,
     start: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="A date or time, 2026-03-01.")
+        str | None,
+        typer.Option("--from", metavar="TIME", help="Start: a date or time, such as 2026-03-01."),
     ] = None,
     end: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="A date, which is included, or time.")
+        str | None, typer.Option("--to", metavar="TIME", help="End: a date (included) or a time.")
     ] = None,
     last: Annotated[
         int | None,
-        typer.Option(parser=values.seconds, metavar="TIME", help="Such as 7d or 24h; 30d usually."),
+        typer.Option(
+            parser=values.seconds,
+            metavar="TIME",
+            help="Period up to now, such as 7d or 24h; 30d by default.",
+        ),
     ] = None,
     zone: Annotated[
-        str | None, typer.Option(help="A time zone such as Europe/Berlin; else UTC.")
+        str | None, typer.Option(help="Time zone such as Europe/Berlin; UTC by default.")
     ] = None,
     csv: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the numbers over time; - is the output."),
+        typer.Option(metavar="FILE", help="Write the series as CSV; - is standard output."),
     ] = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Show clicks: of a link, a workspace, a tag or, without any of these, of everything."""
+    """Show click statistics of a link, a workspace, a tag or all links."""
     from kurz.cli.stats_output import print_report, write_csv
 
     if last is not None and (start is not None or end is not None):
-        raise PeriodRefused("Give either --last or --from and --to, not both.")
+        raise PeriodRefused("Use either --last or --from and --to, not both.")
     if link is not None and (workspace is not None or tag is not None):
-        raise typer.BadParameter("give a link, or --workspace and --tag, not both")
+        raise typer.BadParameter("use either a link or --workspace and --tag, not both")
     if csv is not None and as_json:
-        raise typer.BadParameter("give --csv or --json, not both")
+        raise typer.BadParameter("use either --csv or --json, not both")
     if last == 0:
-        raise typer.BadParameter("give --last a time that is longer than nothing")
+        raise typer.BadParameter("--last must be longer than 0")
 
     async def work(kurz: "Kurz") -> "tuple[str, Report, dict[int, str], dict[str, Any]]":
         from kurz.clicks.view import view

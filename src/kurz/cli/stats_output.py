@@ -38,7 +38,7 @@ def print_report(title: str, report: Report, addresses: Mapping[int, str]) -> No
     typer.echo()
     _print_numbers(report)
     if not report.numbers.clicks:
-        output.print_hint("No clicks in this time.")
+        output.print_hint("No clicks in this period.")
         return
     typer.echo()
     _print_series(report)
@@ -46,7 +46,7 @@ def print_report(title: str, report: Report, addresses: Mapping[int, str]) -> No
         _print_links(report.top_links, addresses)
     for name in _BREAKDOWNS:
         _print_breakdown(name, report.breakdowns[name])
-    output.print_hint("All of it, for programs: add --json, or --csv FILE.")
+    output.print_hint("For all data, add --json or --csv FILE.")
 
 
 def write_csv(report: Report, file: str) -> None:
@@ -62,16 +62,16 @@ def _print_numbers(report: Report) -> None:
         ("clicks", f"{numbers.clicks:,}"),
         ("people", f"{numbers.people:,}"),
         ("bots", f"{numbers.bots:,}"),
-        ("visitors", f"{numbers.daily_visitors:,}  (the sum of each day's)"),
+        ("visitors", f"{numbers.daily_visitors:,}  (sum of daily visitors)"),
     ]
     if before is not None and before[1].clicks:
         change = (numbers.clicks - before[1].clicks) / before[1].clicks
-        rows[0] = ("clicks", f"{numbers.clicks:,}  ({change:+.0%} against the time before)")
+        rows[0] = ("clicks", f"{numbers.clicks:,}  ({change:+.0%} from the previous period)")
     if report.deviation_ms is not None:
         mean = f"{report.latencies.mean:.2f} ms ± {report.deviation_ms:.2f}"
         number = report.latencies.number
         word = "redirect" if number == 1 else "redirects"
-        rows.append(("redirect", f"{mean}  (of {number:,} {word} so far)"))
+        rows.append(("redirect", f"{mean}  (mean of {number:,} {word})"))
     for label, text in rows:
         typer.echo(typer.style(f"{label:<10}", dim=True) + text)
 
@@ -129,7 +129,7 @@ def _print_breakdown(name: str, found: Breakdown) -> None:
     if other:
         rows.append(Value("other", other))
     if found.unknown:
-        none = "direct or unknown" if name == "referrers" else "unknown"
+        none = "direct / none" if name == "referrers" else "unknown"
         rows.append(Value(none, found.unknown))
     width = max(len(row.value) for row in rows)
     digits = max(len(f"{row.clicks:,}") for row in rows)

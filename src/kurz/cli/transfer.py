@@ -21,7 +21,7 @@ CHUNK_BYTES = 256 * 1024
 
 FormatOption = Annotated[
     Format | None,
-    typer.Option("--format", help="csv or jsonl; without it, by the end of the file's name."),
+    typer.Option("--format", help="csv or jsonl; taken from the file name if omitted."),
 ]
 
 
@@ -31,18 +31,20 @@ def register(app: typer.Typer) -> None:
 
 
 def export_links(
-    file: Annotated[str, typer.Argument(metavar="[FILE]", help="Where to; - is the output.")] = "-",
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE]", help="File to write to; - is standard output.")
+    ] = "-",
     workspace: Annotated[
         str | None,
-        typer.Option("--workspace", "-w", help="Only this workspace's links: a slug or number."),
+        typer.Option("--workspace", "-w", help="Only links of this workspace (slug or ID)."),
     ] = None,
     format_: FormatOption = None,
     with_trash: Annotated[
-        bool, typer.Option("--with-trash", help="Links in the trash too.")
+        bool, typer.Option("--with-trash", help="Include links in the trash.")
     ] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Write links into a file, as CSV or JSON Lines."""
+    """Export links to a CSV or JSON Lines file."""
     from kurz.transfer.tuning import favour_throughput
 
     chosen = _format(format_, file, Format.CSV)
@@ -64,33 +66,33 @@ def export_links(
 
 
 def import_links(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where from; - is the input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="File to read; - is standard input.")],
     workspace: Annotated[
         str | None,
         typer.Option(
             "--workspace",
             "-w",
-            help="Where all rows go: a slug or number. Without it, where each row says.",
+            help="Workspace for all rows (slug or ID). If omitted, each row's own workspace.",
         ),
     ] = None,
     format_: FormatOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing; tell what would happen.")
+        bool, typer.Option("--dry-run", help="Show what would happen. Writes nothing.")
     ] = False,
     report: Annotated[
-        Path | None, typer.Option(help="A file for the result of every row, as JSON Lines.")
+        Path | None, typer.Option(help="Write the result of every row to this file, as JSON Lines.")
     ] = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Make links from a file: CSV or JSON Lines."""
+    """Import links from a CSV or JSON Lines file."""
     from kurz.transfer.tuning import favour_throughput
 
     is_gzipped = file.endswith(".gz")  # as the files of the archive are
     chosen = _format(format_, file.removesuffix(".gz"), None)
     source = _open(file)
     if file != "-" and report is not None and report.exists() and report.samefile(file):
-        raise typer.BadParameter("--report would replace the file that is imported")
+        raise typer.BadParameter("--report would overwrite the file to import")
     favour_throughput()
     _prepare(read_settings(data_dir=data_dir), dry_run)
 
@@ -123,7 +125,7 @@ def _format(given: Format | None, file: str, default: Format | None) -> Format:
 
     found = given or format_of(file) or (default if file == "-" else None)
     if found is None:
-        raise typer.BadParameter("say which format it is: --format csv or --format jsonl")
+        raise typer.BadParameter("specify the format: --format csv or --format jsonl")
     return found
 
 

@@ -47,7 +47,7 @@ class Counting:
         if self._is_shown and now - self._last > REFRESH_SECONDS:
             self._last = now
             rate = self.count / (now - self._started)
-            text = f"\r\x1b[K{self.count:,} {self._noun}  {rate:,.0f} a second"
+            text = f"\r\x1b[K{self.count:,} {self._noun}  {rate:,.0f} per second"
             typer.secho(text, nl=False, err=True, dim=True)
 
 
@@ -102,7 +102,10 @@ class ImportReport:
         """Says what is done, before the error says why it ended."""
         done = self.summary[Outcome.CREATED]
         if done and not self._is_dry:
-            text = f"{done:,} links are in. Run it again: what is in stays as it is."
+            text = (
+                f"{done:,} links were imported. You can run the import again: existing"
+                " links are not changed."
+            )
             typer.secho(text, err=True)
 
     def _print_rows(self, results: Sequence[RowResult]) -> None:
@@ -119,7 +122,7 @@ class ImportReport:
             typer.echo(f"{place}  {outcome}  {name[:40]:<12}  {result.reason}")
         more = self.summary[Outcome.CONFLICT] + self.summary[Outcome.REFUSED] - len(self._failed)
         if more:
-            typer.secho(f"and {more:,} more; --report FILE has them all", dim=True)
+            typer.secho(f"and {more:,} more; use --report FILE to get them all", dim=True)
         counts = " · ".join(
             typer.style(f"{self.summary[outcome]:,} {word}", fg=_COLOURS[outcome])
             for outcome, word in _WORDS.items()

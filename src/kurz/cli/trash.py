@@ -22,10 +22,14 @@ IN_TRASH = Filter(status=Status.DELETED, sort=Sort.UPDATED_DOWN)
 
 Workspace = Annotated[
     str | None,
-    typer.Option("--workspace", "-w", help="Only this workspace's trash: a slug or number."),
+    typer.Option("--workspace", "-w", help="Only this workspace's trash (slug or ID)."),
 ]
 
-trash = typer.Typer(name="trash", help="Look into the trash.", invoke_without_command=True)
+trash = typer.Typer(
+    name="trash",
+    help="List, restore or permanently delete links in the trash.",
+    invoke_without_command=True,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -39,16 +43,16 @@ def register(app: typer.Typer) -> None:
 def list_trash(
     context: typer.Context,
     workspace: Workspace = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Go on after an earlier page.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of links.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Continue after an earlier page.")] = None,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """List what is in the trash, the latest first; or restore, delete or empty it."""
+    """List links in the trash, newest first, or restore, delete or empty it."""
     if context.invoked_subcommand is not None:
         if workspace or cursor or as_json or data_dir:  # else another trash might be emptied
             name = context.invoked_subcommand
-            raise FieldRefused(f"Put options behind the command: kurz trash {name} …")
+            raise FieldRefused(f"Put options after the command: kurz trash {name} …")
         return
 
     async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], LinkPage, datetime]:
@@ -73,7 +77,7 @@ def list_trash(
 
 
 def delete(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Delete a link in the trash for ever."""
+    """Permanently delete a link in the trash."""
 
     async def work(kurz: "Kurz", found: Link) -> Link:
         await note(kurz, "purge-link", f"link {kurz.links.public_id(found)}")
@@ -81,18 +85,18 @@ def delete(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -
         return found
 
     def show(item: Mapping[str, Any], _: datetime) -> None:
-        typer.echo(f"{item['short_url']} is deleted for ever.")
+        typer.echo(f"{item['short_url']} was permanently deleted.")
 
     act_on(link, work, as_json, data_dir, show)
 
 
 def empty(
     workspace: Workspace = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Delete all links in the trash for ever."""
+    """Permanently delete all links in the trash."""
 
     async def count(kurz: "Kurz") -> LinkPage:
         return await kurz.links.list(await _scope(kurz, workspace), IN_TRASH, limit=1)
@@ -105,15 +109,18 @@ def empty(
 
     if not yes:
         if sys.stdin is None or not sys.stdin.isatty():
-            raise FieldRefused("Nobody can be asked here. Say --yes to delete them for ever.")
+            raise FieldRefused(
+                "There is no terminal to ask for confirmation. Use --yes to permanently"
+                " delete the links."
+            )
         number = _number(with_kurz(data_dir, count))
-        typer.confirm(f"Delete {number} for ever?", abort=True, err=True)
+        typer.confirm(f"Permanently delete {number}?", abort=True, err=True)
     emptied = with_kurz(data_dir, work)
     if as_json:
         output.print_json({"purged": emptied.purged})
     else:
         noun = "link" if emptied.purged == 1 else "links"
-        typer.echo(f"{emptied.purged:,} {noun} deleted for ever.")
+        typer.echo(f"{emptied.purged:,} {noun} permanently deleted.")
 
 
 async def _scope(kurz: "Kurz", workspace: str | None) -> Scope:

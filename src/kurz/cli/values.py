@@ -15,10 +15,10 @@ def seconds(text: str) -> int:
     """`90`, `45s`, `30m`, `12h`, `3d` or `2w`."""
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise typer.BadParameter("give seconds, or a number with s, m, h, d or w, such as 12h")
+        raise typer.BadParameter("use seconds, or a number with s, m, h, d or w, such as 12h")
     span = int(match[1]) * _UNITS[match[2] or "s"]
     if span > _LONGEST:
-        raise typer.BadParameter("give at most 5200w, which is a hundred years")
+        raise typer.BadParameter("use at most 5200w (100 years)")
     return span
 
 
@@ -27,7 +27,7 @@ def instant(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise typer.BadParameter("give a date or time such as 2030-01-31T18:00") from None
+        raise typer.BadParameter("use a date or time such as 2030-01-31T18:00") from None
 
 
 def reference(text: str) -> tuple[str | None, str | None, str]:
@@ -37,5 +37,5 @@ def reference(text: str) -> tuple[str | None, str | None, str]:
     path = parts.path if parts else text
     head, slash, code = path.strip("/").rpartition("/")
     if slash and (not head.startswith("@") or "/" in head):
-        raise typer.BadParameter("give a code, @workspace/code or a short URL")
+        raise typer.BadParameter("use a code, @workspace/code or a short URL")
     return parts.hostname if parts else None, head[1:] if slash else None, code

@@ -6,16 +6,16 @@ from kurz.errors import Kind, KurzError, Unavailable
 class PeriodRefused(KurzError):
     kind = Kind.INVALID
     code = "period-refused"
-    title = "There can be no stats of this period"
+    title = "Invalid period"
 
 
 class ListenersFull(Unavailable):
     code = "listeners-full"
-    title = "Too many listen to live numbers"
+    title = "Too many live streams on this server"
 
 
 class TooManyStreams(KurzError):
     kind = Kind.LIMITED
     code = "too-many-streams"
-    title = "This account has too many live streams"
+    title = "Too many live streams for this account"
     retry_after_seconds = 5

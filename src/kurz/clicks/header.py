@@ -31,7 +31,7 @@ class Header:
         """Raises `ValueError` for anything that is no header."""
         fields, checksum = data[: _FIELDS.size], data[_FIELDS.size : HEADER_BYTES]
         if checksum != _CHECKSUM.pack(crc32(fields)):
-            raise ValueError("the checksum does not fit")
+            raise ValueError("the checksum does not match")
         magic, identity, created_at = _FIELDS.unpack(fields)
         if magic != MAGIC:
             raise ValueError("another format")

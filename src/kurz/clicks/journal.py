@@ -84,10 +84,10 @@ class Journal:
         """Why clicks are not recorded at the moment."""
         if not self._has_room:
             least = self._min_free_bytes // 1024**2
-            return f"Less than {least} MiB are free on the disk of the data folder."
+            return f"Less than {least} MiB are free on the disk of the data folder. Free up space."
         is_recent = time.monotonic() - self._failed_at < FAILED_SECONDS
         if self._is_failing and is_recent:
-            return "The journal cannot be written; the log says why."
+            return "The journal cannot be written. See the log for the reason."
         return None
 
     def write(self, records: list[bytes]) -> None:
@@ -163,7 +163,7 @@ class Journal:
         self.records += whole
         self.bytes += size - segment.size
         self.dropped += len(records) - whole
-        self._fail(error or OSError(errno.ENOSPC, "only a part could be written"))
+        self._fail(error or OSError(errno.ENOSPC, "incomplete write"))
         is_sound = error is None or error.errno in _FULL
         if not segment.cut(size) or not is_sound:
             self._retire()
@@ -210,7 +210,9 @@ class Journal:
             self.sync_errors += 1
             if not self._is_sync_failing:
                 self._is_sync_failing = True
-                _log.error("clicks cannot be synced", path=str(segment.path), error=str(error))
+                _log.error(
+                    "clicks cannot be flushed to disk", path=str(segment.path), error=str(error)
+                )
         else:
             self._is_sync_failing = False
 

@@ -98,7 +98,9 @@ class Live:
     @contextmanager
     def _count(self, account_id: int) -> Iterator[None]:
         if self._is_closed or self._accounts.total() >= self._max_listeners:
-            raise ListenersFull("No more can listen at the moment. Try again later.")
+            raise ListenersFull(
+                "The server has reached its limit of live streams. Try again later."
+            )
         if self._accounts[account_id] >= self._max_of_account:
             raise _too_many()
         self._accounts[account_id] += 1
@@ -144,7 +146,7 @@ class Live:
             try:
                 now = await self._look(about, watch.now)
             except StoreUnavailable as error:
-                _log.info("live numbers stand still", cause=error.detail)
+                _log.info("live statistics paused", cause=error.detail)
                 continue
             if now != watch.now:
                 watch.tell(now)

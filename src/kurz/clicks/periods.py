@@ -102,7 +102,10 @@ def cut(period: Period, interval: Interval) -> Pieces:
         return Pieces(starts, [_whole_hours(start) for start in starts])
     hours = period.hours
     if len(hours) > MAX_DAYS_OF_HOURS * 24 + 1:  # one night of the year has an hour twice
-        raise PeriodRefused(f"Hours are told for up to {MAX_DAYS_OF_HOURS} days.")
+        raise PeriodRefused(
+            f"Hours are available for periods of up to {MAX_DAYS_OF_HOURS} days. Choose a"
+            " shorter period or another interval."
+        )
     return Pieces([(EPOCH + hour * _HOUR).astimezone(period.zone) for hour in hours], hours)
 
 
@@ -124,13 +127,16 @@ def read_period(now: datetime, start: str | None, end: str | None, zone: str | N
     else:
         first = _read(start, place, "from", is_end=False)
     if first >= last:
-        raise PeriodRefused("`from` has to be before `to`.")
+        raise PeriodRefused("`from` must be before `to`.")
     if last - first > MAX_DAYS * _DAY:
-        raise PeriodRefused(f"A period has at most {MAX_DAYS} days.")
+        raise PeriodRefused(f"A period can have at most {MAX_DAYS} days.")
     today = (now - EPOCH).days if first <= now < last else None
     period = Period(first.astimezone(place), last.astimezone(place), place, today)
     if not period.hours:
-        raise PeriodRefused("Clicks are counted by hours, and none begins in this period.")
+        raise PeriodRefused(
+            "Clicks are counted by the hour, and no hour starts in this period. Choose a"
+            " longer one."
+        )
     return period
 
 
@@ -153,7 +159,7 @@ def read_zone(name: str | None) -> tzinfo:
             return ZoneInfo(name)
         except (KeyError, ValueError, OSError):  # such as the name of a folder
             pass
-    raise PeriodRefused("`zone` is the name of a time zone, such as Europe/Berlin.")
+    raise PeriodRefused("`zone` must be the name of a time zone, such as Europe/Berlin.")
 
 
 def _read(text: str, zone: tzinfo, field: str, *, is_end: bool) -> datetime:
@@ -172,8 +178,8 @@ def _read(text: str, zone: tzinfo, field: str, *, is_end: bool) -> datetime:
     except (ValueError, OverflowError):
         pass
     raise PeriodRefused(
-        f"`{field}` is a date or a time, such as 2026-03-31 or 2026-03-31T18:00:00Z, of a year"
-        f" from {_YEARS[0]} to {_YEARS[-1]}."
+        f"`{field}` must be a date or time, such as 2026-03-31 or 2026-03-31T18:00:00Z, in a"
+        f" year from {_YEARS[0]} to {_YEARS[-1]}."
     )
 
 

@@ -118,11 +118,11 @@ def fields_of(body: bytes) -> Fields:
         raise ValueError("too short for a click") from error
     at, units, link_id, workspace_id, flags, form, place, visitor, tag, origin, agent = fields
     if at >= END_OF_TIME:
-        raise ValueError("an instant that no click can have")
+        raise ValueError("a time that no click can have")
     if tag > MAX_LANGUAGE_BYTES or origin > MAX_REFERRER_BYTES or agent > MAX_USER_AGENT_BYTES:
-        raise ValueError("a text that is too long")
+        raise ValueError("text too long")
     if MIN_BODY_BYTES + tag + origin + agent != len(body):
-        raise ValueError("the lengths of the texts do not fit")
+        raise ValueError("text lengths do not match")
     referrer_at = MIN_BODY_BYTES + tag
     agent_at = referrer_at + origin
     return (
@@ -146,12 +146,12 @@ def end_of(data: bytes, start: int) -> int | None:
         return None
     length, checksum = _FRAME.unpack_from(data, start)
     if not MIN_BODY_BYTES <= length <= MAX_BODY_BYTES:
-        raise ValueError("a length that no record has")
+        raise ValueError("invalid record length")
     end: int = start + FRAME_BYTES + length
     if end > len(data):
         return None
     if crc32(data[start + FRAME_BYTES : end]) != checksum:
-        raise ValueError("the checksum does not fit")
+        raise ValueError("the checksum does not match")
     return end
 
 
@@ -162,5 +162,5 @@ def _saturated(latency_ns: int) -> int:
 def _network(form: int, place: bytes) -> bytes:
     size = _SIZES_OF_NETWORKS.get(form)
     if size is None or any(place[size:]):
-        raise ValueError("a network that is none")
+        raise ValueError("invalid network")
     return place[:size]

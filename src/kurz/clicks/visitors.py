@@ -79,7 +79,7 @@ class Visitors:
             await self._fetch(day)
         except StoreUnavailable:
             if self._failed_at is None:
-                _log.warning("the salt of visitors cannot be fetched", day=str(_date(day)))
+                _log.warning("visitor salt cannot be loaded", day=str(_date(day)))
             self._failed_at = now
             return
         self._failed_at = None

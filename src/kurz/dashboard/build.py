@@ -49,7 +49,9 @@ class Files:
         try:
             self._manifest = json.loads((folder / "manifest.json").read_bytes())
         except FileNotFoundError:
-            raise NotBuilt(f"{folder} has no files of the dashboard.") from None
+            raise NotBuilt(
+                f"{folder} does not contain the dashboard's files. Run `make web`."
+            ) from None
         self._files = {
             f"/assets/{path.name}": _read(path)
             for path in (folder / "assets").iterdir()

@@ -66,7 +66,7 @@ class PipeWaker:
             self._pipe = os.open(new, os.O_RDWR | os.O_NONBLOCK)
             new.rename(self._folder / self._own_name)
         except OSError as error:
-            log.warning("no wake-ups: changes are seen once a second", reason=error.strerror)
+            log.warning("no wake-ups: changes are polled once a second", reason=error.strerror)
             return
         asyncio.get_running_loop().add_reader(self._pipe, self._woken)
 

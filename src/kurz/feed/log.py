@@ -139,10 +139,10 @@ class ChangeFeed:
                 is_read = True
             except StoreUnavailable as outage:
                 if not self._is_down:
-                    log.warning("feed waits", detail=outage.detail)
+                    log.warning("change feed waiting for the database", detail=outage.detail)
                 self._is_down = True
             except Exception:
-                log.exception("feed failed")
+                log.exception("change feed failed")
             else:
                 self._is_down = False
             finally:
@@ -188,7 +188,7 @@ class ChangeFeed:
         new = rows[len(anchors) :]
         was_set_back = [*rows[: len(anchors)]] != anchors
         if was_set_back or (new and new[-1][0] - self._position > MAX_LEAP):
-            log.warning("change log is another one: started over", position=self._position)
+            log.warning("change log was replaced: starting over", position=self._position)
             await self._start_over()
             return True
         for number, change in new:
@@ -224,7 +224,7 @@ class ChangeFeed:
                 try:
                     listener.hear(changes)
                 except Exception:  # the write stands, and whoever waits for it must hear so
-                    log.exception("a listener of the feed failed")
+                    log.exception("change feed listener failed")
 
 
 def _answer(waiting: Sequence[asyncio.Future[bool]], *, is_read: bool) -> None:

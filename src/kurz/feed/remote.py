@@ -83,7 +83,7 @@ class RemoteWaker:
                 await self._listen(self._woken)
             except Exception as error:  # noqa: BLE001  as above
                 if self._is_connected or not self.lost_connections:
-                    log.warning("no wake-ups: changes are seen once a second", reason=repr(error))
+                    log.warning("no wake-ups: changes are polled once a second", reason=repr(error))
             retry_seconds = min(2 * retry_seconds, MAX_RETRY_SECONDS)
             if self._is_connected:
                 retry_seconds = FIRST_RETRY_SECONDS
@@ -93,7 +93,7 @@ class RemoteWaker:
 
     def _woken(self) -> None:
         if not self._is_connected and self.lost_connections:
-            log.info("wake-ups are back")
+            log.info("wake-ups available again")
         self._is_connected = True
         if self._on_wake is not None:
             self._on_wake()

@@ -12,11 +12,12 @@ from kurz.scheduling import Outcome, Result, Run
 PATIENCE_SECONDS = 2 * TICK_SECONDS  # a jobs process that lives has looked by then
 LOOK_SECONDS = 0.2
 
-LOST = Result(Outcome.FAILED, "The process that ran it ended, or lost the database.")
+LOST = Result(Outcome.FAILED, "The process that ran it stopped, or lost its database connection.")
 NOT_TRUSTED = Result(
     Outcome.SKIPPED,
-    "The last run was skipped because the clock had jumped, and no jobs process is there to tell"
-    " whether it is right by now. See that it is, then start kurz: that runs the reaper, too.",
+    "The last run was skipped because the clock had jumped, and no jobs process is running to"
+    " confirm that it is correct now. Check the clock, then start kurz: it will run the"
+    " reaper.",
 )
 
 

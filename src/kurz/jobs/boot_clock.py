@@ -125,7 +125,7 @@ def told(ahead: timedelta) -> str:
     where = "ahead of" if ahead > timedelta() else "behind"
     hours = (AHEAD_FOR if ahead > timedelta() else BEHIND_FOR) // timedelta(hours=1)
     return (
-        f"The clock has jumped: it is {minutes} min {where} where it should be. Nothing is marked,"
-        f" moved or purged until it is back, has gone on evenly for {hours} h, or kurz is"
-        " restarted."
+        f"The clock has jumped: it is {minutes} min {where} the expected time. Nothing is"
+        f" marked, moved or purged until the clock is back, has run steadily for {hours} h, or"
+        " kurz is restarted."
     )

@@ -196,7 +196,7 @@ class _Calls:
         del self._ids[place], self.tasks[place]
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, StoreUnavailable):
-            _log.error("a check failed", exc_info=error)
+            _log.error("destination check failed", exc_info=error)
 
     async def wait(self, seconds: float) -> None:
         """Until one of them has ended, or the run is to end, or the time has passed."""

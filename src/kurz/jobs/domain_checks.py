@@ -74,7 +74,7 @@ class DomainChecks:
         patience = LOST_AFTER
         if len(active) > found and len(active) + found >= MANY:
             _log.warning(
-                "most custom domains lack their records; are the name servers right?",
+                "most custom domains lack their TXT records; check the name servers",
                 missing=len(active),
                 found=found,
             )
@@ -84,7 +84,7 @@ class DomainChecks:
             if await self._domains.miss(domain, patience):
                 lost += 1
                 _log.warning(
-                    "a custom domain has lost its record and serves no links any more",
+                    "custom domain deactivated: its TXT record is missing",
                     host=domain.host,
                     workspace_id=domain.workspace_id,
                 )

@@ -80,8 +80,8 @@ class JournalFolder:
             owner = "?"
         if owner != self._installation:
             raise SettingRefused(
-                f"The journals in {self.path} are of another installation: {OWNER} there does not"
-                f" say {self._installation}. They are left alone."
+                f"The journals in {self.path} belong to another installation: {OWNER} there is"
+                f" not {self._installation}. They are ignored."
             )
         return True
 
@@ -100,8 +100,9 @@ class JournalFolder:
     def _claim(self) -> bool:
         if not self._is_own:
             raise SettingRefused(
-                f"Nothing says whose journals are in {self.path}. If they are this installation's,"
-                f" write {self._installation} into a file named {OWNER} there."
+                f"It is unclear which installation the journals in {self.path} belong to. If"
+                f" they belong to this one, write {self._installation} to a file named {OWNER}"
+                " in that folder."
             )
         fresh = self.path / f".{OWNER}-{secrets.token_hex(8)}"
         try:

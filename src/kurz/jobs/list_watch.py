@@ -63,7 +63,7 @@ class ListWatch:
             try:
                 await asyncio.to_thread(self.look)
             except Exception:  # noqa: BLE001  the next look may succeed
-                _log.exception("the lists cannot be looked after")
+                _log.exception("lists cannot be refreshed")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._look_seconds):
                     await self._stopping.wait()

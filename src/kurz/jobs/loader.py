@@ -139,7 +139,7 @@ class Loader:
             result = await work()
         except StoreUnavailable as outage:
             if not self._is_down:
-                _log.warning("clicks wait for the database", detail=outage.detail)
+                _log.warning("clicks waiting for the database", detail=outage.detail)
             self._is_down = True
         except Exception:  # noqa: BLE001  see above
             self._errors += 1

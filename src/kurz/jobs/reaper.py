@@ -145,10 +145,10 @@ class Reaper:
         if states == {_State.DONE}:
             return None
         if turn.stopping.is_set():
-            return "It was stopped."
+            return "The run was stopped."
         if _State.MORE in states:
-            return "Its time was over; more is left."
-        return "Links were written while they were archived; more is left."
+            return "The run reached its time limit; the next run continues."
+        return "Some links were changed while being archived; the next run continues."
 
 
 class _State(Enum):

@@ -20,7 +20,7 @@ TICK_SECONDS = 5.0
 # long before, unless the database or the archive is slow.
 STOP_SECONDS = 5.0
 
-GIVEN_UP = Result(reason="It was stopped, in the middle of a batch.")
+GIVEN_UP = Result(reason="The run was stopped during a batch.")
 
 _log = structlog.get_logger(__name__)
 
@@ -130,8 +130,8 @@ class Runner:
         except Exception as error:  # noqa: BLE001  the next run may succeed
             if isinstance(error, KurzError):
                 return Result(Outcome.FAILED, error.detail)
-            _log.exception(f"the {self._schedule.job} failed")
-            return Result(Outcome.FAILED, f"{type(error).__name__}; the log has more.")
+            _log.exception(f"{self._schedule.job} failed")
+            return Result(Outcome.FAILED, f"{type(error).__name__}. See the log for details.")
 
     async def _work_on(self, turn: Turn) -> Result:
         """What does not come to its end soon when it is to stop is given up, wherever it is: what
@@ -157,7 +157,7 @@ class Runner:
             Outcome.DONE: _log.debug if did_nothing else _log.info,
         }
         tell[result.outcome](
-            f"the {self._schedule.job} ran",
+            f"{self._schedule.job} finished",
             outcome=str(result.outcome),
             seconds=round(self._last_seconds, 3),
             **counts,
@@ -190,12 +190,12 @@ class Runner:
             except StoreUnavailable as outage:
                 self._tell_outage(outage)
             except Exception:  # noqa: BLE001  see above
-                _log.exception(f"the {self._schedule.job} cannot be looked after")
+                _log.exception(f"{self._schedule.job} cannot be scheduled")
             await self._rest()
 
     def _tell_outage(self, outage: StoreUnavailable) -> None:
         if not self._is_down:
-            _log.warning(f"the {self._schedule.job} waits for the database", reason=outage.detail)
+            _log.warning(f"{self._schedule.job} waiting for the database", reason=outage.detail)
         self._is_down = True
 
     async def _rest(self) -> None:

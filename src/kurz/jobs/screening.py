@@ -79,7 +79,7 @@ class Screening:
         self._asked_for = None  # what fails or is skipped is asked for again
         await self._learn()
         if not self._screen.is_sure:
-            return Result(Outcome.SKIPPED, "Not all lists can be read.")
+            return Result(Outcome.SKIPPED, "Some lists cannot be read.")
         digest = self._screen.digest
         until = time.monotonic() + self._run_seconds
 

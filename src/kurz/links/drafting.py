@@ -66,7 +66,7 @@ class Drafting:
     def _expiry(self, draft: Draft, now: datetime) -> datetime | None:
         if draft.expires_at is not None:
             if draft.expires_in_seconds is not None:
-                raise InstantRefused("Give either `expires_at` or `expires_in`, not both.")
+                raise InstantRefused("Use either `expires_at` or `expires_in`, not both.")
             return checked_end(draft.expires_at, now)
         if draft.expires_in_seconds is not None:
             return now + self._life(draft.expires_in_seconds, is_anonymous=draft.is_anonymous)
@@ -80,11 +80,11 @@ class Drafting:
 
     def _life(self, seconds: int, *, is_anonymous: bool) -> timedelta:
         if seconds <= 0:
-            raise InstantRefused("`expires_in` is a number of seconds, 1 or more.")
+            raise InstantRefused("`expires_in` must be a number of seconds, 1 or more.")
         longest = int((self.temporary_life if is_anonymous else LONGEST_LIFE).total_seconds())
         if seconds > longest:
             hint = " without an account" if is_anonymous else ""
-            raise InstantRefused(f"`expires_in` is at most {longest} seconds{hint}.")
+            raise InstantRefused(f"`expires_in` can be at most {longest} seconds{hint}.")
         return timedelta(seconds=seconds)
 
 
@@ -152,9 +152,9 @@ def _utc(instant: datetime) -> datetime:
     try:
         return instant.astimezone(UTC)
     except OverflowError:  # the calendar ends with the year 9999, in UTC too
-        raise InstantRefused("This point in time is too far away.") from None
+        raise InstantRefused("This date is too far in the future.") from None
 
 
 def _check_order(starts_at: datetime | None, expires_at: datetime | None) -> None:
     if starts_at is not None and expires_at is not None and starts_at >= expires_at:
-        raise InstantRefused("`starts_at` is not before the link expires.")
+        raise InstantRefused("`starts_at` must be before the link expires.")

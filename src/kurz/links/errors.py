@@ -8,94 +8,94 @@ from kurz.errors import Kind, KurzError, Unavailable
 class LinkNotFound(KurzError):
     kind = Kind.NOT_FOUND
     code = "link-not-found"
-    title = "There is no such link"
+    title = "Link not found"
 
 
 class LinkBanned(KurzError):
     kind = Kind.GONE
     code = "link-banned"
-    title = "This link was taken down"
+    title = "Link taken down"
 
 
 class LinkHeld(KurzError):
     kind = Kind.FORBIDDEN
     code = "link-held"
-    title = "This link has not been looked at yet"
+    title = "Link not screened yet"
 
 
 class DestinationRefused(KurzError):
     kind = Kind.INVALID
     code = "destination-refused"
-    title = "No link may lead there"
+    title = "Destination not allowed"
 
 
 class LinkChanged(KurzError):
     kind = Kind.CONFLICT
     code = "link-changed"
-    title = "The link was changed in the meantime"
+    title = "Link was changed at the same time"
 
 
 class VersionOutdated(KurzError):
     kind = Kind.CONFLICT
     code = "version-outdated"
-    title = "The link is not in the state you have seen"
+    title = "Link has changed since you loaded it"
 
 
 class InstantRefused(KurzError):
     kind = Kind.INVALID
     code = "instant-refused"
-    title = "This point in time cannot be used"
+    title = "Invalid date or time"
 
 
 class FieldRefused(KurzError):
     kind = Kind.INVALID
     code = "field-refused"
-    title = "A field has a value that cannot be kept"
+    title = "Invalid field value"
 
 
 class StrategyRefused(KurzError):
     kind = Kind.INVALID
     code = "strategy-refused"
-    title = "This code strategy cannot be used here"
+    title = "Invalid code strategy"
 
 
 class CursorRefused(KurzError):
     kind = Kind.INVALID
     code = "cursor-refused"
-    title = "This cursor does not belong to a list"
+    title = "Invalid cursor"
 
 
 class CodesExhausted(Unavailable):
     code = "codes-exhausted"
-    title = "No free code was found"
+    title = "No free code found"
 
 
 class CounterStarted(KurzError):
     kind = Kind.CONFLICT
     code = "counter-started"
-    title = "The counter is already in use"
+    title = "Counter already in use"
 
 
 class SeriesRefused(KurzError):
     kind = Kind.INVALID
     code = "series-refused"
-    title = "This series of codes cannot be continued"
+    title = "Code series cannot be continued"
 
 
 class CustomCodeRefused(KurzError):
     kind = Kind.INVALID
     code = "custom-code-refused"
-    title = "This custom code cannot be used"
+    title = "Invalid custom code"
 
 
 class CustomCodeTaken(KurzError):
     kind = Kind.CONFLICT
     code = "custom-code-taken"
-    title = "This custom code is taken"
+    title = "Custom code already taken"
 
 
 def code_taken(code: str) -> CustomCodeTaken:
-    return CustomCodeTaken(f"The code “{code}” is taken. Choose another one.")
+    return CustomCodeTaken(f"The code “{code}” is already taken. Choose another one.")
 
 
 class UrlFlaw(StrEnum):
@@ -116,7 +116,7 @@ class UrlFlaw(StrEnum):
 class UrlRefused(KurzError):
     kind = Kind.INVALID
     code = "url-refused"
-    title = "This URL cannot be shortened"
+    title = "URL cannot be shortened"
 
     def __init__(self, flaw: UrlFlaw, detail: str) -> None:
         super().__init__(detail, flaw=flaw)
@@ -126,36 +126,36 @@ class UrlRefused(KurzError):
 class LinkExpired(KurzError):
     kind = Kind.GONE
     code = "link-expired"
-    title = "This link has expired"
+    title = "Link expired"
 
 
 class LinkExhausted(KurzError):
     kind = Kind.GONE
     code = "link-exhausted"
-    title = "This link has been used up"
+    title = "Click limit reached"
 
 
 class TagNotFound(KurzError):
     kind = Kind.NOT_FOUND
     code = "tag-not-found"
-    title = "There is no such tag"
+    title = "Tag not found"
 
 
 class ArchiveUnavailable(Unavailable):
     code = "archive-unavailable"
-    title = "The archive cannot be used"
+    title = "Archive unavailable"
 
 
 class ArchiveFileNotFound(KurzError):
     kind = Kind.NOT_FOUND
     code = "archive-file-not-found"
-    title = "There is no such file in the archive"
+    title = "Archive file not found"
 
 
 class ArchiveFileBroken(KurzError):
     kind = Kind.INVALID
     code = "archive-file-broken"
-    title = "This file of the archive cannot be read"
+    title = "Archive file cannot be read"
 
 
 class ArchiveFileForeign(KurzError):
@@ -163,4 +163,4 @@ class ArchiveFileForeign(KurzError):
 
     kind = Kind.INVALID
     code = "archive-file-foreign"
-    title = "This archive file is not signed by this installation"
+    title = "Archive file not signed by this installation"

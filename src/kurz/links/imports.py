@@ -17,13 +17,13 @@ LEAST_BYTES = 1024 * 1024
 class ImportTooLarge(KurzError):
     kind = Kind.INVALID
     code = "import-too-large"
-    title = "This file is too large"
+    title = "Import file too large"
 
 
 class ImportRunning(KurzError):
     kind = Kind.CONFLICT
     code = "import-running"
-    title = "Another import of this account is running"
+    title = "Another import is already running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +48,16 @@ def most_bytes(rows: int) -> int:
 
 def too_many_rows(most: int) -> ImportTooLarge:
     return ImportTooLarge(
-        f"The file has more than {most:,} rows, the most that you may import at once. Nothing was"
-        " written. Split the file, or ask an administrator to allow you larger ones.",
+        f"The file has more than {most:,} rows, your limit for one import. Nothing was"
+        " imported. Split the file, or ask an administrator to raise your limit.",
         max_rows=most,
     )
 
 
 def too_many_bytes(most: int) -> ImportTooLarge:
     return ImportTooLarge(
-        f"The file has more than {most_bytes(most):,} bytes, the most for {most:,} rows. Nothing"
-        " was written. Split the file, or ask an administrator to allow you larger ones.",
+        f"The file has more than {most_bytes(most):,} bytes, the limit for {most:,} rows."
+        " Nothing was imported. Split the file, or ask an administrator to raise your limit.",
         max_rows=most,
     )
 

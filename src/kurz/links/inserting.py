@@ -58,7 +58,7 @@ class Inserter:
         for attempt in range(ATTEMPTS[new.link.strategy]):
             if await self._try(new, await self._code(new.link, attempt)):
                 return new.created(new.link.id)
-        raise CodesExhausted("Every code that was tried is taken. Try again.")
+        raise CodesExhausted("All codes that were tried are taken. Try again.")
 
     async def _insert_custom(self, new: NewLink, now: datetime) -> Created:
         """The code belongs to one URL: asking for the same pair again gives the same link, so that
@@ -88,7 +88,9 @@ class Inserter:
             existing = await find()
             if existing is not None:
                 return await self._reuse(existing, new, now, find)
-        raise CodesExhausted("Every code this URL could have is taken by another link.")
+        raise CodesExhausted(
+            "All codes that this URL could have are taken by other links. Use a custom code."
+        )
 
     async def _try(self, new: NewLink, code: str) -> bool:
         """Stores the new link under this code, if it is free."""
@@ -118,7 +120,7 @@ class Inserter:
         for _ in range(EDIT_ATTEMPTS):
             status = lifecycle.status(existing, now)
             if status is Status.BANNED:
-                raise LinkBanned("This URL's link was taken down.")
+                raise LinkBanned("The link for this URL was taken down.")
             if status not in (Status.EXPIRED, Status.DELETED):
                 return Created(existing, is_new=False)
             changes = {name: getattr(wanted, name) for name in _FIELDS_OF_A_REQUEST}
@@ -133,7 +135,7 @@ class Inserter:
             if found is None:
                 break
             existing = found
-        raise LinkChanged("Somebody else is changing this link. Try again.")
+        raise LinkChanged("Someone else is changing this link. Try again.")
 
 
 def _is_same(found: Link, wanted: Link) -> bool:

@@ -47,14 +47,14 @@ class Listing:
             return PageEnd(value, self._ids.invert(public_id))
         except ValueError:
             raise CursorRefused(
-                "Use the `next_cursor` of the page before, unchanged and with the same `sort`."
+                "Use the `next_cursor` of the previous page, unchanged and with the same `sort`."
             ) from None
 
 
 def _check_search(text: str) -> None:
     fields.check_search(text)
     if len(text) < MIN_SEARCH_LENGTH:
-        raise FieldRefused(f"`search` has at least {MIN_SEARCH_LENGTH} characters.")
+        raise FieldRefused(f"`search` must have at least {MIN_SEARCH_LENGTH} characters.")
 
 
 def _value(link: Link, sort: Sort) -> int | None:

@@ -40,16 +40,13 @@ class Mint:
         """The strategy for a new link, or `StrategyRefused`. `default` is the workspace's own."""
         if custom_code is not None:
             if wanted not in (None, Strategy.CUSTOM):
-                raise StrategyRefused("A custom code needs no strategy: leave `strategy` out.")
+                raise StrategyRefused("Leave out `strategy` when you send a `custom_code`.")
             return Strategy.CUSTOM
         if wanted is Strategy.CUSTOM:
             raise StrategyRefused("The strategy “custom” needs a `custom_code`.")
         is_root = workspace_id == ROOT_WORKSPACE_ID
         if wanted is Strategy.DETERMINISTIC and is_root:
-            raise StrategyRefused(
-                "Deterministic codes exist in workspaces only: at the root a stranger's link could"
-                " answer."
-            )
+            raise StrategyRefused("Deterministic codes are only available in workspaces.")
         if is_root:
             return wanted or self._root_strategy
         return wanted or default or Strategy.DETERMINISTIC

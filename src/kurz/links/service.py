@@ -108,7 +108,7 @@ class LinkService:
             if found is not None:
                 return found
         if draft is None:
-            raise LinkNotFound("There is nothing here that could be claimed.")
+            raise LinkNotFound("Links cannot be claimed here.")
         url = urls.judge(draft.original_url, await self._own_hosts.get(), own_hosts)
         mark = hashlib.sha256(b"claim of\0" + url.original.encode()).digest()
         earlier = await self._store.find_claimed(account_id, mark)
@@ -158,7 +158,7 @@ class LinkService:
     async def get(self, public_id: int, scope: Scope) -> Link:
         link = await self._store.find(self._row_id(public_id), scope)
         if link is None:
-            raise LinkNotFound("There is no link with this id.")
+            raise LinkNotFound("There is no link with this ID.")
         return link
 
     async def get_by_code(self, workspace_id: int, short_code: str) -> Link:
@@ -204,7 +204,9 @@ class LinkService:
             if edited is not None:
                 return edited
             await self._check_code_is_free(link, edit.get("custom_code"))
-        raise LinkChanged("Somebody else changed this link. Load it again, then repeat the edit.")
+        raise LinkChanged(
+            "Someone else has changed this link. Load it again, then repeat the edit."
+        )
 
     async def delete(
         self,
@@ -218,16 +220,16 @@ class LinkService:
         for _ in range(EDIT_ATTEMPTS):
             link = await self.get(public_id, scope)
             if link.status is Status.DELETED:
-                raise LinkNotFound("This link is in the trash already.")
+                raise LinkNotFound("This link is already in the trash.")
             if link.status is Status.BANNED:
-                raise LinkBanned("This link was taken down; its record is kept.")
+                raise LinkBanned("This link was taken down and cannot be deleted.")
             check_version(link, expected_version)
             now = self._clock.now()
             changes = {"status": Status.DELETED, "deleted_at": now}
             deleted = await self._store.update(link, changes, now, Act("delete", account_id))
             if deleted is not None:
                 return deleted
-        raise LinkChanged("Somebody else changed this link. Load it again, then repeat.")
+        raise LinkChanged("Someone else has changed this link. Load it again, then try again.")
 
     async def restore(
         self,
@@ -248,14 +250,14 @@ class LinkService:
             now = self._clock.now()
             if lifecycle.status(link, now) not in (Status.EXPIRED, Status.DELETED):
                 if expires_at is not None:
-                    raise InstantRefused("This link is live. Edit it to change when it expires.")
+                    raise InstantRefused("This link is active. Edit it to change when it expires.")
                 return link
             changes = revival_of(link, expires_at, now)
             changes |= {"held_at": self._screened(link.location, now)}
             restored = await self._store.update(link, changes, now, Act("restore", account_id))
             if restored is not None:
                 return restored
-        raise LinkChanged("Somebody else is changing this link. Try again.")
+        raise LinkChanged("Someone else is changing this link. Try again.")
 
     def _screened(self, location: str, now: datetime) -> datetime | None:
         """Since when a link that leads there is held; None: it is not. `DestinationRefused`: there
@@ -287,13 +289,13 @@ class LinkService:
         try:
             return self._ids.invert(public_id)
         except ValueError:
-            raise LinkNotFound("There is no link with this id.") from None
+            raise LinkNotFound("There is no link with this ID.") from None
 
 
 def check_version(link: Link, expected: int | None) -> None:
     """Refuses a write of what somebody else has changed since the caller saw it."""
     if expected is not None and link.version != expected:
-        raise VersionOutdated("Somebody else changed this link. Load it again, then repeat.")
+        raise VersionOutdated("Someone else has changed this link. Load it again, then try again.")
 
 
 def hash_claim_token(token: str) -> bytes:

@@ -48,20 +48,20 @@ class Trash:
         for _ in range(EDIT_ATTEMPTS):
             link = await self._links.get(public_id, scope)
             if link.status is Status.BANNED:
-                raise LinkBanned("This link was taken down; its record is kept.")
+                raise LinkBanned("This link was taken down and cannot be deleted.")
             if link.status is not Status.DELETED:
                 raise LinkNotFound("This link is not in the trash. Move it there first.")
             check_version(link, expected_version)
             if await self._store.purge(scope, link.id, link.version, self._clock.now()):
                 if account_id is not None:
                     _log.info(
-                        "a link was deleted for ever",
+                        "link permanently deleted",
                         account_id=account_id,
                         link_id=public_id,
                         workspace_id=link.workspace_id,
                     )
                 return
-        raise LinkChanged("Somebody else is changing this link. Try again.")
+        raise LinkChanged("Someone else is changing this link. Try again.")
 
     async def empty(
         self, scope: Scope, seconds: float = math.inf, *, account_id: int | None = None
@@ -80,7 +80,7 @@ class Trash:
         finally:  # also of what was done before an outage
             if purged and account_id is not None:
                 _log.info(
-                    "links in the trash were deleted for ever",
+                    "trash emptied",
                     account_id=account_id,
                     links=purged,
                     workspace_id=scope.workspace_id,

@@ -158,7 +158,9 @@ class Upkeep:
         asked. Raises `AlreadyRunning` while it runs."""
         asked_at = await self._leases.ask(JOB)
         if asked_at is None:
-            raise AlreadyRunning("The reaper is running. Wait until it is done, then ask again.")
+            raise AlreadyRunning(
+                "The reaper is already running. Wait until it finishes, then try again."
+            )
         return asked_at
 
     async def withdraw(self) -> bool:

@@ -90,22 +90,20 @@ def judge(original: str, *own_hosts: Collection[str]) -> JudgedUrl:
         location = normalize_url(original)
     except ValueError:
         raise UrlRefused(
-            UrlFlaw.MALFORMED, "This is not a valid URL. Check it for typing errors."
+            UrlFlaw.MALFORMED, "This is not a valid URL. Check it for typos."
         ) from None
     if len(location) > MAX_URL_BYTES:
         raise UrlRefused(
-            UrlFlaw.TOO_LONG, f"Percent-encoded, the URL is longer than {MAX_URL_BYTES} bytes."
+            UrlFlaw.TOO_LONG, f"The URL is longer than {MAX_URL_BYTES} bytes when percent-encoded."
         )
     parts = _SERIALISED.fullmatch(location)
     if parts is None:
-        raise UrlRefused(
-            UrlFlaw.CREDENTIALS, "URLs with a user name or password in them are not accepted."
-        )
+        raise UrlRefused(UrlFlaw.CREDENTIALS, "URLs with a user name or password are not accepted.")
     scheme, host, port, path, query = parts.groups()
     _check_host(host, port, authority)
     for hosts in own_hosts:
         if hosts and _is_own(host, port or DEFAULT_PORTS[scheme], hosts):
-            raise UrlRefused(UrlFlaw.OWN, "This URL leads back to this shortener.")
+            raise UrlRefused(UrlFlaw.OWN, "This URL points back to this shortener.")
     return JudgedUrl(original, location, _canonical(scheme, host, port, path, query))
 
 
@@ -172,18 +170,16 @@ def _check_as_given(original: str) -> str:
     authority = _AUTHORITY.match(original)
     if authority is None:
         raise UrlRefused(
-            UrlFlaw.SCHEME, "Only URLs that start with http:// or https:// and a host are accepted."
+            UrlFlaw.SCHEME, "The URL must start with http:// or https://, followed by a host."
         )
     if "@" in authority[1]:
-        raise UrlRefused(
-            UrlFlaw.CREDENTIALS, "URLs with a user name or password in them are not accepted."
-        )
+        raise UrlRefused(UrlFlaw.CREDENTIALS, "URLs with a user name or password are not accepted.")
     return authority[1]
 
 
 def _check_host(host: str, port: str | None, authority: str) -> None:
     if port == "0":
-        raise UrlRefused(UrlFlaw.PORT, "Port 0 cannot be connected to.")
+        raise UrlRefused(UrlFlaw.PORT, "Port 0 is not valid.")
     if host.startswith("["):
         return
     if _IPV4.fullmatch(host):
@@ -194,11 +190,11 @@ def _check_host(host: str, port: str | None, authority: str) -> None:
     labels = name.split(".")
     if len(name) > MAX_HOST_LENGTH or not all(0 < len(x) <= MAX_LABEL_LENGTH for x in labels):
         raise UrlRefused(
-            UrlFlaw.HOST, "No host can have this name: a part of it is empty or too long."
+            UrlFlaw.HOST, "The host name is not valid: a part of it is empty or too long."
         )
     if any(label.startswith("xn--") and label.rstrip("-") == "xn" for label in labels):
         # The parser lets it through, and no resolver or browser agrees on what it means.
-        raise UrlRefused(UrlFlaw.HOST, "This host name is not valid: nothing follows “xn--”.")
+        raise UrlRefused(UrlFlaw.HOST, "The host name is not valid: nothing follows “xn--”.")
 
 
 def _dotted(high: int, low: int) -> str:

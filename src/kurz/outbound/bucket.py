@@ -50,8 +50,8 @@ class ArchiveBucket:
             )
         except (BaseError, ValueError) as error:
             raise SettingRefused(
-                f"The archive {self._shown} cannot be opened: {_reason(error)}. Check KURZ_ARCHIVE…"
-                " and, where they name no key, the variables AWS_…."
+                f"The archive {self._shown} cannot be opened: {_reason(error)}. Check the"
+                " settings KURZ_ARCHIVE… and, if they have no key, the AWS_… variables."
             ) from error
 
     async def check(self) -> None:

@@ -103,14 +103,14 @@ class BoundedStream(AsyncNetworkStream):
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002, ASYNC109
         if self._bytes_left <= 0:
-            raise ReadError("The answer is too long.")
+            raise ReadError("The response is too long.")
         data = await self._reader.read(min(max_bytes, self._bytes_left))
         self._bytes_left -= len(data)
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002, ASYNC109
         if self._writer.is_closing():  # uvloop would call that a mistake of ours
-            raise WriteError("The other side has hung up.")
+            raise WriteError("The server closed the connection.")
         self._writer.write(buffer)
         await self._writer.drain()
 

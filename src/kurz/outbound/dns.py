@@ -72,7 +72,8 @@ def _server(text: str) -> Do53Nameserver:
         return Do53Nameserver(str(ipaddress.ip_address(address)), number)
     except ValueError:
         raise SettingRefused(
-            f"“{text}” is no name server: KURZ_DNS_SERVERS takes 9.9.9.9 or 127.0.0.1@5353."
+            f"“{text}” is not a name server. KURZ_DNS_SERVERS takes addresses such as 9.9.9.9"
+            " or 127.0.0.1@5353."
         ) from None
 
 

@@ -35,7 +35,7 @@ class CountryDatabase:
         except OSError as error:
             raise _refused(path, error.strerror or str(error)) from None
         except (ValueError, maxminddb.InvalidDatabaseError):
-            raise _refused(path, "it is not of MaxMind's format") from None
+            raise _refused(path, "it is not in MaxMind's format") from None
         self.find: Callable[[bytes], str] = lru_cache(MAX_NETWORKS)(self._find)
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ def open_countries(choice: str, data_dir: Path) -> CountryFinder:
     try:
         return CountryDatabase(_unpacked(data_dir))
     except (OSError, SettingRefused) as error:  # a country may be missing, but no click
-        _log.warning("countries of visitors are not known", error=str(error))
+        _log.warning("countries of visitors unavailable", error=str(error))
         return NullCountryFinder()
 
 
@@ -76,7 +76,7 @@ def check_countries(choice: str) -> None:
 
 
 def _refused(path: Path, reason: str) -> SettingRefused:
-    return SettingRefused(f"KURZ_GEOIP_DB names a file that cannot be used: {path}: {reason}.")
+    return SettingRefused(f"KURZ_GEOIP_DB: the file {path} cannot be used: {reason}.")
 
 
 def _unpacked(data_dir: Path) -> Path:

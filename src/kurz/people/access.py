@@ -60,30 +60,33 @@ class Caller:
     def require(self, permission: Permission) -> None:
         if permission not in self.permissions:
             if self.key_id is None:
-                raise PermissionMissing("This is for administrators.")
-            raise PermissionMissing(f"This key was not made for `{permission}`.")
+                raise PermissionMissing("Only administrators can do this.")
+            raise PermissionMissing(f"This key does not have the scope `{permission}`.")
         if permission is Permission.ADMIN:  # is about everybody, not about one workspace
             self.require_personal()
 
     def require_session(self) -> None:
         """For what changes who may do what: no key may give itself more."""
         if self.token_id is None:
-            raise PermissionMissing("No key may do this. Sign in with e-mail and password.")
+            raise PermissionMissing("API keys cannot do this. Sign in with e-mail and password.")
 
     def require_personal(self) -> None:
         """For links at the root and the installation: a workspace's key has nothing to do there."""
         if self.key_workspace_id is not None:
-            raise PermissionMissing("This key was made for one workspace only.")
+            raise PermissionMissing("This key is limited to another workspace.")
 
 
 def require_role(role: Role, permission: Permission) -> None:
     if permission not in _OF_ROLES[role]:
-        raise PermissionMissing(f"In this workspace you are {_NAMES[role]}: you may look, only.")
+        raise PermissionMissing(
+            f"You are {_NAMES[role]} in this workspace, which is read-only. Ask an owner to"
+            " make you an editor."
+        )
 
 
 def require_owner(role: Role) -> None:
     if role is not Role.OWNER:
-        raise PermissionMissing("This is for owners of the workspace.")
+        raise PermissionMissing("Only owners of the workspace can do this.")
 
 
 _NAMES = {Role.OWNER: "an owner", Role.EDITOR: "an editor", Role.VIEWER: "a viewer"}

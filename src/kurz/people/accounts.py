@@ -28,7 +28,7 @@ from kurz.people.passwords import Passwords
 MAX_EMAIL_LENGTH = 254
 _EMAIL = re.compile(r"[^\s@<>()\[\],;:\\\"]{1,64}@[^\s@]{1,250}")
 BY_INVITATION = "Ask an administrator for an invitation."
-LAST_ADMINISTRATOR = "This is the last administrator. Make another one first."
+LAST_ADMINISTRATOR = "This is the last administrator. Make someone else an administrator first."
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9-]{1,63}")
 
 
@@ -150,7 +150,7 @@ class AccountService:
         passwords.check(password, email)
         found = await self._find_pass(token, Purpose.SETUP)
         if await self._store.has_admin():
-            raise PassRefused("This installation has its administrator already.")
+            raise PassRefused("This installation already has an administrator.")
         try:
             return await self._insert(
                 email, password, is_admin=True, pass_hash=found.token_hash, asker=asker
@@ -173,7 +173,7 @@ class AccountService:
         hashed = account.password_hash if account else None
         fits = await self._passwords.verify(password, hashed, asker)
         if account is None or not fits or account.disabled_at is not None:
-            raise SignInRefused("E-mail and password do not fit together.")
+            raise SignInRefused("The e-mail address or password is incorrect.")
         now = self._clock.now()
         await self._store.note_sign_in(account.id, now)
         return replace(account, signed_in_at=now)
@@ -186,7 +186,7 @@ class AccountService:
     ) -> Account:
         account = await self.get(account_id)
         if not await self._passwords.verify(password, account.password_hash, asker):
-            raise SignInRefused("This is not your present password.")
+            raise SignInRefused("The current password is incorrect.")
         return account
 
     async def change_password(
@@ -206,7 +206,7 @@ class AccountService:
             account_id, hashed, epoch=account.epoch, ends_keys=ends_keys
         )
         if changed is None:
-            raise CredentialRefused("Your password or your rights were changed. Sign in again.")
+            raise CredentialRefused("Your password or permissions have changed. Sign in again.")
         return changed
 
     async def reset_password(
@@ -222,13 +222,13 @@ class AccountService:
             account.id, hashed, pass_hash=found.token_hash, ends_keys=ends_keys
         )
         if changed is None:
-            raise PassRefused("This link was used already. Ask for another one.")
+            raise PassRefused("This link has already been used. Ask for a new one.")
         return changed
 
     async def get(self, account_id: int) -> Account:
         account = await self._store.find(account_id)
         if account is None:
-            raise AccountNotFound("There is no account with this id.")
+            raise AccountNotFound("There is no account with this ID.")
         return account
 
     async def get_by_email(self, email: str) -> Account:
@@ -266,13 +266,15 @@ class AccountService:
         """None: the server's default. `quotas.UNLIMITED`: no quota."""
         changed = await self._store.set_quota(account_id, links_per_month)
         if changed is None:
-            raise AccountNotFound("There is no account with this id.")
+            raise AccountNotFound("There is no account with this ID.")
         return changed
 
     async def _find_pass(self, token: str, purpose: Purpose) -> Pass:
         found = await self._passes.find(hash_token(token))
         if found is None or found.purpose is not purpose or found.expires_at <= self._clock.now():
-            raise PassRefused("This link was used, has expired, or is not complete.")
+            raise PassRefused(
+                "This link is incomplete, has expired or has already been used. Ask for a new one."
+            )
         return found
 
     async def _insert(
@@ -293,16 +295,18 @@ class AccountService:
         )
         made = await self._store.insert(account, pass_hash=pass_hash)
         if made is None:
-            raise EmailTaken("There is an account with this e-mail address. Sign in instead.")
+            raise EmailTaken(
+                "There is already an account with this e-mail address. Sign in instead."
+            )
         return made
 
 
 def ways_to_promote(email: str) -> str:
     """For an administrator-to-be whose address has an account: anybody may have registered it."""
     return (
-        "This e-mail address already has an account, perhaps somebody else's. Use another address."
-        f" Or, on the server, run kurz admin reset-password {email}, open the link that it prints"
-        f" and set a new password. Then run kurz admin promote {email}."
+        "There is already an account with this e-mail address, possibly someone else's. Use"
+        f" another address. Or run kurz admin reset-password {email} on the server, open the"
+        f" link it prints and set a new password. Then run kurz admin promote {email}."
     )
 
 
@@ -319,7 +323,7 @@ def normalise_email(email: str) -> str:
         normal = f"{local}@{ascii_domain}"
         if _DOMAIN.fullmatch(ascii_domain) and len(normal) <= MAX_EMAIL_LENGTH:
             return normal
-    raise EmailRefused("This does not look like an e-mail address.")
+    raise EmailRefused("This is not a valid e-mail address.")
 
 
 def _not_the_last(account: Account | None) -> Account:

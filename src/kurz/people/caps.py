@@ -24,7 +24,7 @@ class CapReached(KurzError):
 
     kind = Kind.CONFLICT
     code = "limit-reached"
-    title = "A limit is reached"
+    title = "Limit reached"
 
     def __init__(self, whose: str, what: str, at_most: int, *, remedy: str, setting: str) -> None:
         super().__init__(

@@ -144,11 +144,11 @@ class CustomDomains:
     ) -> Domain:
         host = normalise_host(host)
         if host in self._own_names:
-            raise DomainRefused("This is kurz's own address. It serves everybody's links.")
+            raise DomainRefused("This is kurz's own host. It cannot be a custom domain.")
         if await asyncio.to_thread(_is_public_suffix, host):  # the list takes a while to load
             raise DomainRefused(
-                f"{host} is a public suffix: anybody can register names under it."
-                f" Use a name of your own, such as go.example.{host}."
+                f"{host} is a public suffix, under which anyone can register names. Use a name"
+                f" of your own, such as go.example.{host}."
             )
         wanted = Domain(host=host, workspace_id=workspace_id, created_at=self._clock.now())
         return _not_taken(await self._store.insert(wanted, receipt, at_most=at_most), host)
@@ -157,7 +157,7 @@ class CustomDomains:
         """Also one that was given up."""
         found = await self._store.find(workspace_id, _name_of(host))
         if found is None:
-            raise DomainNotFound("This workspace has no such domain.")
+            raise DomainNotFound("This workspace does not have this domain.")
         return found
 
     def instructions(self, domain: Domain) -> TxtRecord:
@@ -208,7 +208,7 @@ class CustomDomains:
         """It serves nothing from now on. If it was active, other workspaces have to wait; this one
         gets it back by proving it again."""
         if not await self._store.remove(workspace_id, _name_of(host), self._clock.now()):
-            raise DomainNotFound("This workspace has no such domain.")
+            raise DomainNotFound("This workspace does not have this domain.")
         self._domains.forget()
 
     async def is_allowed(self, host: str) -> bool:
@@ -228,15 +228,15 @@ def normalise_host(host: str) -> str:
     host = host.strip()
     if _FORBIDDEN.search(host) or not _JOINERS.sub("", host).isprintable():
         raise DomainRefused(
-            "Give the bare name, such as go.example.com: no https://, port or path."
+            "Enter only the name, such as go.example.com, without https://, port or path."
         )
     name = _to_ascii(host)
     if _IPV4.fullmatch(name):
         raise DomainRefused("An IP address cannot be a custom domain.")
     if not _NAME.fullmatch(name) or len(name) > MAX_LENGTH:
-        raise DomainRefused("No host can have this name. Check it for typing errors.")
+        raise DomainRefused("This is not a valid host name. Check it for typos.")
     if "." not in name or name.endswith(".localhost"):
-        raise DomainRefused("Only a name in the public DNS can be proved, such as go.example.com.")
+        raise DomainRefused("Only names in the public DNS can be verified, such as go.example.com.")
     return name
 
 
@@ -266,7 +266,7 @@ def _name_of(host: str) -> str:
     try:
         return normalise_host(host)
     except DomainRefused:
-        raise DomainNotFound("This workspace has no such domain.") from None
+        raise DomainNotFound("This workspace does not have this domain.") from None
 
 
 def _is_among(wanted: str, values: list[str]) -> bool:
@@ -274,10 +274,10 @@ def _is_among(wanted: str, values: list[str]) -> bool:
 
 
 def _unproven(domain: Domain, record: TxtRecord) -> DomainUnproven:
-    lost = " The domain does not serve your links any more." if domain.is_active else ""
+    lost = " The domain no longer serves your links." if domain.is_active else ""
     return DomainUnproven(
-        f"There is no TXT record at {record.name} with the value {record.value}.{lost}"
-        " Add it, give the name servers some minutes, and verify again.",
+        f"There is no TXT record at {record.name} with the value {record.value}.{lost} Add it,"
+        " wait a few minutes, then verify again.",
         record_name=record.name,
         record_value=record.value,
     )
@@ -286,7 +286,7 @@ def _unproven(domain: Domain, record: TxtRecord) -> DomainUnproven:
 def _not_taken(domain: Domain | None, host: str) -> Domain:
     if domain is None:
         raise DomainTaken(
-            f"Another workspace has proved that {host} is theirs, or gave it up less than"
-            f" {QUARANTINE.days} days ago."
+            f"Another workspace has verified {host}, or removed it less than {QUARANTINE.days}"
+            " days ago."
         )
     return domain

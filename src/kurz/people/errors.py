@@ -6,162 +6,162 @@ from kurz.errors import Kind, KurzError, Unavailable
 class HostUnknown(KurzError):
     kind = Kind.NOT_FOUND
     code = "host-unknown"
-    title = "This server does not answer for that host"
+    title = "Unknown host"
 
 
 class HostUnclear(KurzError):
     kind = Kind.INVALID
     code = "host-unclear"
-    title = "The request does not say which host it is for"
+    title = "Missing or ambiguous Host header"
 
 
 class WorkspaceNotFound(KurzError):
     kind = Kind.NOT_FOUND
     code = "workspace-not-found"
-    title = "There is no such workspace"
+    title = "Workspace not found"
 
 
 class CredentialRefused(KurzError):
     kind = Kind.UNAUTHENTICATED
     code = "credential-refused"
-    title = "This token or key does not open anything"
+    title = "Invalid token or API key"
 
 
 class SignInRefused(KurzError):
     kind = Kind.UNAUTHENTICATED
     code = "sign-in-refused"
-    title = "E-mail and password do not fit"
+    title = "Incorrect e-mail address or password"
 
 
 class PermissionMissing(KurzError):
     kind = Kind.FORBIDDEN
     code = "permission-missing"
-    title = "This is not yours to do"
+    title = "Permission denied"
 
 
 class RequestForged(KurzError):
     kind = Kind.FORBIDDEN
     code = "request-forged"
-    title = "This request came from another site"
+    title = "Cross-site request blocked"
 
 
 class RegistrationClosed(KurzError):
     kind = Kind.FORBIDDEN
     code = "registration-closed"
-    title = "Accounts are made by invitation here"
+    title = "Registration is by invitation only"
 
 
 class SignInBusy(Unavailable):
     code = "sign-in-busy"
-    title = "Too many people sign in at once"
+    title = "Too many sign-ins in progress"
     retry_after_seconds = 2
 
 
 class EmailRefused(KurzError):
     kind = Kind.INVALID
     code = "email-refused"
-    title = "This e-mail address cannot be used"
+    title = "Invalid e-mail address"
 
 
 class EmailTaken(KurzError):
     kind = Kind.CONFLICT
     code = "email-taken"
-    title = "This e-mail address has an account"
+    title = "E-mail address already in use"
 
 
 class PasswordRefused(KurzError):
     kind = Kind.INVALID
     code = "password-refused"
-    title = "This password cannot be used"
+    title = "Password not accepted"
 
 
 class AccountNotFound(KurzError):
     kind = Kind.NOT_FOUND
     code = "account-not-found"
-    title = "There is no such account"
+    title = "Account not found"
 
 
 class PassRefused(KurzError):
     kind = Kind.INVALID
     code = "pass-refused"
-    title = "This one-time link does not work"
+    title = "Invalid one-time link"
 
 
 class KeyNotFound(KurzError):
     kind = Kind.NOT_FOUND
     code = "key-not-found"
-    title = "There is no such key"
+    title = "API key not found"
 
 
 class NameRefused(KurzError):
     kind = Kind.INVALID
     code = "name-refused"
-    title = "This name cannot be used"
+    title = "Invalid name or value"
 
 
 class SlugTaken(KurzError):
     kind = Kind.CONFLICT
     code = "slug-taken"
-    title = "This slug is taken"
+    title = "Slug already taken"
 
 
 class MemberNotFound(KurzError):
     kind = Kind.NOT_FOUND
     code = "member-not-found"
-    title = "There is no such member"
+    title = "Member not found"
 
 
 class InvitationNotFound(KurzError):
     kind = Kind.NOT_FOUND
     code = "invitation-not-found"
-    title = "There is no such invitation"
+    title = "Invitation not found"
 
 
 class OwnerMissing(KurzError):
     kind = Kind.CONFLICT
     code = "owner-missing"
-    title = "A workspace needs an owner"
+    title = "Workspace must have an owner"
 
 
 class AdministratorExists(KurzError):
     kind = Kind.CONFLICT
     code = "administrator-exists"
-    title = "There already is an administrator"
+    title = "Administrator already exists"
 
 
 class AdministratorMissing(KurzError):
     kind = Kind.CONFLICT
     code = "administrator-missing"
-    title = "An installation needs an administrator"
+    title = "At least one administrator is required"
 
 
 class DomainRefused(KurzError):
     kind = Kind.INVALID
     code = "domain-refused"
-    title = "This domain cannot be used"
+    title = "Invalid domain"
 
 
 class DomainTaken(KurzError):
     kind = Kind.CONFLICT
     code = "domain-taken"
-    title = "This domain belongs to another workspace"
+    title = "Domain belongs to another workspace"
 
 
 class DomainNotFound(KurzError):
     kind = Kind.NOT_FOUND
     code = "domain-not-found"
-    title = "There is no such domain"
+    title = "Domain not found"
 
 
 class DomainUnproven(KurzError):
     kind = Kind.CONFLICT
     code = "domain-unproven"
-    title = "The domain's TXT record is not there"
+    title = "TXT record not found"
 
 
 class DomainLookupFailed(Unavailable):
     code = "domain-lookup-failed"
-    title = "The name servers do not answer"
+    title = "DNS lookup failed"
 
 
 class QuotaExceeded(KurzError):
@@ -169,7 +169,7 @@ class QuotaExceeded(KurzError):
 
     kind = Kind.LIMITED
     code = "quota-exceeded"
-    title = "The quota of links is used up"
+    title = "Monthly link quota reached"
 
     def __init__(self, detail: str, retry_after_seconds: int) -> None:
         super().__init__(detail)
@@ -179,16 +179,16 @@ class QuotaExceeded(KurzError):
 class IdempotencyKeyRefused(KurzError):
     kind = Kind.INVALID
     code = "idempotency-key-refused"
-    title = "This Idempotency-Key cannot be used"
+    title = "Invalid Idempotency-Key"
 
 
 class IdempotencyKeyReused(KurzError):
     kind = Kind.INVALID
     code = "idempotency-key-reused"
-    title = "This Idempotency-Key belongs to another request"
+    title = "Idempotency-Key already used"
 
 
 class RequestInFlight(KurzError):
     kind = Kind.CONFLICT
     code = "request-in-flight"
-    title = "The same request is being worked on"
+    title = "Request already in progress"

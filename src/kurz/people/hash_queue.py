@@ -160,7 +160,7 @@ class HashQueue:
 
 
 def _busy() -> SignInBusy:
-    return SignInBusy("Too many people are signing in at the moment. Try again in a few seconds.")
+    return SignInBusy("Too many sign-ins are in progress. Try again in a few seconds.")
 
 
 def _look(answer: "asyncio.Future[Any]") -> None:

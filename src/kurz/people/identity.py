@@ -72,7 +72,7 @@ class Identity:
     async def _by_key(self, text: str) -> Caller:
         found = await self._keys.find(text)
         if found is None or found[1].disabled_at is not None:
-            raise CredentialRefused("There is no such key, or not any more.")
+            raise CredentialRefused("This API key does not exist or was revoked.")
         key, account = found
         if self._noted.peek(key.id) is None:
             self._noted.keep(key.id, value=True)

@@ -84,7 +84,7 @@ class KeyService:
         check_name(name)
         now = self._clock.now()
         if not permissions:
-            raise NameRefused("A key needs at least one scope.")
+            raise NameRefused("Choose at least one scope for the key.")
         if expires_at is not None:
             expires_at = _in_utc(expires_at)
             if expires_at <= now:
@@ -112,7 +112,7 @@ class KeyService:
 
     async def revoke(self, key_id: int, account_id: int) -> None:
         if not await self._store.delete(key_id, account_id):
-            raise KeyNotFound("You have no key with this id.")
+            raise KeyNotFound("You have no key with this ID.")
 
     async def find(self, text: str) -> tuple[Key, Account] | None:
         """The key and whose it is, if the secret fits and it has not expired."""
@@ -135,7 +135,7 @@ def _in_utc(instant: datetime) -> datetime:
     try:
         return instant.astimezone(UTC)
     except OverflowError:  # 9999-12-31 in a zone west of Greenwich
-        raise NameRefused("`expires_at` is too far away.") from None
+        raise NameRefused("`expires_at` is too far in the future.") from None
 
 
 def looks_like_key(text: str) -> bool:

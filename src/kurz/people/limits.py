@@ -184,7 +184,7 @@ def header_fields(verdict: Verdict) -> dict[str, str]:
 class TooManyRequests(KurzError):
     kind = Kind.LIMITED
     code = "too-many-requests"
-    title = "Too many requests in a short time"
+    title = "Too many requests"
     retry_after_seconds: int
 
     def __init__(self, verdict: Verdict) -> None:
@@ -195,8 +195,8 @@ class TooManyRequests(KurzError):
         self.retry_after_seconds = math.ceil(verdict.retry_after_seconds)
         self.header_fields = header_fields(verdict)
         seconds = self.retry_after_seconds
-        wait = "a second" if seconds == 1 else f"{seconds} seconds"
-        super().__init__(f"That was too often. Try again in {wait}.", retry_after_seconds=seconds)
+        wait = "1 second" if seconds == 1 else f"{seconds} seconds"
+        super().__init__(f"Too many requests. Try again in {wait}.", retry_after_seconds=seconds)
 
 
 class LimitsUnavailable(Exception):

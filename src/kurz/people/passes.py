@@ -125,7 +125,7 @@ class Passes:
 
     async def revoke(self, pass_id: int, workspace_id: int | None) -> None:
         if not await self._store.delete(pass_id, workspace_id):
-            raise InvitationNotFound("There is no open invitation with this id.")
+            raise InvitationNotFound("There is no open invitation with this ID.")
 
     async def _make(
         self,

@@ -25,18 +25,18 @@ NICENESS = 10  # hashing gives way to redirects
 def check(password: str, email: str) -> None:
     """Raises `PasswordRefused` for a password that would be guessed first."""
     if len(password) < MIN_LENGTH:
-        raise PasswordRefused(f"A password has at least {MIN_LENGTH} characters.")
+        raise PasswordRefused(f"The password must have at least {MIN_LENGTH} characters.")
     try:
         size = len(password.encode())
     except UnicodeEncodeError:
         raise PasswordRefused("The password is not valid text.") from None
     if size > MAX_BYTES:
-        raise PasswordRefused(f"A password has at most {MAX_BYTES} bytes.")
+        raise PasswordRefused(f"The password can have at most {MAX_BYTES} bytes.")
     plain = unicodedata.normalize("NFKC", password).lower()  # also in full-width letters
     local, _, domain = email.partition("@")
     obvious = _common() | {email, local, domain}
     if plain in obvious or len(set(plain)) < 4 or _repeats(plain, obvious):
-        raise PasswordRefused("This password is among the first that anybody would try.")
+        raise PasswordRefused("This password is too common. Choose another one.")
 
 
 def _repeats(plain: str, obvious: frozenset[str]) -> bool:

@@ -60,7 +60,10 @@ def allowances(
 
 
 def exceeded(allowance: Allowance, now: datetime) -> QuotaExceeded:
-    whose = "your" if allowance.subject.startswith("account:") else "this workspace's"
+    whose = "Your" if allowance.subject.startswith("account:") else "This workspace's"
     wait = max(1, -((now - allowance.ends_at) // timedelta(seconds=1)))  # rounded up: not too early
-    sentence = f"The quota is {allowance.limit} links a month, and {whose} month is used up."
+    sentence = (
+        f"{whose} quota of {allowance.limit} links per month is reached. Wait for next month, or"
+        " ask an administrator for more."
+    )
     return QuotaExceeded(sentence, wait)

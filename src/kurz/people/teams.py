@@ -77,7 +77,9 @@ class Teams:
         wanted = Workspace(0, name, slug, created_at=self._clock.now())
         made = await self._store.insert(wanted, owner_id, receipt, at_most=at_most)
         if made is None:
-            raise SlugTaken(f"The slug “{slug}” is or was another workspace's. Choose another one.")
+            raise SlugTaken(
+                f"The slug “{slug}” is or was used by another workspace. Choose another one."
+            )
         return made
 
     async def list_of(self, caller: Caller, part: Part = WHOLE) -> list[Membership]:
@@ -93,13 +95,15 @@ class Teams:
         if "slug" in changes:
             check_slug(changes["slug"])
         if changes.get("strategy", STRATEGIES[0]) not in STRATEGIES:
-            raise NameRefused(f"`strategy` is one of {', '.join(STRATEGIES)}.")
+            raise NameRefused(f"`strategy` must be one of {', '.join(STRATEGIES)}.")
         days = changes.get("default_expiry_days")
         if days is not None and not 0 <= days <= MAX_EXPIRY_DAYS:
-            raise NameRefused(f"`default_expiry_days` is a number from 0 to {MAX_EXPIRY_DAYS}.")
+            raise NameRefused(
+                f"`default_expiry_days` must be a number from 0 to {MAX_EXPIRY_DAYS}."
+            )
         edited = await self._store.update(workspace_id, changes, max_slugs=max_slugs)
         if edited is None:
-            raise SlugTaken("This slug is or was another workspace's. Choose another one.")
+            raise SlugTaken("This slug is or was used by another workspace. Choose another one.")
         self._known.clear()
         return edited
 
@@ -124,7 +128,10 @@ class Teams:
             hash_token(token), caller.account_id, self._clock.now(), at_most=at_most
         )
         if joined is None:
-            raise PassRefused("This invitation was used, has expired, or is not complete.")
+            raise PassRefused(
+                "This invitation is incomplete, has expired or has already been used. Ask"
+                " for a new one."
+            )
         self._known.clear()
         return joined
 
@@ -134,7 +141,7 @@ class Teams:
         await self._change_role(workspace_id, account_id, role, at_most)
         member = await self._store.find_member(workspace_id, account_id)
         if member is None:
-            raise MemberNotFound("This member has left in the meantime.")
+            raise MemberNotFound("This member has left the workspace.")
         return member
 
     async def remove(self, workspace_id: int, account_id: int) -> None:
@@ -145,10 +152,10 @@ class Teams:
     ) -> Workspace:
         """Hands the workspace over: the other member owns it, the caller stays as editor."""
         if account_id == caller.account_id:
-            raise NameRefused("You own this workspace already.")
+            raise NameRefused("You already own this workspace.")
         from_id = caller.account_id
         if not await self._store.transfer(workspace_id, from_id, account_id, at_most=at_most):
-            raise MemberNotFound("Only to a member can a workspace be handed over.")
+            raise MemberNotFound("A workspace can only be transferred to one of its members.")
         self._known.clear()
         found = await self._store.find(workspace_id)
         if found is None:
@@ -159,19 +166,19 @@ class Teams:
         self, workspace_id: int, account_id: int, role: Role | None, at_most: int = UNCAPPED
     ) -> None:
         if not await self._store.set_role(workspace_id, account_id, role, at_most=at_most):
-            raise OwnerMissing("This is the only owner. Make somebody else owner first.")
+            raise OwnerMissing("This is the only owner. Make someone else an owner first.")
         self._known.clear()
 
     async def _membership(self, caller: Caller, workspace_id: int) -> Membership:
         if caller.key_workspace_id not in (None, workspace_id):
-            raise WorkspaceNotFound("This key was made for another workspace.")
+            raise WorkspaceNotFound("This key is limited to another workspace.")
         key = (workspace_id, caller.account_id)
         found = self._known.peek(key)
         if found is None:
             found = await self._store.find_membership(*key)
             if found is None:
-                raise WorkspaceNotFound("You are in no workspace with this number.")
+                raise WorkspaceNotFound("You are not a member of a workspace with this ID.")
             self._known.keep(key, found)
         if found[0].is_gone(self._clock.now()):
-            raise WorkspaceNotFound("This workspace was deleted too long ago.")
+            raise WorkspaceNotFound("This workspace was deleted too long ago to be restored.")
         return found

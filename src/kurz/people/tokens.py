@@ -23,7 +23,7 @@ LEEWAY_SECONDS = 30  # between the clocks of instances
 MAX_LENGTH = 1024
 _HEADER = {"alg": ALGORITHM, "typ": TYPE}
 _ACCOUNT_ID = re.compile(r"[1-9][0-9]{0,15}")  # ids are below 2**53
-_REFUSED = "This token is not valid, or not any more. Sign in again."
+_REFUSED = "This token is not valid or has expired. Sign in again."
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class RedirectApp:
         if match is not None and match["plus"]:
             return await self._report(visit, match)
         if visit.method not in ("GET", "HEAD"):
-            refused = MethodNotAllowed("Short links are followed with GET or HEAD.")
+            refused = MethodNotAllowed("Short links can only be requested with GET or HEAD.")
             makes_links = visit.path == "/" and not visit.site.is_custom_domain
             allowed = b"GET, HEAD, POST" if makes_links else b"GET, HEAD"
             return wire.failure(refused, as_page=False, allowed_methods=allowed)

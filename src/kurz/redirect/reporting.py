@@ -26,7 +26,7 @@ GONE = frozenset({Outcome.MISSING, Outcome.EXPIRED, Outcome.EXHAUSTED, Outcome.B
 class FormRefused(KurzError):
     kind = Kind.INVALID
     code = "form-refused"
-    title = "The form is too large, or no form at all"
+    title = "Invalid report form"
 
 
 class ReportForm:
@@ -54,7 +54,7 @@ class ReportForm:
         workspace_id, code, short_url = place
         link = await self._links.find_by_code(workspace_id, code)
         if link is None:
-            raise LinkNotFound("There is no link here.")
+            raise LinkNotFound("There is no link at this address.")
         await self._reports.take(link, short_url, complaint, subject)
 
 
@@ -63,7 +63,7 @@ def _refuse_forged(header: Header, origin: str) -> None:
     site, sent = header(b"sec-fetch-site"), header(b"origin")
     is_own = site in (None, b"same-origin", b"none") and sent in (None, origin.encode())
     if not is_own:
-        raise RequestForged("This form was sent by another site's page.")
+        raise RequestForged("This form was sent from another site.")
 
 
 async def _read_form(header: Header, receive: Receive) -> dict[str, str]:
@@ -75,13 +75,13 @@ async def _read_form(header: Header, receive: Receive) -> dict[str, str]:
     while is_more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise FormRefused("The form ended before it was whole.")
+            raise FormRefused("The form is incomplete. Send it again.")
         body += message.get("body", b"")
         is_more = message.get("more_body", False)
         if len(body) > MAX_FORM_BYTES:
-            raise FormRefused(f"A form has at most {MAX_FORM_BYTES} bytes.")
+            raise FormRefused(f"The form can have at most {MAX_FORM_BYTES} bytes.")
     try:
         fields = parse_qsl(body.decode("latin-1"), max_num_fields=MAX_FIELDS, errors="replace")
     except ValueError:
-        raise FormRefused(f"A form has at most {MAX_FIELDS} fields.") from None
+        raise FormRefused(f"The form can have at most {MAX_FIELDS} fields.") from None
     return dict(fields)

@@ -47,9 +47,9 @@ _STATUSES = {
     RequestForged: 403,
 }
 _PROBLEMS = {
-    Outcome.MISSING: LinkNotFound("There is no link here. Check the address for typing errors."),
+    Outcome.MISSING: LinkNotFound("There is no link at this address. Check it for typos."),
     Outcome.EXPIRED: LinkExpired("This link has expired."),
-    Outcome.EXHAUSTED: LinkExhausted("This link could be opened a limited number of times."),
+    Outcome.EXHAUSTED: LinkExhausted("This link has reached its click limit."),
     Outcome.BANNED: LinkBanned("This link was taken down."),
 }
 _PAGES: dict[type[KurzError], Callable[[str], pages.Page]] = {
@@ -201,7 +201,7 @@ def held(entry: Entry, short_url: str, *, as_page: bool, language: str = ENGLISH
         destination = None if entry.is_limited else entry.location
         content = pages.held(short_url=short_url, destination=destination, language=language)
         return page(content, 403)
-    problem = LinkHeld("Where this link leads has not been looked at yet. Try again later.")
+    problem = LinkHeld("The destination of this link has not been screened yet. Try again later.")
     return failure(problem, as_page=False)
 
 

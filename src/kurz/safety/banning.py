@@ -65,7 +65,7 @@ class Bans:
         visitors are warned."""
         verdict = self._screen.judge(link.location)
         if verdict in _NAMED:
-            raise DestinationRefused("No link of this installation may lead to this place.")
+            raise DestinationRefused("This destination is not allowed on this server.")
         await self._note(actor, "unban-link", self._name(link))
         unbanned = await self.of_links.unban(
             [link.id],
@@ -220,6 +220,7 @@ def check_reason(reason: str | None) -> str | None:
         return None
     if len(reason) > MAX_REASON_LENGTH or not reason.isprintable():
         raise FieldRefused(
-            f"A reason is one line of plain text, with at most {MAX_REASON_LENGTH} characters."
+            f"The reason must be one line of plain text with at most {MAX_REASON_LENGTH}"
+            " characters."
         )
     return reason

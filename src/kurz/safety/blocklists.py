@@ -88,7 +88,7 @@ _LOCAL = frozenset(
 def _read(line: bytes) -> Sequence[Rule] | None:
     """None: nobody understands it. Empty: it says nothing that matters here."""
     if b"\0" in line:
-        raise ListUnreadable("it is not a text")
+        raise ListUnreadable("it is not a text file")
     if len(line) > MAX_LINE_BYTES:
         return None
     try:

@@ -18,13 +18,13 @@ KEPT_CHECKS = 100  # of a destination
 class ChecksOff(KurzError):
     kind = Kind.CONFLICT
     code = "checks-off"
-    title = "Destinations are not checked here"
+    title = "Destination checks are off"
 
 
 class LinkNotChecked(KurzError):
     kind = Kind.CONFLICT
     code = "link-not-checked"
-    title = "The destination of this link is not checked"
+    title = "Destination of this link is not checked"
 
 
 class Reason(StrEnum):

@@ -28,9 +28,11 @@ def normalise_host(text: str) -> str:
     try:
         host = host_of(urls.judge(text if "://" in text else f"http://{text}/").location)
     except UrlRefused:
-        raise HostRefused("Give the name of a host, such as example.com, or a URL.") from None
+        raise HostRefused("Enter a host name, such as example.com, or a URL.") from None
     if "." not in host and not host.startswith("["):
-        raise HostRefused("Give a whole name, such as example.com: this one stands for too much.")
+        raise HostRefused(
+            "Enter a full host name, such as example.com: this one covers too many sites."
+        )
     return host
 
 
@@ -65,7 +67,7 @@ class BannedHosts:
             self._hosts = await self._store.hosts()
         except StoreUnavailable:
             self._is_outdated = True
-            _log.warning("the banned hosts cannot be read")
+            _log.warning("banned hosts cannot be read")
 
     def hear(self, changes: Sequence[tuple[int, Change]]) -> None:
         if any(change.link_id == 0 for _, change in changes):

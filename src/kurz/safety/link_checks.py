@@ -31,13 +31,14 @@ class LinkChecks:
         """Has the destination checked as soon as its site may be called; gives since when that is
         asked for."""
         if not self._is_on:
-            raise ChecksOff("This installation does not check where links lead.")
+            raise ChecksOff(
+                "Destination checks are off on this server. Ask the operator to set"
+                " KURZ_DESTINATION_CHECKS=on."
+            )
         link, now = await self._links.get(public_id, scope), self._clock.now()
         is_active = lifecycle.status(link, now) is Status.ACTIVE
         if not is_active or link.held_at or link.link_type is LinkType.TEMPORARY:
-            raise LinkNotChecked(
-                "Only the destinations of permanent links that are active are checked."
-            )
+            raise LinkNotChecked("Only destinations of active, permanent links are checked.")
         if not await self._store.ask(link.id, now):
             raise LinkNotChecked("This link was changed in the meantime. Try again.")
         await self._leases.ask(JOB)  # a run that goes on sees it by itself

@@ -103,7 +103,7 @@ class ListShelf:
         try:
             keep_lists(self._folder, data)
         except OSError as error:
-            _log.error("the lists cannot be kept", folder=str(self._folder), reason=error.strerror)
+            _log.error("lists cannot be saved", folder=str(self._folder), reason=error.strerror)
             self._use(data)
         else:
             self._looks = None
@@ -144,7 +144,7 @@ class ListShelf:
         except FileNotFoundError:
             return
         except (OSError, TableBroken) as error:
-            log.error("the compiled lists cannot be used", reason=str(error))
+            log.error("compiled lists cannot be used", reason=str(error))
             return
         if lists.is_of(self.sources):
             self._lists = lists
@@ -156,7 +156,7 @@ class ListShelf:
         for state in self._lists.sources:
             if state.problem is not None:
                 log.error(
-                    "a list cannot be read: visitors of new links are warned",
+                    "list cannot be read: visitors of new links see a warning",
                     list=state.path,
                     reason=state.problem,
                 )

@@ -133,7 +133,7 @@ class Table:
         *head, checksum = _HEAD.unpack(data[: _HEAD.size])
         magic, version, self._slots, places, self.hosts, depths, patterns, texts, rest = head
         if magic != MAGIC or version != VERSION:
-            raise TableBroken("it is no table of this version")
+            raise TableBroken("it has an unknown format version")
         body = data[_HEAD.size :]
         ends = [places * _ROW_BYTES]
         ends.append(ends[-1] + 2 * patterns * _ROW_BYTES)

@@ -87,13 +87,13 @@ class AbuseReports:
     async def _get_open(self, report_id: int) -> Report:
         report = await self.get(report_id)
         if report.state is not State.OPEN:
-            raise ReportDecided(f"This report was {report.state} already.")
+            raise ReportDecided(f"This report was already {report.state}.")
         return report
 
     async def _decide(self, report: Report, state: State, note: str | None, actor: Actor) -> Report:
         by, now = actor.account_id, self._clock.now()
         if not await self.store.decide(report, state, by, note, now):
-            raise ReportDecided("Somebody else decided this report at the same time.")
+            raise ReportDecided("Someone else decided this report at the same time.")
         return await self.get(report.id)
 
     async def _reporter(self, link: Link, subject: str, now: datetime) -> bytes:
@@ -105,4 +105,4 @@ class AbuseReports:
 
 def not_here() -> LinkNotFound:
     """As whoever follows a link that does not exist is told."""
-    return LinkNotFound("There is no link here. Check the address for typing errors.")
+    return LinkNotFound("There is no link at this address. Check it for typos.")

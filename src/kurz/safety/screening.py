@@ -45,7 +45,7 @@ class ListScreen:
             self.held += 1
             return False
         self.refused += 1
-        raise DestinationRefused("No link of this installation may lead to this place.")
+        raise DestinationRefused("This destination is not allowed on this server.")
 
     def is_refused(self, location: str) -> bool:
         """Whether a list or a ban names what was admitted once."""

@@ -29,9 +29,8 @@ AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 PROBES = frozenset({"/healthz", "/readyz", "/metrics", "/api/v1/domains/allowed"})
 # Said once: a stranger can send such headers as often as they like.
 UNTRUSTED_PROXY = (
-    "a request came with X-Forwarded-For or X-Forwarded-Proto from an address that is not trusted;"
-    " if that is a proxy of yours, add its address to KURZ_TRUSTED_PROXIES, or all of its visitors"
-    " count as one"
+    "untrusted address sent X-Forwarded-For or X-Forwarded-Proto; if it is your proxy, add it"
+    " to KURZ_TRUSTED_PROXIES, or all its visitors count as one"
 )
 
 log = structlog.get_logger()
@@ -221,9 +220,11 @@ class _Reply:
 async def _send_internal_error(send: Send) -> None:
     document = {
         "type": "/api/problems/internal-error",
-        "title": "Something went wrong in kurz",
+        "title": "Internal error",
         "status": 500,
-        "detail": "The mistake is logged under this answer's X-Request-Id.",
+        "detail": (
+            "An unexpected error occurred. It is logged under the X-Request-Id of this response."
+        ),
     }
     body = json.dumps(document).encode()
     headers = [

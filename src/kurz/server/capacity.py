@@ -137,7 +137,7 @@ class Capacity:
         closed_early, refused = (n - m for n, m in zip(counted, self._logged, strict=True))
         self._logged, self._log_at = counted, now + LOG_SECONDS
         log.warning(
-            "too many connections: the ones that were idle longest were closed",
+            "too many connections: closed those idle longest",
             closed_early=closed_early,
             refused=refused,
             open=self.open,

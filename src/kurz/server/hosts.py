@@ -77,7 +77,7 @@ class Hosts:
         if site is None and name and self._base_host is None:
             return self._root
         if site is None:
-            raise HostUnknown("kurz does not answer under this host name.")
+            raise HostUnknown("kurz does not serve this host. Use the address in KURZ_BASE_URL.")
         return site
 
 

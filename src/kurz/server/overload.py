@@ -279,7 +279,7 @@ class BoundedWork:
         now = time.monotonic()
         if now - self._logged_at >= LOG_SECONDS:
             in_flight = {work.value: places.in_flight for work, places in self._places.items()}
-            log.warning("overloaded: requests are refused", refused=self._unlogged, **in_flight)
+            log.warning("overloaded: refusing requests", refused=self._unlogged, **in_flight)
             self._logged_at, self._unlogged = now, 0
 
 
@@ -313,7 +313,7 @@ def _replay(first: Message, receive: Receive) -> Receive:
 
 def _overloaded(work: Work) -> Overloaded:
     return Overloaded(
-        f"Too many {work} are in progress. Nothing was done. Try again in"
+        f"Too many {work} are in progress. Nothing was changed. Try again in"
         f" {Overloaded.retry_after_seconds} second."
     )
 

@@ -14,25 +14,25 @@ MAX_HEAD_BYTES = 16 * 1024
 class RequestUnreadable(KurzError):
     kind = Kind.INVALID
     code = "request-unreadable"
-    title = "This is not a valid HTTP request"
+    title = "Invalid HTTP request"
 
 
 class RequestTooSlow(KurzError):
     kind = Kind.INVALID
     code = "request-too-slow"
-    title = "The request took too long to arrive"
+    title = "Request too slow"
 
 
 class HeadTooLong(KurzError):
     kind = Kind.INVALID
     code = "head-too-long"
-    title = "The request's headers are too long"
+    title = "Request headers too large"
 
 
 class TooManyConnections(KurzError):
     kind = Kind.UNAVAILABLE
     code = "too-many-connections"
-    title = "The server has too many connections"
+    title = "Too many connections"
 
 
 class Refusal(NamedTuple):
@@ -59,18 +59,19 @@ class Refusal(NamedTuple):
         return b"\r\n".join([*lines, b"", body])
 
 
-UNREADABLE = Refusal(400, RequestUnreadable("The request does not follow the rules of HTTP/1.1."))
+UNREADABLE = Refusal(400, RequestUnreadable("The request is not valid HTTP/1.1."))
 HEAD_TOO_SLOW = Refusal(408, RequestTooSlow("The request's headers did not arrive in time."))
 BODY_TOO_SLOW = Refusal(
     408,
     RequestTooSlow(
-        f"The request's body has to arrive at {MIN_BYTES_PER_SECOND} bytes a second or more."
+        f"The request's body must arrive at {MIN_BYTES_PER_SECOND} bytes a second or more."
     ),
 )
 HEAD_TOO_LONG = Refusal(
     431,
     HeadTooLong(
-        f"Headers and trailers may have {MAX_HEAD_BYTES} bytes in total. Send fewer cookies."
+        f"Headers and trailers can have at most {MAX_HEAD_BYTES} bytes in total. Send fewer"
+        " cookies or a shorter URL."
     ),
 )
 NO_ROOM = Refusal(

@@ -42,8 +42,8 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise SettingRefused(
-            f"Cannot listen on {host}:{port} ({error.strerror}). Choose another place with --host"
-            " and --port, or KURZ_HOST and KURZ_PORT."
+            f"Cannot listen on {host}:{port} ({error.strerror}). Choose another address with"
+            " --host and --port, or KURZ_HOST and KURZ_PORT."
         ) from None
     return listener
 
@@ -138,7 +138,7 @@ class _Server(uvicorn.Server):
         try:
             await self._listen()
         except OSError as error:
-            log.error("cannot accept connections; trying again", detail=str(error))
+            log.error("cannot accept connections; retrying", detail=str(error))
             return False
         return True
 

@@ -168,7 +168,7 @@ class Supervisor:
             if child.is_ready and not child.is_retired:
                 child.kill_at = None
             if child.kill_at is not None and child.kill_at <= now:
-                _log().error("process takes too long, killed", pid=child.pid)
+                _log().error("process did not stop in time, killed", pid=child.pid)
                 child.kill_at = None
                 child.send(signal.SIGKILL)
         if self._is_stopping:
@@ -273,7 +273,7 @@ class Supervisor:
         try:
             self._coming = self._reload()
         except KurzError as error:
-            _log().error("settings refused, the old ones stay", reason=error.detail)
+            _log().error("new settings refused; keeping the old ones", reason=error.detail)
             self._notify(systemd.READY)
             return
         self._to_renew = deque(self._workers)
@@ -300,7 +300,7 @@ class Supervisor:
 
     def _on_failed_renewal(self, place: Place) -> None:
         """The old worker stays. If no new one has worked yet, so do all others."""
-        _log().error("the new worker did not start, the old one stays")
+        _log().error("new worker did not start; keeping the old one")
         if self._plan is self._coming:
             self._to_renew.remove(place)
         else:
@@ -308,7 +308,7 @@ class Supervisor:
 
     def _end_renewal(self) -> None:
         if self._plan is self._coming:
-            _log().info("workers renewed", workers=self._plan.workers)
+            _log().info("workers replaced", workers=self._plan.workers)
             if self._jobs.child is not None:  # its successor starts when it has ended: one at most
                 self._jobs.child.retire(self._plan.jobs_stop_seconds)
         self._coming = None
@@ -329,7 +329,7 @@ def _log_end(child: Child, place: Place, code: int, pause_seconds: float) -> Non
         how["reason"] = child.refusal.detail
     tell = _log().info if code == 0 else _log().error
     tell(
-        "process ended, another one starts",
+        "process ended; starting another one",
         process=place.role.value,
         pid=child.pid,
         pause_seconds=pause_seconds,

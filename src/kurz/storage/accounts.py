@@ -62,10 +62,10 @@ def _follow(connection: sa.Connection, pass_hash: bytes, account: Account) -> No
             workspaces.c.id == found.workspace_id, workspaces.c.deleted_at.is_(None)
         )
         if connection.execute(workspace.with_for_update()).first() is None:
-            raise PassRefused("The workspace that this link invites into was deleted.")
+            raise PassRefused("The workspace of this invitation was deleted.")
     used = take_pass(connection, pass_hash, account.created_at)
     if used is None:
-        raise PassRefused("This link was used already. Ask for another one.")
+        raise PassRefused("This link has already been used. Ask for a new one.")
     if used.workspace_id is None:
         return
     row = {

@@ -25,7 +25,7 @@ def require_workspace(connection: sa.Connection, account_id: int, at_most: int) 
         "An account",
         "workspaces of its own",
         at_most,
-        remedy="Hand one over",
+        remedy="Transfer one to someone else",
         setting="KURZ_LIMIT_WORKSPACES",
     )
     _require(connection, _account(account_id), owned, at_most, refused)
@@ -37,7 +37,7 @@ def require_key(connection: sa.Connection, account_id: int, at_most: int) -> Non
         "An account",
         "API keys",
         at_most,
-        remedy="Revoke one that is not used",
+        remedy="Revoke one you no longer use",
         setting="KURZ_LIMIT_KEYS",
     )
     _require(connection, _account(account_id), found, at_most, refused)
@@ -50,7 +50,7 @@ def require_slug(connection: sa.Connection, workspace_id: int, at_most: int) -> 
         "A workspace",
         "slugs, former ones included",
         at_most,
-        remedy="Choose one that it had before",
+        remedy="Use a former one",
         setting="KURZ_LIMIT_SLUGS",
     )
     _require(connection, _workspace(workspace_id), taken, at_most, refused)

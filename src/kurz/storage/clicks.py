@@ -152,7 +152,9 @@ class SqlClickStore:
             try:
                 return await self._apply(batch)
             except DayMissing as error:  # dropped that very moment
-                raise StoreUnavailable("Clicks of a day cannot be kept now. Try again.") from error
+                raise StoreUnavailable(
+                    "The clicks of a day cannot be stored now. Try again."
+                ) from error
 
     async def _apply(self, batch: Batch) -> bool:
         now = self._clock.micros()

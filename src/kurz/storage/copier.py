@@ -75,8 +75,8 @@ class ClickCopier:
         self._wake_seconds = wake_seconds
         self._noted: set[int] = set()
         self._after: int | None = 0  # how far all links are looked at; None: they are
-        self._copying = Rounds("copying clicks", self._copy, wake_seconds)
-        self._looking = Rounds("looking over links", self._look_over, wake_seconds)
+        self._copying = Rounds("copying click counts", self._copy, wake_seconds)
+        self._looking = Rounds("reviewing links", self._look_over, wake_seconds)
 
     def note(self, link_ids: Iterable[int]) -> None:
         """Clicks of these links were counted."""
@@ -103,7 +103,7 @@ class ClickCopier:
                 await self._database.write(copy_clicks, due[:BATCH])
                 del due[:BATCH]
         except StoreUnavailable as error:
-            _log.warning("links are behind their clicks", reason=error.detail)
+            _log.warning("click counts of links are behind", reason=error.detail)
 
     async def _copy(self) -> None:
         """What is noted meanwhile has its turn when all of these have had theirs."""

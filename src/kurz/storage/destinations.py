@@ -297,7 +297,7 @@ def _sites_of(locations: Collection[str], site_of: SiteOf) -> dict[str, str]:
 @cache
 def _tell_unreadable() -> None:
     """Once: they stay as they are, however they came here."""
-    _log.warning("links that lead to no URL are not checked")
+    _log.warning("links without a valid URL are not checked")
 
 
 def _first_due(location: str, now: int, period: timedelta) -> int:

@@ -15,4 +15,4 @@ def require_epoch(connection: sa.Connection, account_id: int, epoch: int | None)
         return
     query = sa.select(accounts.c.epoch).where(accounts.c.id == account_id)
     if connection.execute(query.with_for_update(key_share=True)).scalar() != epoch:
-        raise CredentialRefused("Your password or your rights were changed. Sign in again.")
+        raise CredentialRefused("Your password or permissions have changed. Sign in again.")

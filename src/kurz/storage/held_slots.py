@@ -39,8 +39,9 @@ class Held:
     def check(self) -> None:
         if self.is_lost:
             raise ImportRunning(
-                "The server stood still for too long, and another import of this account has begun."
-                " Import this file again when that one is done: no link is created twice."
+                "The server was paused for too long, and another import of this account has"
+                " started. Import this file again when that one has finished: it creates no"
+                " duplicates."
             )
 
 
@@ -153,7 +154,7 @@ class HeldSlots:
         except StoreUnavailable:
             pass
         except Exception:  # noqa: BLE001  see above
-            _log.exception("a slot was not freed")
+            _log.exception("slot not released")
 
     async def _renew_all(self) -> None:
         """Whatever happens, the next round may succeed."""
@@ -165,7 +166,7 @@ class HeldSlots:
                 except StoreUnavailable:
                     pass
                 except Exception:  # noqa: BLE001  see above
-                    _log.exception("a slot was not renewed")
+                    _log.exception("slot not renewed")
 
     async def _renew(self, held: Held) -> None:
         """Each in a transaction of its own: those of several rows could wait for each other."""
@@ -190,7 +191,7 @@ class SqlImportSlots(HeldSlots):
         held = await self._take(account_id)
         if held is None:
             raise ImportRunning(
-                "Another import of this account is running. Try again when it is done."
+                "Another import of this account is running. Try again when it has finished."
             )
         self._keep(held)
         try:

@@ -60,10 +60,10 @@ class SearchIndexer:
                     await self._catch_up()
                     await self._wait()
             except StoreUnavailable as error:
-                _log.warning("the search index waits for the database", reason=error.detail)
+                _log.warning("search index waiting for the database", reason=error.detail)
                 await self._wait()
             except Exception:  # noqa: BLE001  the next turn may succeed; searches stay exact
-                _log.exception("the search index failed")
+                _log.exception("search index failed")
                 await self._wait()
 
     async def _wait(self) -> None:

@@ -14,7 +14,7 @@ from kurz.storage.instants import read_now
 from kurz.storage.job_schema import job_runs, job_totals
 
 KEPT = 100  # runs of a job: a day, every 15 minutes
-NEVER_ENDED = "Its process ended, or was held up for too long."
+NEVER_ENDED = "The process that ran it stopped, or was paused for too long."
 
 _NOTHING = {
     "successful_runs": 0,

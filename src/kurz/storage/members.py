@@ -89,7 +89,7 @@ def set_role(
     _lock(connection, workspace_id)
     present = _role(connection, workspace_id, account_id)
     if present is None:
-        raise MemberNotFound("There is no member with this id.")
+        raise MemberNotFound("There is no member with this ID.")
     if present is Role.OWNER and role is not Role.OWNER and _owners(connection, workspace_id) == 1:
         return False
     if role is not None:

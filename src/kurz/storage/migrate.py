@@ -32,8 +32,8 @@ class Migrations:
             return
         self._refuse_newer(found)
         raise SchemaOutdated(
-            f"The database has {'schema ' + found if found else 'no schema'}, this kurz needs"
-            f" {self.head}. Run `kurz migrate`."
+            f"The database has {'schema ' + found if found else 'no schema'}, but this version"
+            f" of kurz needs {self.head}. Run `kurz migrate`."
         )
 
     def upgrade_sqlite(self, path: Path, backups: Path, now: datetime) -> Path | None:
@@ -80,7 +80,8 @@ class Migrations:
     def _refuse_newer(self, found: str | None) -> None:
         if found is not None and found > self.head:
             raise SchemaOutdated(
-                f"The database has schema {found}, this kurz knows {self.head}. Run a newer kurz."
+                f"The database has schema {found}, but this version of kurz only knows"
+                f" {self.head}. Use a newer version of kurz."
             )
 
     def _upgrade(self, connection: sa.Connection) -> None:

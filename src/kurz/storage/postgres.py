@@ -117,7 +117,7 @@ class PostgresDatabase:
 
     async def check(self) -> None:
         if await self._run(CHECK_SECONDS, _is_read_only, (), {}):
-            raise StoreUnavailable("The database can only be read at the moment.")
+            raise StoreUnavailable("The database is read-only at the moment. Try again.")
 
     def counts(self) -> dict[str, int]:
         return {

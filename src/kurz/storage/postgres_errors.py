@@ -8,8 +8,8 @@ from kurz.errors import StoreBusy, StoreUnavailable
 READ_ONLY_STATE = "25006"
 
 _UNREACHABLE = "The database cannot be reached at the moment."
-_BUSY = "The database is busy: this request had to wait too long. Try again."
-_REFUSED = "PostgreSQL refuses this role, password or database. Check KURZ_DATABASE_URL."
+_BUSY = "The database is busy: this request waited too long. Try again."
+_REFUSED = "PostgreSQL rejected the role, password or database name. Check KURZ_DATABASE_URL."
 # Classes of SQLSTATE that say "not now": connection, out of resources (a full disk is one),
 # operator intervention, system error.
 _UNAVAILABLE_CLASSES = frozenset({"08", "53", "57", "58"})

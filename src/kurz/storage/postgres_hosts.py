@@ -74,7 +74,7 @@ class Hosts:
         except OSError:  # a certificate that is refused is one, and a ValueError too
             raise
         except ValueError:  # its words may show a part of the address
-            raise SettingRefused(f"{self._setting} is no PostgreSQL address.") from None
+            raise SettingRefused(f"{self._setting} is not a valid PostgreSQL address.") from None
 
     def _prefer(self, url: str) -> None:
         self._urls.remove(url)

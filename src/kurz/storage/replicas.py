@@ -33,8 +33,8 @@ class Replica:
             is_replica=True,
             seconds=LOOK_UP_SHARE * deadlines.look_up_seconds,
         )
-        self.lists_breaker = Breaker("replica's lists")
-        self.look_ups_breaker = Breaker("replica's look-ups")
+        self.lists_breaker = Breaker("replica lists")
+        self.look_ups_breaker = Breaker("replica lookups")
 
     async def close(self) -> None:
         self.look_ups.close()
@@ -107,7 +107,7 @@ class Replicas:
 
         def read_if_whole(connection: sa.Connection) -> T | None:
             if not is_following(connection):
-                raise StoreUnavailable("The server is no replica any more.")
+                raise StoreUnavailable("The server is no longer a replica.")
             if self._marks.position_at(_seen_xid(connection)) < needed:
                 return None
             return query(connection, *args, **kwargs)

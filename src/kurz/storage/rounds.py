@@ -73,8 +73,8 @@ class Rounds:
                 self._is_down = False
             except StoreUnavailable as error:
                 if not self._is_down:
-                    _log.warning(f"{self._name} waits for the database", reason=error.detail)
+                    _log.warning(f"{self._name}: waiting for the database", reason=error.detail)
                 self._is_down = True
             except Exception:  # noqa: BLE001  see above
-                _log.exception(f"{self._name} failed")
+                _log.exception(f"{self._name}: failed")
             await self.rest(self._wake_seconds)

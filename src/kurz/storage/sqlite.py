@@ -32,18 +32,18 @@ DIRECT_CACHE_KIB = 4 * 1024  # enough for the upper pages of an index; links hav
 FAILED_SECONDS = 60.0  # how long a failed write is reported if there was no other
 BUSY_TIMEOUT_SECONDS = 2.0  # how long a write may wait for another process before it is a 503
 
-_LOCKED = "Another program keeps the database for itself. Try again."
+_LOCKED = "Another program has locked the database. Try again."
 _UNREADABLE = "The database file cannot be read or written."
-_DAMAGED = "The database file is damaged, or is no database at all."
+_DAMAGED = "The database file is damaged, or is not a SQLite database."
 # Primary result codes that say "not now" rather than "wrong": the caller may try again.
 _OUTAGES = {
     5: _LOCKED,  # BUSY
     6: _LOCKED,  # LOCKED
-    7: "The machine has no memory left for the database.",  # NOMEM
+    7: "The machine is out of memory.",  # NOMEM
     8: _UNREADABLE,  # READONLY
     10: _UNREADABLE,  # IOERR
     11: _DAMAGED,  # CORRUPT
-    13: "The disk of the database is full.",  # FULL
+    13: "The disk of the database is full. Free up space.",  # FULL
     14: _UNREADABLE,  # CANTOPEN
     15: _LOCKED,  # PROTOCOL
     26: _DAMAGED,  # NOTADB

@@ -77,7 +77,7 @@ class TimeKeeper:
         difference_ns = self._clock.wall_ns() - instant_ns
         if abs(difference_ns) > TOLERATED_NS:
             _log.warning(
-                "this machine's clock differs from the database's, which is followed",
+                "clock differs from the database's; using the database's time",
                 ahead_seconds=_seconds(difference_ns),
             )
             self._clock.begin(instant_ns)
@@ -87,11 +87,11 @@ class TimeKeeper:
         ahead_ns = self._clock.follow(instant_ns)
         moved_ns = self._clock.micros() * 1000 - before_ns
         if abs(moved_ns) > TOLERATED_NS:
-            _log.warning("the clock was set, which is followed", by_seconds=_seconds(moved_ns))
+            _log.warning("clock was set; using the new time", by_seconds=_seconds(moved_ns))
         if ahead_ns and not self._is_ahead:
             _log.warning(
-                "the clock was set back: the server keeps its own time, so that no link comes back"
-                " that has expired; restart the server to use the new time",
+                "clock was set back; keeping the server's time so that expired links stay"
+                " expired; restart the server to use the new time",
                 ahead_seconds=_seconds(ahead_ns),
             )
         self._is_ahead = ahead_ns > 0

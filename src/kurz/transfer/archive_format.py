@@ -216,7 +216,7 @@ def decode(data: bytes) -> Iterator[Entry]:
     unpacker = Unpacker(MAX_UNPACKED_BYTES)
     for number, line in enumerate(_lines(unpacker, data), 1):
         if number > MAX_LINKS:
-            raise ArchiveFileBroken(f"An archive file has at most {MAX_LINKS:,} links.")
+            raise ArchiveFileBroken(f"An archive file can have at most {MAX_LINKS:,} links.")
         try:
             yield _entry(msgspec.json.decode(line, type=_Line))
         except UNREADABLE as error:

@@ -63,7 +63,7 @@ class Archiver:
         await self._store.begin_file(name, len(links), now)
         await self._files.write(name, data)
         if await self._files.read(name) != data:
-            raise ArchiveUnavailable(f"{name} is not in the archive as it was written.")
+            raise ArchiveUnavailable(f"{name} in the archive differs from what was written.")
         purged += await self._finish(name, [item.state for item in links], now)
         return BatchDone(purged, is_more=True)
 
@@ -79,7 +79,7 @@ class Archiver:
             slugs = await self._slugs()
             encoded = await asyncio.to_thread(_encode, found, slugs, self._installation, now)
             for link_id in sorted(encoded.unfit):
-                _log.error("link cannot be archived, and stays in the trash", link_id=link_id)
+                _log.error("link cannot be archived; it stays in the trash", link_id=link_id)
             self._unfit |= encoded.unfit
             if encoded.links:
                 return encoded

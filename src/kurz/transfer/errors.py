@@ -6,4 +6,4 @@ from kurz.errors import Kind, KurzError
 class FileRefused(KurzError):
     kind = Kind.INVALID
     code = "file-refused"
-    title = "This file cannot be imported"
+    title = "File cannot be imported"

@@ -76,12 +76,12 @@ def fields_of(given: Iterable[str]) -> list[str]:
                 break
         elif field in found:
             both = f"“{shown(found[field])}” and “{shown(name)}”"
-            raise FileRefused(f"{both} are the same field: {field}.")
+            raise FileRefused(f"{both} are the same field: {field}. Remove one of them.")
         else:
             found[field] = name
     if unknown:
         names = ", ".join(unknown)
-        raise FileRefused(f"Not a field of a link: {names}. The fields are {', '.join(FIELDS)}.")
+        raise FileRefused(f"Unknown fields: {names}. The fields are {', '.join(FIELDS)}.")
     return list(found)
 
 

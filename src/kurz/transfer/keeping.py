@@ -48,7 +48,7 @@ class Keeper:
                     again.append((place, row))
             waiting = again
         for place, row in waiting:
-            results[place] = _refused(row, StoreUnavailable("Somebody else is changing this link."))
+            results[place] = _refused(row, StoreUnavailable("Someone else is changing this link."))
         return [result for result in results if result is not None]
 
     async def _insert(self, links: Sequence[Link]) -> list[Stored]:
@@ -84,7 +84,7 @@ class Keeper:
         if holder.original_url == link.original_url:
             return RowResult(row.line, Outcome.EXISTED, link.short_code, link.original_url)
         is_kept = not holder.original_url
-        why = "is kept for who had it before" if is_kept else "leads elsewhere already"
+        why = "is reserved for its former owner" if is_kept else "already leads to another URL"
         taken = CustomCodeTaken(f"The code “{link.short_code}” {why}.")
         return RowResult(
             row.line,
@@ -97,7 +97,7 @@ class Keeper:
 
     def _try_next(self, row: Row, attempt: int) -> RowResult | None:
         if attempt >= ATTEMPTS[row.link.strategy]:
-            return _refused(row, CodesExhausted("Every code that was tried is taken."))
+            return _refused(row, CodesExhausted("All codes that were tried are taken."))
         row.attempt = attempt
         row.link.short_code = self._codes.code(row.link, attempt)
         return None

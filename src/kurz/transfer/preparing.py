@@ -93,7 +93,7 @@ class Preparer:
 def _workspace(record: dict[str, Any]) -> str:
     name = record.get("workspace", "")
     if not isinstance(name, str):
-        raise FieldRefused("`workspace` is a workspace's slug.")
+        raise FieldRefused("`workspace` must be the slug of a workspace.")
     return name
 
 

@@ -13,7 +13,7 @@ from kurz.transfer.errors import FileRefused
 from kurz.transfer.format import KNOWN, fields_of
 
 MAX_LINE_BYTES = 64 * 1024  # also of a row over several lines
-_TOO_LONG = f"A row has at most {MAX_LINE_BYTES // 1024} KiB."
+_TOO_LONG = f"A row can have at most {MAX_LINE_BYTES // 1024} KiB."
 
 # A row's first line; and its fields that are not empty, or the sentence that says why there are
 # none.
@@ -122,7 +122,7 @@ class CsvReader:
         while self._open:
             yield from self._give_up()
         if self._fields is None:
-            raise FileRefused("The file is empty. Its first line has to name the columns.")
+            raise FileRefused("The file is empty. Its first line must name the columns.")
 
     def _take(self, lines: Iterator[tuple[int, bytes | None]]) -> Iterator[Record]:
         for number, line in lines:
@@ -132,7 +132,7 @@ class CsvReader:
             while self._open:
                 yield from self._give_up()
             if self._fields is None:
-                raise FileRefused("The first line has to name the columns, and is too long.")
+                raise FileRefused("The first line must name the columns, but it is too long.")
             yield number, _TOO_LONG
 
     def _add(self, number: int, line: bytes) -> Iterator[Record]:
@@ -184,13 +184,16 @@ class CsvReader:
         cells = self._cells(row)
         if self._fields is None:
             if cells is None:
-                raise FileRefused("The first line has to name the columns, and cannot be read.")
+                raise FileRefused("The first line must name the columns, but it cannot be read.")
             self._fields = fields_of(cells)
         elif cells is None:
             yield number, "This row is not valid CSV: check its quotes."
         elif len(cells) != len(self._fields):
             wanted = len(self._fields)
-            yield number, f"This row has {len(cells)} cells, the first line names {wanted} columns."
+            yield (
+                number,
+                f"This row has {len(cells)} cells, but the first line has {wanted} columns.",
+            )
         else:
             yield number, _record(self._fields, cells)
 

@@ -178,8 +178,8 @@ class Archive:
             raise ArchiveFileNotFound(f"There is no file “{name}” in the archive.")
         if not is_foreign and not self._signer.is_signed(name, data):
             raise ArchiveFileForeign(
-                f"{name} is not signed by this installation, or was changed since. If you trust"
-                " its source, add --foreign."
+                f"{name} is not signed by this installation, or was changed afterwards. If you"
+                " trust its source, add --foreign."
             )
         return data
 

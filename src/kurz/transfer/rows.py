@@ -58,7 +58,7 @@ def to_link(record: dict[str, Any], target: Target, url: urls.JudgedUrl, now: da
     )
     _check_fields(link)
     if link.starts_at and link.expires_at and link.starts_at >= link.expires_at:
-        raise InstantRefused("`starts_at` is not before the link expires.")
+        raise InstantRefused("`starts_at` must be before the link expires.")
     _settle(link, record, now)
     return link
 
@@ -143,19 +143,19 @@ def _code(record: dict[str, Any]) -> str:
         return ""
     if not custom.is_possible(code):
         raise CustomCodeRefused(
-            "A code has 1 to 128 characters out of letters, digits and “.”, “_”, “~”, “-”."
+            "A code must have 1 to 128 characters: letters, digits, “.”, “_”, “~” and “-”."
         )
     if code in _STEPS:
-        raise CustomCodeRefused(f"“{code}” cannot be a code: browsers take it out of a URL.")
+        raise CustomCodeRefused(f"“{code}” cannot be a code: browsers remove it from URLs.")
     if is_reserved(code):
-        raise CustomCodeRefused(f"“{code}” is a word that kurz keeps for itself.")
+        raise CustomCodeRefused(f"“{code}” is a reserved word.")
     return code
 
 
 def _text(record: dict[str, Any], field: str) -> str | None:
     value = record.get(field)
     if value is not None and not isinstance(value, str):
-        raise FieldRefused(f"`{field}` is text.")
+        raise FieldRefused(f"`{field}` must be text.")
     return value
 
 
@@ -166,7 +166,7 @@ def _tags(value: Any) -> tuple[str, ...]:
         return split_tags(value)
     if isinstance(value, list) and all(isinstance(tag, str) for tag in value):
         return tuple(value)
-    raise FieldRefused("`tags` is a list of texts.")
+    raise FieldRefused("`tags` must be a list of texts.")
 
 
 def _count(record: dict[str, Any], field: str) -> int | None:
@@ -176,7 +176,7 @@ def _count(record: dict[str, Any], field: str) -> int | None:
     if isinstance(value, str) and value.isdecimal() and value.isascii() and len(value) < 20:
         value = int(value)
     if type(value) is not int or not 0 <= value <= MAX_COUNT:
-        raise FieldRefused(f"`{field}` is a whole number, 0 or more.")
+        raise FieldRefused(f"`{field}` must be a whole number, 0 or more.")
     return value
 
 
@@ -188,7 +188,7 @@ def _milliseconds(value: Any) -> float | None:
     except (ValueError, OverflowError):
         number = math.nan
     if not 0 <= number < math.inf:
-        raise FieldRefused("`avg_redirect_ms` is a number, 0 or more.")
+        raise FieldRefused("`avg_redirect_ms` must be a number, 0 or more.")
     return number
 
 
@@ -201,7 +201,7 @@ def _is_true(record: dict[str, Any], field: str) -> bool:
         return True
     if word in _FALSE:
         return False
-    raise FieldRefused(f"`{field}` is true or false.")
+    raise FieldRefused(f"`{field}` must be true or false.")
 
 
 def _choice(record: dict[str, Any], field: str, choices: dict[str, T]) -> T | None:
@@ -209,7 +209,7 @@ def _choice(record: dict[str, Any], field: str, choices: dict[str, T]) -> T | No
     if value is None:
         return None
     if not isinstance(value, str) or value not in choices:
-        raise FieldRefused(f"`{field}` is one of {', '.join(choices)}.")
+        raise FieldRefused(f"`{field}` must be one of {', '.join(choices)}.")
     return choices[value]
 
 
@@ -231,4 +231,4 @@ def _instant(record: dict[str, Any], field: str) -> datetime | None:
             return instant
         return instant.astimezone(UTC) if instant.tzinfo else instant.replace(tzinfo=UTC)
     except (TypeError, ValueError, OverflowError):
-        raise InstantRefused(f"`{field}` is a time such as 2030-01-31T18:00:00Z.") from None
+        raise InstantRefused(f"`{field}` must be a time such as 2030-01-31T18:00:00Z.") from None

@@ -49,7 +49,9 @@ class Unpacker:
         try:
             found = self._inflating.decompress(piece, PIECE_BYTES)
         except zlib.error as error:
-            raise ArchiveFileBroken(f"The file is not gzipped, or is broken: {error}.") from None
+            raise ArchiveFileBroken(
+                f"The file is not gzip-compressed, or is damaged: {error}."
+            ) from None
         self._unpacked += len(found)
         if self._most_bytes is not None:
             most = min(self._most_bytes, FREE_BYTES + MAX_RATIO * self._packed)

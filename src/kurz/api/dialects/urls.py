@@ -120,13 +120,13 @@ router = APIRouter(prefix="/api", tags=["urls"], responses=problems(400, 401, 41
     "/urls/public",
     status_code=201,
     response_model=UrlRead,
-    summary="Make a temporary link",
+    summary="Create a temporary link",
     operation_id="create_public_url",
     responses=problems(429),
     openapi_extra=described(UrlCreate) | nobody(),
 )
 async def create_public_url(request: Request) -> Response:
-    """Anybody may; it lives 8 hours."""
+    """No account needed. The link expires after 8 hours."""
     return await _create(request, await find_maker(request, None, None))
 
 
@@ -134,7 +134,7 @@ async def create_public_url(request: Request) -> Response:
     "/urls",
     status_code=201,
     response_model=UrlRead,
-    summary="Make a permanent link",
+    summary="Create a permanent link",
     operation_id="create_url",
     responses=problems(403, 429),
     openapi_extra=described(UrlCreate) | needs(Permission.LINKS_CREATE),
@@ -146,7 +146,7 @@ async def create_url(request: Request) -> Response:
 @router.get(
     "/urls",
     response_model=list[UrlRead],
-    summary="Your links",
+    summary="List your links",
     operation_id="list_urls",
     responses=problems(403),
     openapi_extra=needs(Permission.LINKS_READ),
@@ -154,7 +154,8 @@ async def create_url(request: Request) -> Response:
 async def list_urls(
     request: Request, cursor: Annotated[str | None, Query(max_length=500)] = None
 ) -> Response:
-    """Newest first, without those in the trash. Beyond 1000, the header `Link` leads on."""
+    """Newest first, without links in the trash. If there are more than 1000, the `Link` header
+    points to the next page."""
     kurz = context(request)
     place = await place_of(request, await get_caller(request), Permission.LINKS_READ, None)
     page = await kurz.links.list(place.scope, Filter(), cursor=cursor, limit=PAGE)
@@ -183,14 +184,14 @@ async def delete_url(request: Request, link_id: LinkId) -> Response:
 @router.post(
     "/urls/sync",
     response_model=list[UrlRead],
-    summary="Claim links that you made without an account",
+    summary="Claim links created without an account",
     operation_id="sync_urls",
     responses=problems(403, 429),
     openapi_extra=described(UrlSync) | needs(Permission.LINKS_WRITE),
 )
 async def sync_urls(request: Request) -> Response:
-    """Send what `/api/urls/public` returned. With its `claimToken` a link becomes yours; without
-    one, a new link is created for the URL. URLs that cannot be shortened are left out."""
+    """Send what `/api/urls/public` returned. With its `claimToken`, a link becomes yours; without
+    one, a new link is created for the URL. URLs that cannot be shortened are skipped."""
     place = await claiming_place(request)
     body = await read_body(request, UrlSync)
     items = [ClaimItem(**item.model_dump(by_alias=False)) for item in body.urls]
@@ -203,13 +204,13 @@ async def sync_urls(request: Request) -> Response:
 @router.get(
     "/stats",
     response_model=GlobalStats,
-    summary="Numbers of the whole installation",
+    summary="Get the totals of the installation",
     operation_id="global_stats",
     openapi_extra=nobody(),
 )
 async def global_stats(request: Request) -> Response:
-    """Public, unless the installation is private or `KURZ_PUBLIC_STATS` is `off`; may be a few
-    seconds old."""
+    """Public, unless the installation is private or `KURZ_PUBLIC_STATS` is `off`. Numbers can be a
+    few seconds old."""
     kurz = context(request)
     if not kurz.has_public_stats:
         await get_caller(request)
@@ -226,7 +227,7 @@ async def global_stats(request: Request) -> Response:
     "/auth/register",
     status_code=201,
     response_model=LoginRead,
-    summary="Make an account",
+    summary="Create an account",
     operation_id="register_url_user",
     responses=problems(403, 409, 429),
     openapi_extra=described(Login) | nobody(),

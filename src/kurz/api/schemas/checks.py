@@ -8,19 +8,22 @@ from kurz.safety.checks import Reason
 
 class _State(BaseModel):
     destination_status: DestinationStatus | None = Field(
-        description="What the checks say together: a single failure makes no link `broken`."
+        description="The overall result of the checks. A single failure does not make a link"
+        " `broken`."
     )
     destination_http_status: int | None
     last_checked_at: AwareDatetime | None
 
 
 class CheckRead(BaseModel):
-    """What a single check found."""
+    """The result of a single check."""
 
     checked_at: AwareDatetime
     result: DestinationStatus
     reason: Reason
-    http_status: int | None = Field(description="Of the last answer, if there was one.")
+    http_status: int | None = Field(
+        description="HTTP status of the last response, if there was one."
+    )
 
 
 class LinkChecksRead(_State):
@@ -28,6 +31,6 @@ class LinkChecksRead(_State):
 
 
 class CheckAsked(_State):
-    """The state before the check."""
+    """The destination status before this check."""
 
     asked_at: AwareDatetime

@@ -11,36 +11,36 @@ class CleanupStats(BaseModel):
         description="When the last successful run ended."
     )
     total_cleaned: int = Field(
-        description="Links that were moved to the trash, archived or purged, ever."
+        description="Links moved to the trash, archived or purged since the installation began."
     )
     last_batch_size: int
     successful_runs: int
     failed_runs: int
-    average_cleanup_ms: float = Field(description="Of the successful runs.")
+    average_cleanup_ms: float = Field(description="Average over successful runs.")
     is_running: bool
     expired_waiting: int = Field(
-        description="Links for the next run; no more than 100,000 of each kind are counted."
+        description="Links that are due for the next run. Counted up to 100,000 per kind."
     )
 
 
 class RuleRead(BaseModel):
-    """`waiting` is null where nothing is done, because links stay for ever or there is no
+    """`waiting` is null where nothing is done, because links are kept forever or there is no
     archive."""
 
     ended: Ended
-    after_seconds: int | None = Field(description="null: they stay for ever.")
+    after_seconds: int | None = Field(description="null: kept forever.")
     fate: Fate
     waiting: int | None
 
 
 class RunRead(BaseModel):
-    """`outcome` is null while it runs. `counts` has what became of how many; of the reaper's links:
-    `marked`, `trashed`, `archived`, `purged`."""
+    """`outcome` is null while the run is in progress. `counts` has the number of items per result;
+    for links: `marked`, `trashed`, `archived`, `purged`."""
 
     started_at: AwareDatetime
     ended_at: AwareDatetime | None
-    is_asked: bool = Field(description="Somebody told it to run.")
-    holder: str = Field(description="Host, process and a random name.")
+    is_asked: bool = Field(description="Started by a person instead of the schedule.")
+    holder: str = Field(description="Host, process ID and a random name.")
     outcome: Outcome | None
     counts: dict[str, int]
     reason: str | None
@@ -53,13 +53,13 @@ class LeaseRead(BaseModel):
 
 
 class JobRead(BaseModel):
-    """What else is done now and then. `lease` is that of a run that goes on."""
+    """Other background jobs. `lease` belongs to the run in progress."""
 
     job: str
     is_enabled: bool
     interval_seconds: int
-    next_run_at: AwareDatetime | None = Field(description="null: it is switched off.")
-    last_run: RunRead | None = Field(description="null: there was none yet.")
+    next_run_at: AwareDatetime | None = Field(description="null: the job is off.")
+    last_run: RunRead | None = Field(description="null: no run yet.")
     lease: LeaseRead | None
 
 
@@ -67,21 +67,21 @@ class ReaperRead(BaseModel):
     is_enabled: bool
     is_running: bool
     interval_seconds: int
-    window: str | None = Field(description="The part of the day that runs begin in, UTC.")
+    window: str | None = Field(description="Hours of the day in which runs may start, UTC.")
     has_archive: bool
     preset: str = Field(description="`KURZ_RETENTION`.")
-    is_preset_changed: bool = Field(description="Some rule is set by itself, and not as it says.")
+    is_preset_changed: bool = Field(description="At least one rule differs from the preset.")
     rules: list[RuleRead]
-    unmarked: int = Field(description="Expired links whose rows do not say so yet.")
-    next_run_at: AwareDatetime | None = Field(description="null: it is switched off.")
+    unmarked: int = Field(description="Expired links that are not marked as expired yet.")
+    next_run_at: AwareDatetime | None = Field(description="null: the reaper is off.")
     asked_at: AwareDatetime | None = Field(
-        description="Since when somebody waits for a run that has not begun."
+        description="When a run was requested that has not started yet."
     )
-    lease: LeaseRead | None = Field(description="The run that goes on.")
-    runs: list[RunRead] = Field(description="The last ones, the newest first.")
+    lease: LeaseRead | None = Field(description="The run in progress.")
+    runs: list[RunRead] = Field(description="The last runs, newest first.")
     jobs: list[JobRead] = Field(
-        description="Beside the reaper: `housekeeping`, `workspaces` (purges deleted ones),"
-        " `domains` (looks for their records), `bans` (carries out those of people)."
+        description="Other jobs: `housekeeping`, `workspaces` (purges deleted workspaces),"
+        " `domains` (checks their records), `bans` (applies account bans)."
     )
 
 

@@ -11,30 +11,32 @@ from kurz.links.model import DestinationStatus, LinkType, Status, Strategy
 
 
 class LinkCreate(BaseModel):
-    """A link to make. Without an account only `original_url` and `expires_in` may be sent."""
+    """A link to create. Without an account, only `original_url` and `expires_in` are allowed."""
 
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={"examples": [{"original_url": "https://example.com/a/long/path"}]},
     )
 
-    original_url: str = Field(description="Where the link leads: an http or https URL.")
-    custom_code: str | None = Field(None, description="The code you want; 3 to 64 characters.")
-    strategy: Strategy | None = Field(None, description="How the code is made.")
-    starts_at: AwareDatetime | None = Field(None, description="The link answers from then on.")
-    expires_at: AwareDatetime | None = Field(None, description="The link answers until then.")
+    original_url: str = Field(description="The destination: an http or https URL.")
+    custom_code: str | None = Field(None, description="A custom code of 3 to 64 characters.")
+    strategy: Strategy | None = Field(None, description="How the code is generated.")
+    starts_at: AwareDatetime | None = Field(None, description="The link works from this time on.")
+    expires_at: AwareDatetime | None = Field(None, description="The link works until this time.")
     expires_in: Annotated[int, Field(strict=True)] | None = Field(
-        None, description="Seconds until it expires, instead of `expires_at`."
+        None, description="Seconds until the link expires. Cannot be combined with `expires_at`."
     )
     title: str | None = Field(None, max_length=fields.MAX_TITLE_LENGTH)
     tags: list[str] = Field(default_factory=list, max_length=fields.MAX_TAGS)
     notes: str | None = Field(None, max_length=fields.MAX_NOTES_LENGTH)
     redirect_status: Literal[301, 302, 307, 308] | None = None
     forward_query: bool = Field(
-        default=False, strict=True, description="Append the visitor's query to the destination."
+        default=False,
+        strict=True,
+        description="Forward the visitor's query parameters to the destination.",
     )
     max_clicks: Annotated[int, Field(strict=True, ge=1, le=fields.MAX_CLICKS)] | None = Field(
-        None, description="Redirects until the link is used up."
+        None, description="Click limit: the number of redirects before the link stops working."
     )
 
 
@@ -49,7 +51,7 @@ class LinkRead(BaseModel):
     canonical_url: str
     link_type: LinkType
     status: Status
-    is_paused: bool = Field(description="Also told of a link that has expired meanwhile.")
+    is_paused: bool = Field(description="Also true for a paused link that has expired since.")
     strategy: Strategy
     owner_id: int | None
     version: int
@@ -57,12 +59,12 @@ class LinkRead(BaseModel):
     updated_at: AwareDatetime
     starts_at: AwareDatetime | None
     expires_at: AwareDatetime | None
-    deleted_at: AwareDatetime | None = Field(description="Since when it is in the trash.")
+    deleted_at: AwareDatetime | None = Field(description="When it was moved to the trash.")
     swept_at: AwareDatetime | None = Field(
-        description="The same, if the reaper moved it there after it had expired."
+        description="When the reaper moved it to the trash because it had expired."
     )
     purged_at: AwareDatetime | None = Field(
-        description="From when on the reaper deletes it from the trash for ever; null: never."
+        description="When the reaper will permanently delete it from the trash; null: never."
     )
     redirect_status: int
     title: str | None
@@ -70,50 +72,55 @@ class LinkRead(BaseModel):
     notes: str | None
     forward_query: bool
     max_clicks: int | None
-    clicks_used: int = Field(description="How many of `max_clicks` are used up.")
+    clicks_used: int = Field(description="Redirects already counted against `max_clicks`.")
     redirect_count: int
     avg_redirect_ms: float | None
     destination_status: DestinationStatus | None = Field(
-        description="What checks say of the destination; null: it was not its turn yet."
+        description="Result of the destination checks; null: not checked yet."
     )
-    destination_http_status: int | None = Field(description="What it answered last.")
+    destination_http_status: int | None = Field(description="HTTP status of the last check.")
     last_checked_at: AwareDatetime | None
     held_at: AwareDatetime | None = Field(
-        description="Since when visitors are warned first, because it could not be screened."
+        description="Since when visitors see a warning first, because the destination could not be"
+        " screened."
     )
 
 
 class NewLinkRead(LinkRead):
-    """A new link. One made without an account has a `claim_token`. Keep it: it is shown once, and
-    proves later that the link is yours."""
+    """A new link. If it was created without an account, it has a `claim_token`. Store the token: it
+    is shown once and lets you claim the link later."""
 
     claim_token: str | None = None
 
 
 class CodeAvailability(BaseModel):
-    """Whether a link could be made with this `custom_code`. `problem` is what it would be refused
-    with, null if it is free."""
+    """Whether a link can be created with this `custom_code`. `problem` is the code of the error it
+    would return; null if the code is available."""
 
     code: str
     is_free: bool
     problem: Problem | None
-    link_id: int | None = Field(description="Your own link that has it, also in the trash.")
-    short_url: str | None = Field(description="The short URL that it would make.")
+    link_id: int | None = Field(
+        description="Your own link that already has the code, including links in the trash."
+    )
+    short_url: str | None = Field(description="The short URL it would have.")
 
 
 class LinkEdit(BaseModel):
-    """What to change: what is left out stays, null clears."""
+    """Fields to change. Omitted fields stay the same; null clears a field."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"title": "The long one"}]}
     )
 
     original_url: str | None = None
-    custom_code: str | None = Field(None, description="Another code; the old one stops answering.")
+    custom_code: str | None = Field(None, description="A new code; the old one stops working.")
     starts_at: AwareDatetime | None = None
     expires_at: AwareDatetime | None = None
     expires_in: Annotated[int, Field(strict=True)] | None = Field(
-        None, description="Seconds from now until it expires, instead of `expires_at`."
+        None,
+        description="Seconds from now until the link expires. Cannot be combined with"
+        " `expires_at`.",
     )
     title: str | None = Field(None, max_length=fields.MAX_TITLE_LENGTH)
     tags: list[str] | None = Field(None, max_length=fields.MAX_TAGS)
@@ -121,21 +128,19 @@ class LinkEdit(BaseModel):
     redirect_status: Literal[301, 302, 307, 308] | None = None
     forward_query: bool | None = Field(None, strict=True)
     max_clicks: Annotated[int, Field(strict=True, ge=1, le=fields.MAX_CLICKS)] | None = None
-    is_paused: bool | None = Field(
-        None, strict=True, description="A paused link answers as if it did not exist."
-    )
+    is_paused: bool | None = Field(None, strict=True, description="A paused link answers 404.")
 
 
 class LinkRestore(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     expires_at: AwareDatetime | None = Field(
-        None, description="An expired link lives until then; without it, for ever."
+        None, description="New expiry of an expired link; if omitted, it never expires."
     )
 
 
 class LinkList(BaseModel):
-    """A page of links. `total` counts up to 10,000; beyond that `is_total_exact` is false. Ask for
+    """A page of links. `total` counts up to 10,000; beyond that, `is_total_exact` is false. Request
     the next page with `next_cursor`."""
 
     links: list[LinkRead]
@@ -145,7 +150,7 @@ class LinkList(BaseModel):
 
 
 class DeedRead(BaseModel):
-    """What somebody did to a link. `changes`: field → value before and after."""
+    """A change to a link. `changes` maps each field to its old and new value."""
 
     act: str
     account_id: int | None
@@ -159,9 +164,9 @@ class LinkHistory(Paged):
 
 
 class TrashEmptied(BaseModel):
-    """`is_empty` false: there were too many for one request. Ask again."""
+    """`is_empty` is false if there were too many links for one request. Send it again."""
 
-    purged: int = Field(description="Links that were deleted for ever.")
+    purged: int = Field(description="Number of links permanently deleted.")
     is_empty: bool
 
 
@@ -178,18 +183,19 @@ class TagRename(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     tag: str = Field(
-        max_length=fields.MAX_TAG_LENGTH, description="The new name; one that exists merges them."
+        max_length=fields.MAX_TAG_LENGTH,
+        description="The new name. If a tag with this name exists, the two are merged.",
     )
 
 
 class TagChange(BaseModel):
-    links: int = Field(description="Links that were changed.")
+    links: int = Field(description="Number of links changed.")
 
 
 class BulkItem(BaseModel):
-    """One thing to do. `create` takes `link`, `edit` takes `id` and `changes`, `delete`, `restore`
-    and `purge` (from the trash, for ever) take `id`; `version` makes sure that nobody else changed
-    it since."""
+    """One operation. `create` takes `link`; `edit` takes `id` and `changes`; `delete`, `restore`
+    and `purge` (permanent, from the trash) take `id`. With `version`, it fails if someone else has
+    changed the link since."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -204,12 +210,12 @@ class Bulk(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     items: list[dict[str, Any]] = Field(
-        min_length=1, max_length=1000, description="Each a `BulkItem`."
+        min_length=1, max_length=1000, description="`BulkItem` objects."
     )
 
 
 class BulkResult(BaseModel):
-    """`status` is what the same thing alone would have been answered with."""
+    """`status` is the status that the same request would return on its own."""
 
     status: int
     link: NewLinkRead | None = None
@@ -217,13 +223,13 @@ class BulkResult(BaseModel):
 
 
 class BulkResults(BaseModel):
-    """In the order of the items."""
+    """In the order of the request."""
 
     results: list[BulkResult]
 
 
 class ClaimItem(BaseModel):
-    """A link that was made without an account, as the browser remembers it."""
+    """A link created without an account, as stored by the browser."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -239,8 +245,8 @@ class Claims(BaseModel):
 
 
 class ClaimResult(BaseModel):
-    """`claimed`: the link itself is yours now. `created`: it could not be claimed, for whatever
-    reason, and a new link of yours leads to its URL. `not_claimed`: neither; see `problem`."""
+    """`claimed`: the link is yours now. `created`: it could not be claimed, so a new link of yours
+    leads to its URL. `not_claimed`: neither; see `problem`."""
 
     result: Literal["claimed", "created", "not_claimed"]
     link: LinkRead | None = None
@@ -256,7 +262,9 @@ class QrQuery(BaseModel):
 
     format: Literal["svg", "png"] = "svg"
     size: int = Field(512, ge=64, le=2048, description="Width and height in pixels.")
-    margin: int = Field(4, ge=0, le=16, description="Quiet zone around it, in modules.")
-    error: Literal["L", "M", "Q", "H"] = Field("M", description="How much damage it survives.")
+    margin: int = Field(4, ge=0, le=16, description="Margin around the code, in modules.")
+    error: Literal["L", "M", "Q", "H"] = Field(
+        "M", description="Error correction level: how much damage the code tolerates."
+    )
     dark: str = Field("#000000", pattern=r"^#[0-9a-fA-F]{6}$")
     light: str = Field("#ffffff", pattern=r"^(#[0-9a-fA-F]{6}|transparent)$")

@@ -5,5 +5,5 @@ from pydantic import BaseModel, Field
 
 class Paged(BaseModel):
     next_cursor: str | None = Field(
-        None, description="The `cursor` of the next page; null on the last one."
+        None, description="Send it as `cursor` to get the next page; null on the last page."
     )

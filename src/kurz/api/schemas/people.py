@@ -16,18 +16,18 @@ class Strict(BaseModel):
 
 
 class Entry(Strict):
-    """What begins a session."""
+    """What starts a session."""
 
     as_cookie: bool = Field(
         default=False,
         strict=True,
-        description="Keep the token in a cookie, for pages; it is not shown then.",
+        description="Store the token in a cookie, for web pages. It is not returned then.",
     )
 
 
 class Registration(Entry):
     email: str = Field(max_length=254, examples=["ada@example.com"])
-    password: str = Field(description="At least 8 characters; all of them count.")
+    password: str = Field(description="At least 8 characters. Long passwords are not truncated.")
     invitation: str | None = Field(None, description="The token of an invitation link.")
 
 
@@ -37,7 +37,7 @@ class Credentials(Entry):
 
 
 class Setup(Entry):
-    token: str = Field(description="The token of the set-up link that the server printed.")
+    token: str = Field(description="The token of the setup link that the server printed.")
     email: str = Field(max_length=254)
     password: str
 
@@ -48,8 +48,8 @@ class Reset(Entry):
     ends_keys: bool = Field(
         default=True,
         strict=True,
-        description="Also revoke your keys, except those for a single workspace, and the open"
-        " invitations and one-time links that you made.",
+        description="Also revoke your open invitations, your one-time links, and your keys except"
+        " those for a single workspace.",
     )
 
 
@@ -59,13 +59,13 @@ class PasswordChange(Strict):
     ends_keys: bool = Field(
         default=False,
         strict=True,
-        description="Also revoke your keys, except those for a single workspace, and the open"
-        " invitations and one-time links that you made.",
+        description="Also revoke your open invitations, your one-time links, and your keys except"
+        " those for a single workspace.",
     )
 
 
 class AccountDelete(Strict):
-    password: str = Field(description="The present password: deleting cannot be undone.")
+    password: str = Field(description="Your current password.")
 
 
 class AccountRead(BaseModel):
@@ -76,13 +76,13 @@ class AccountRead(BaseModel):
     signed_in_at: AwareDatetime | None
     disabled_at: AwareDatetime | None
     links_per_month: int | Literal["unlimited"] | None = Field(
-        description="Links that this person may create in a month; null: the server's default."
+        description="Links the account can create in a month; null: the server's default."
     )
-    may_import_many: bool = Field(description="An administrator has allowed large imports.")
+    may_import_many: bool = Field(description="Whether an administrator has allowed large imports.")
 
 
 class SessionRead(BaseModel):
-    """`token` is null where it was put into a cookie."""
+    """`token` is null if it was stored in a cookie."""
 
     token: str | None
     expires_at: AwareDatetime
@@ -100,7 +100,7 @@ class AccountList(Paged):
 
 
 class OneTimeLink(BaseModel):
-    """Shown once. Hand `url` to the person it is for; it works once, until `expires_at`."""
+    """Shown once. Give `url` to the recipient; it works once, until `expires_at`."""
 
     id: int
     url: str
@@ -109,8 +109,8 @@ class OneTimeLink(BaseModel):
 
 
 class MeRead(AccountRead):
-    """`scopes` is what this token or key may do; `import_row_limit` is how many rows you may import
-    from one file."""
+    """`scopes` is what this token or key can do; `import_row_limit` is the maximum number of rows
+    per import file."""
 
     scopes: list[Permission]
     import_row_limit: int
@@ -120,13 +120,15 @@ class KeyCreate(Strict):
     name: str = Field(examples=["release script"])
     scopes: list[Permission] = Field(min_length=1)
     workspace_id: Annotated[int, Field(strict=True, ge=1)] | None = Field(
-        None, description="Only for this workspace; else for all that you may."
+        None,
+        description="Limits the key to this workspace; if omitted, it works in all your"
+        " workspaces.",
     )
     expires_at: AwareDatetime | None = None
 
 
 class KeyRead(BaseModel):
-    """`prefix` is how the key begins."""
+    """`prefix` is the start of the key."""
 
     id: int
     name: str
@@ -139,7 +141,7 @@ class KeyRead(BaseModel):
 
 
 class NewKeyRead(KeyRead):
-    """Keep `key`: it is shown once."""
+    """Store `key`: it is shown once."""
 
     key: str
 
@@ -150,23 +152,26 @@ class KeyList(Paged):
 
 class WorkspaceCreate(Strict):
     name: str = Field(examples=["Press office"])
-    slug: str = Field(description="Its links stand under `/@slug/`.", examples=["press"])
+    slug: str = Field(description="Its links use `/@slug/`.", examples=["press"])
 
 
 class WorkspaceEdit(Strict):
-    """What to change; what is left out stays."""
+    """Fields to change. Omitted fields stay the same."""
 
     name: str | None = None
-    slug: str | None = Field(None, description="Old slugs go on answering.")
-    root_url: str | None = Field(None, description="Where `/` of its domains leads; null: nowhere.")
+    slug: str | None = Field(None, description="Old slugs continue to work.")
+    root_url: str | None = Field(
+        None, description="Where `/` of its domains redirects to; null: nowhere."
+    )
     strategy: Literal["deterministic", "random", "counter"] | None = None
     default_expiry_days: Days | None = Field(
-        None, description="Days that its links live by default; 0: for ever; null: as installed."
+        None,
+        description="Default expiry of its links, in days; 0: never; null: the server's default.",
     )
 
 
 class WorkspaceRead(BaseModel):
-    """`role` is yours in it."""
+    """`role` is your role in it."""
 
     id: int
     name: str
@@ -185,8 +190,8 @@ class WorkspaceList(Paged):
 
 
 class QuotaRead(BaseModel):
-    """What was made this month (UTC) of what may be, and when the next one begins. All null: any
-    number may be made, and nobody counts."""
+    """Links created this month (UTC), the limit, and when the next month begins. All null:
+    unlimited and not counted."""
 
     links_per_month: int | None
     links_this_month: int | None
@@ -195,7 +200,7 @@ class QuotaRead(BaseModel):
 
 class QuotaEdit(Strict):
     links_per_month: Annotated[int, Field(strict=True, ge=0, le=10**12)] | None = Field(
-        description="Links that may be made in it in a month; null: any number."
+        description="Links that can be created in it in a month; null: unlimited."
     )
 
 
@@ -203,7 +208,7 @@ class AccountQuotaEdit(Strict):
     links_per_month: (
         Annotated[int, Field(strict=True, ge=0, le=10**12)] | Literal["unlimited"] | None
     ) = Field(
-        description="Links that the person may create in a month, `unlimited`, or null for the"
+        description="Links the account can create in a month, `unlimited`, or null for the"
         " server's default."
     )
 
@@ -245,7 +250,7 @@ class InvitationAccept(Strict):
 
 
 class Transfer(Strict):
-    account_id: AccountId = Field(description="The member who is to own the workspace.")
+    account_id: AccountId = Field(description="The member who becomes the owner.")
 
 
 class DomainCreate(Strict):
@@ -253,7 +258,7 @@ class DomainCreate(Strict):
 
 
 class DomainRead(BaseModel):
-    """Until it is verified it serves nothing. Add a TXT record `record_name` with the value
+    """A domain works once it is verified. Add a TXT record `record_name` with the value
     `record_value`, then verify."""
 
     host: str
@@ -261,7 +266,7 @@ class DomainRead(BaseModel):
     verified_at: AwareDatetime | None
     checked_at: AwareDatetime | None
     missing_since: AwareDatetime | None = Field(
-        description="Since when the record of a domain that was verified is not there any more."
+        description="Since when the TXT record of a verified domain is missing."
     )
     created_at: AwareDatetime
     record_name: str

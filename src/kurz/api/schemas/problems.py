@@ -23,17 +23,17 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 _MEANINGS = {
-    400: "The body cannot be read.",
-    401: "Nobody signed in, or the credential does not fit.",
-    403: "This is not yours to do.",
-    404: "There is nothing here that you may see.",
-    409: "It is taken, or was changed at the same time.",
-    410: "It was taken down.",
-    412: "It is not in the state that `If-Match` names.",
-    413: "The body is too large.",
-    415: "The body has a type that is not accepted.",
-    422: "A value is not accepted.",
-    429: "Too often, or a quota is used up; `Retry-After` says when to try again.",
+    400: "The request body cannot be read.",
+    401: "No credential was sent, or it is not valid.",
+    403: "You do not have permission.",
+    404: "Not found, or not visible to you.",
+    409: "Already taken, or changed at the same time.",
+    410: "The link was taken down.",
+    412: "The current version differs from `If-Match`.",
+    413: "The request body is too large.",
+    415: "The `Content-Type` is not supported.",
+    422: "A value is not valid.",
+    429: "Too many requests, or a quota is reached; `Retry-After` says when to try again.",
     503: "The database is not available, or the server is overloaded; `Retry-After` says when to"
     " try again.",
 }

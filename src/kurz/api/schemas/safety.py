@@ -20,13 +20,13 @@ class ReportCreate(Strict):
     message: str | None = Field(None, description=f"At most {MAX_MESSAGE_LENGTH} characters.")
     contact: str | None = Field(
         None,
-        description="How to reach you, if you want an answer; at most"
-        f" {MAX_CONTACT_LENGTH} characters.",
+        description=f"How to reach you, if you want a reply; at most {MAX_CONTACT_LENGTH}"
+        " characters.",
     )
 
 
 class ReportReceived(BaseModel):
-    """The same whether or not it was reported before."""
+    """The same answer whether or not the link was reported before."""
 
     status: Literal["received"] = "received"
 
@@ -37,13 +37,13 @@ class ReportRead(BaseModel):
     workspace_id: int
     short_code: str
     short_url: str
-    location: str = Field(description="Where the link led when it was reported.")
+    location: str = Field(description="The destination when the link was reported.")
     category: Category
     message: str | None
     contact: str | None
     reported_at: AwareDatetime
     state: State
-    decided_by: int | None = Field(description="null: nobody yet, or the operator.")
+    decided_by: int | None = Field(description="null: not decided yet, or decided by the operator.")
     decided_at: AwareDatetime | None
     note: str | None
 
@@ -56,26 +56,28 @@ class ReportList(BaseModel):
 
 class ReportDecision(Strict):
     state: Literal["upheld", "dismissed"] = Field(
-        description="`upheld` bans the link, and decides every open report of it."
+        description="`upheld` bans the link and closes all its open reports."
     )
     bans_host: bool = Field(
-        default=False, description="Upheld: bans the host as well that it led to."
+        default=False, description="If upheld, also ban the host of the destination."
     )
-    note: str | None = Field(None, description="For administrators.")
+    note: str | None = Field(None, description="A note for administrators.")
 
 
 class BanReason(Strict):
-    reason: str | None = Field(None, description="For administrators: a line of text.")
+    reason: str | None = Field(
+        None, description="The reason, for administrators: one line of text."
+    )
 
 
 class BanRead(BaseModel):
-    """Of a host with all below it, or of an account."""
+    """A ban of a host with all its subdomains, or of an account."""
 
-    subject: str = Field(description="The host, or the account's id.")
+    subject: str = Field(description="The host, or the account ID.")
     reason: str | None
-    banned_by: int | None = Field(description="An account; null: the operator.")
+    banned_by: int | None = Field(description="Account ID; null: the operator.")
     banned_at: AwareDatetime
-    is_pending: bool = Field(description="An account's links are just being banned.")
+    is_pending: bool = Field(description="The account's links are still being banned.")
 
 
 class LinkBanRead(BaseModel):
@@ -83,14 +85,14 @@ class LinkBanRead(BaseModel):
     short_code: str | None
     workspace_id: int | None
     cause: Cause
-    subject: str | None = Field(description="The host or the account that was banned.")
+    subject: str | None = Field(description="The host or account whose ban covers this link.")
     reason: str | None
     banned_by: int | None
     banned_at: AwareDatetime
 
 
 class BanList(BaseModel):
-    """A page: hosts come first, then accounts, then links, the latest of them first."""
+    """A page: hosts first, then accounts, then links, newest first."""
 
     hosts: list[BanRead]
     accounts: list[BanRead]
@@ -99,7 +101,7 @@ class BanList(BaseModel):
 
 
 class DeedRead(BaseModel):
-    """`account_id` null: the operator on the command line, or a job."""
+    """`account_id` is null for the operator on the command line, and for jobs."""
 
     id: int
     done_at: AwareDatetime
@@ -111,5 +113,5 @@ class DeedRead(BaseModel):
 
 
 class Audit(BaseModel):
-    deeds: list[DeedRead] = Field(description="The newest first.")
+    deeds: list[DeedRead] = Field(description="Newest first.")
     next_before: int | None = Field(description="Send it as `before` for the next page.")

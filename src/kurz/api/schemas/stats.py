@@ -6,8 +6,8 @@ from kurz.clicks.periods import Interval
 
 
 class NumbersRead(BaseModel):
-    """`clicks` are those of `people` and `bots`. `daily_visitors` is the sum of each UTC day's
-    visitors: who comes on two days counts twice."""
+    """`clicks` is the sum of `people` and `bots`. `daily_visitors` is the sum of each UTC day's
+    visitors: a visitor who returns on another day counts again."""
 
     clicks: int
     people: int
@@ -16,7 +16,7 @@ class NumbersRead(BaseModel):
 
 
 class PreviousRead(NumbersRead):
-    """As much time before."""
+    """The previous period of the same length."""
 
     from_: AwareDatetime = Field(alias="from")
     to: AwareDatetime
@@ -35,7 +35,7 @@ class ValueRead(BaseModel):
 
 
 class BreakdownRead(BaseModel):
-    """`other`: clicks with values that are not named; `unknown`: with none."""
+    """`other`: clicks with values not listed here; `unknown`: clicks without a value."""
 
     values: list[ValueRead]
     other: int
@@ -43,8 +43,9 @@ class BreakdownRead(BaseModel):
 
 
 class BreakdownsRead(BaseModel):
-    """Of the days of UTC from `first_day` to `last_day`. All but `sorts` and `bots` are of people.
-    A referrer is a host; unknown ones came directly, or their browser did not tell."""
+    """Covers the UTC days from `first_day` to `last_day`. All but `sorts` and `bots` count people
+    only. A referrer is a host; `unknown` referrers are direct visits, or browsers that sent
+    none."""
 
     first_day: str
     last_day: str
@@ -67,8 +68,8 @@ class TopLinkRead(BaseModel):
 
 
 class TopLinksRead(BaseModel):
-    """By clicks of people. `gone`: clicks of links that would be among them, but exist no more or
-    are elsewhere by now."""
+    """Sorted by clicks of people. `gone`: clicks of links that would be listed here but were
+    deleted or moved."""
 
     values: list[TopLinkRead]
     gone: int
@@ -76,8 +77,8 @@ class TopLinksRead(BaseModel):
 
 
 class AllTimeRead(BaseModel):
-    """Since there are clicks. The mean and the standard deviation are of the server's time for a
-    redirect; null as long as none was measured."""
+    """All clicks so far. Mean and standard deviation of the server's time per redirect; null if
+    none has been measured."""
 
     clicks: int
     mean_ms: float | None
@@ -85,7 +86,7 @@ class AllTimeRead(BaseModel):
 
 
 class StatsRead(BaseModel):
-    """`previous` is null unless `compare` was asked for, `links` is null for a link."""
+    """`previous` is null without `compare`; `links` is null for a single link."""
 
     from_: AwareDatetime = Field(alias="from")
     to: AwareDatetime

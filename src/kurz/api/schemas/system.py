@@ -14,7 +14,7 @@ class Light(StrEnum):
 
 
 class Lamp(BaseModel):
-    """How something is. `reason` says why, in a word: `ok`, or what is wrong."""
+    """The state of a component. `reason` is `ok`, or a word for what is wrong."""
 
     about: str = Field(examples=["redis"])
     light: Light
@@ -22,31 +22,30 @@ class Lamp(BaseModel):
 
 
 class InstanceRead(BaseModel):
-    """The instance that answered; the numbers are of all its processes, since it started."""
+    """The instance that answered. Numbers cover all its processes since it started."""
 
     version: str
     python: str
     host: str
     started_at: AwareDatetime
-    workers: int = Field(description="Those that live.")
+    workers: int = Field(description="Running workers.")
     workers_wanted: int
-    jobs: int = Field(description="Jobs processes that live.")
+    jobs: int = Field(description="Running jobs processes.")
     connections: int
-    connections_cap: int = Field(description="As many connections can be open.")
+    connections_cap: int = Field(description="Maximum number of open connections.")
     connections_closed_early: int = Field(
         description="Idle or unfinished connections closed to make room for others."
     )
-    connections_refused: int = Field(description="Because all others were in use.")
-    requests_refused: int = Field(
-        description="Requests of the API that were answered with `overloaded`."
-    )
+    connections_refused: int = Field(description="Connections refused because all were in use.")
+    requests_refused: int = Field(description="API requests answered with `overloaded`.")
     redirects: int
-    api_errors: int = Field(description="Answers of the API with a status of 500 or above.")
+    api_errors: int = Field(description="API responses with a status of 500 or above.")
 
 
 class DatabaseRead(BaseModel):
-    """`version` and `schema_version` are null while it does not answer; `problem` says why, or
-    that the schema is another version's. The pool is that of PostgreSQL, over all workers."""
+    """`version` and `schema_version` are null while the database does not answer; `problem` says
+    why, or that the schema has another version. The pool is that of PostgreSQL, over all
+    workers."""
 
     engine: str = Field(examples=["SQLite", "PostgreSQL"])
     version: str | None
@@ -56,7 +55,7 @@ class DatabaseRead(BaseModel):
     replicas: int
     connections: int
     in_use: int
-    waiting: int = Field(description="Calls that wait for a connection.")
+    waiting: int = Field(description="Calls waiting for a connection.")
     timeouts: int
     workers_failing: int = Field(description="Workers whose last write to SQLite failed.")
 
@@ -65,7 +64,7 @@ class RedisRead(BaseModel):
     is_up: bool
     kind: str = Field(examples=["server", "sentinel", "cluster"])
     workers_without: int = Field(
-        description="Workers that leave it alone for the moment, because it does not answer."
+        description="Workers that have stopped using Redis for now, because it does not answer."
     )
     hits: int
     misses: int
@@ -73,7 +72,7 @@ class RedisRead(BaseModel):
 
 
 class MemoryRead(BaseModel):
-    """Links that workers have in memory."""
+    """Links that workers keep in memory."""
 
     links: int
     bytes: int
@@ -83,22 +82,26 @@ class MemoryRead(BaseModel):
 
 
 class JournalRead(BaseModel):
-    """Clicks on their way from the journal to the counts."""
+    """Clicks that are recorded but not counted yet."""
 
     backlog_bytes: int
     backlog_segments: int
-    oldest_seconds: int = Field(description="Since the oldest click that is not counted yet.")
+    oldest_seconds: int = Field(description="Age of the oldest click that is not counted yet.")
     recorded: int
     counted: int
-    dropped: int = Field(description="Clicks that could not be recorded, before the start too.")
-    dropped_since_start: int = Field(description="Those of them since the instance started.")
-    workers_failing: int = Field(description="Workers that cannot record clicks at the moment.")
-    errors: int = Field(description="Times that a journal could not be written or counted.")
+    dropped: int = Field(
+        description="Clicks that could not be recorded, including those before the last start."
+    )
+    dropped_since_start: int = Field(
+        description="Clicks that could not be recorded since the instance started."
+    )
+    workers_failing: int = Field(description="Workers that currently cannot record clicks.")
+    errors: int = Field(description="Failed attempts to write or count a journal.")
     damaged_bytes: int
 
 
 class FeedRead(BaseModel):
-    """How workers hear of changes by others."""
+    """How workers learn about changes made by others."""
 
     workers_deaf: int
     age_seconds: int = Field(description="Of the worker that is furthest behind.")
@@ -107,7 +110,7 @@ class FeedRead(BaseModel):
 
 
 class DiskRead(BaseModel):
-    """Of the data folder."""
+    """Disk of the data folder."""
 
     folder: str
     total_bytes: int
@@ -119,39 +122,45 @@ class ListRead(BaseModel):
     path: str
     rules: int
     bad_lines: int
-    problem: str | None = Field(description="Why it cannot be read.")
-    changed_at: AwareDatetime | None = Field(description="The file, as far as it can be seen.")
+    problem: str | None = Field(description="Why the list cannot be read.")
+    changed_at: AwareDatetime | None = Field(
+        description="Date of the file, if it can be determined."
+    )
 
 
 class ListsRead(BaseModel):
-    hosts: int = Field(description="Hosts and URLs in all of them.")
+    hosts: int = Field(description="Hosts and URLs in all lists.")
     refuses_shorteners: bool
     workers_unsure: int = Field(
-        description="Workers that cannot ask all lists, so that visitors of new links are warned."
+        description="Workers that cannot use all lists, so visitors of new links see a warning."
     )
     files: list[ListRead]
 
 
 class ChosenRead(BaseModel):
-    """What the settings say."""
+    """Values from the settings."""
 
     access: str = Field(examples=["public", "private"])
     base_url: str | None
     trusted_proxies: list[str]
     are_limits_on: bool
     are_checks_on: bool
-    is_secret_shared: bool = Field(description="Several instances may accept the same tokens.")
+    is_secret_shared: bool = Field(
+        description="Whether several instances can accept the same tokens."
+    )
     retention: str
     archive: str | None
     abuse_contact: str | None
 
 
 class SystemRead(BaseModel):
-    """`redis` is null where none is configured, `disk` where the folder cannot be looked at, and
-    `jobs` while the database does not answer."""
+    """`redis` is null if none is configured, `disk` if the folder cannot be read, and `jobs` while
+    the database does not answer."""
 
     told_at: AwareDatetime
-    lamps: list[Lamp] = Field(description="Only of what there is: no Redis, no lamp.")
+    lamps: list[Lamp] = Field(
+        description="Only components that exist: without Redis there is no `redis` entry."
+    )
     instance: InstanceRead
     database: DatabaseRead
     redis: RedisRead | None

@@ -6,15 +6,15 @@ from pydantic import BaseModel, Field
 
 
 class RowProblem(BaseModel):
-    """A row that was not imported, and why."""
+    """A row that was not imported, and the reason."""
 
-    line: int = Field(description="Where the row begins in the file.")
+    line: int = Field(description="Line of the file in which the row starts.")
     outcome: Literal["conflict", "refused"]
     short_code: str | None = None
     original_url: str | None = None
-    problem: str = Field(description="The stable code of the reason.")
+    problem: str = Field(description="A stable code for the reason.")
     reason: str
-    flaw: str | None = Field(None, description="What is wrong with a URL that was refused.")
+    flaw: str | None = Field(None, description="What is wrong with a refused URL.")
 
 
 class ImportSummary(BaseModel):
@@ -26,8 +26,8 @@ class ImportSummary(BaseModel):
 
 
 class ImportResult(BaseModel):
-    """`problems` has the first 1000 rows that were not imported; `problems_left_out` counts the
-    others."""
+    """`problems` lists the first 1000 rows that were not imported; `problems_left_out` counts the
+    rest."""
 
     dry_run: bool
     summary: ImportSummary

@@ -15,10 +15,10 @@ def check(custom_code: str) -> None:
     """Raises `CustomCodeRefused` unless the code may be chosen."""
     if not _CUSTOM.fullmatch(custom_code):
         raise CustomCodeRefused(
-            "A custom code has 3 to 64 characters out of letters, digits, hyphen and underscore."
+            "A custom code must have 3 to 64 characters: letters, digits, hyphens and underscores."
         )
     if is_reserved(custom_code):
-        raise CustomCodeRefused(f"“{custom_code}” is a word that kurz keeps for itself.")
+        raise CustomCodeRefused(f"“{custom_code}” is a reserved word. Choose another code.")
 
 
 def is_possible(code: str) -> bool:
