@@ -493,7 +493,7 @@ async def test_a_link_that_starts_after_the_given_end_keeps_no_other_one_back(ku
     archive = await open_archive(kurz)
     found = [it async for it in archive.restore(name, expires_at=now + timedelta(days=30))]
     assert found[0].result is Obstacle.INVALID
-    assert found[0].detail == "`starts_at` is not before the link expires."
+    assert found[0].detail == "`starts_at` must be before the link expires."
     assert isinstance(found[1].result, Link)
 
 

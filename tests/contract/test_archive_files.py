@@ -173,7 +173,7 @@ BUCKET: dict[str, Any] = {"archive": "s3://bucket"}
 
 @pytest.mark.parametrize("name", ["archive_s3_key_id", "archive_s3_secret_key"])
 def test_half_a_key_is_refused(name):
-    with pytest.raises(SettingRefused, match="together") as raised:
+    with pytest.raises(SettingRefused, match="or neither") as raised:
         open_files(Settings(**(BUCKET | {name: "very-secret"})))
     assert "very-secret" not in raised.value.detail
 

@@ -196,7 +196,7 @@ async def test_a_missing_record_is_named(kurz, dns, service, one, clock, has_nam
     assert name in caught.value.detail
     assert value in caught.value.detail
     assert caught.value.fields == {"record_name": name, "record_value": value}
-    assert "any more" not in caught.value.detail
+    assert "no longer" not in caught.value.detail
     assert await service.list(one) == [replace(domain, checked_at=clock.now())]
     assert await served(kurz) == {}
 
@@ -225,7 +225,7 @@ async def test_a_lost_record_makes_it_inactive_and_says_so(kurz, dns, service, p
     verified = await prove(one)
     dns.forget(f"_kurz.{HOST}")
     clock.advance(days=1)
-    with pytest.raises(DomainUnproven, match="does not serve your links any more"):
+    with pytest.raises(DomainUnproven, match="no longer serves your links"):
         await service.verify(one, HOST)
     now = clock.now()
     lost = replace(verified, checked_at=now, verified_at=None, missing_since=now)

@@ -86,7 +86,7 @@ async def test_what_a_server_says_tells_more_than_that_another_is_away(postgres)
     for order in ((1, postgres.port), (postgres.port, 1)):
         ports = ",".join(f"127.0.0.1:{port}" for port in order)
         database = PostgresDatabase(f"postgresql://postgres@{ports}/nothing")
-        with pytest.raises(StoreUnavailable, match="refuses this role, password or database"):
+        with pytest.raises(StoreUnavailable, match="rejected the role, password or database name"):
             await database.check()
         await database.close()
 

@@ -87,7 +87,7 @@ async def test_an_import_ends_whose_slot_another_one_has(kurz):
     async with slots.hold(7) as slot:
         await change(kurz, sa.update(running_imports).values(holder=b"another"))
         await until(lambda: slot.is_lost)
-        with pytest.raises(ImportRunning, match="another import of this account has begun"):
+        with pytest.raises(ImportRunning, match="another import of this account has started"):
             slot.check()
     assert [row.holder for row in await rows(kurz)] == [b"another"]
 

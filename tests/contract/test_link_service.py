@@ -844,7 +844,7 @@ async def test_a_live_link_is_restored_to_itself(kurz):
     link = await make(kurz, expires_in_seconds=60)
     end = kurz.clock.now() + timedelta(days=9)
     assert await kurz.links.restore(public(kurz, link), ANY) == link
-    with pytest.raises(InstantRefused, match="is live"):
+    with pytest.raises(InstantRefused, match="is active"):
         await kurz.links.restore(public(kurz, link), ANY, expires_at=end)
     assert await fetch(kurz, link) == link
 

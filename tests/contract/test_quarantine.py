@@ -150,7 +150,7 @@ async def test_an_import_meets_it_like_a_code_that_is_taken(kurz, is_dry):
     strangers = await run(kurz, data, target=Target(owner_id=OWNER + 1), is_dry=is_dry)
     assert outcomes(strangers) == ["conflict", "created"]
     assert strangers[0].problem == CustomCodeTaken("").code
-    assert strangers[0].reason == f"The code “{CODE}” is kept for who had it before."
+    assert strangers[0].reason == f"The code “{CODE}” is reserved for its former owner."
     kept = await kurz.store.find_by_code(0, CODE)
     assert kept is None
     elsewhere = await run(kurz, data, target=Target(workspace_id=TEAM), is_dry=is_dry)

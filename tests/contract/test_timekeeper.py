@@ -70,7 +70,7 @@ async def test_the_database_is_asked_again_and_its_clock_followed_once(kurz):
         await keeper.look()
         await keeper.look()
     assert differs(clock) < NEAR
-    assert [line["event"] for line in lines] == ["the clock was set, which is followed"]
+    assert [line["event"] for line in lines] == ["clock was set; using the new time"]
 
 
 async def test_the_clock_goes_on_while_the_database_is_out():

@@ -377,7 +377,7 @@ async def test_a_second_deterministic_code_of_a_url_is_a_custom_one(kurz, is_dry
 async def test_a_url_that_leads_back_is_refused(kurz):
     [result] = await run(kurz, "url\nhttps://kurz.example/x\n", own_hosts=("kurz.example",))
     assert (result.problem, result.flaw) == ("url-refused", "own")
-    assert "leads back" in (result.reason or "")
+    assert "points back" in (result.reason or "")
     assert result.view()["flaw"] == "own"
 
 

@@ -52,11 +52,11 @@ def test_large_imports_are_allowed_and_limited_again(terminal, tmp_path):
     file.write_text(PASSWORD)
     terminal.run("admin", "create", EMAIL, "--password-file", str(file))
     done = terminal.run("admin", "allow-imports", EMAIL)
-    assert done.stdout == f"{EMAIL} may import up to 100,000 rows from one file.\n"
+    assert done.stdout == f"{EMAIL} can import up to 100,000 rows from one file.\n"
     assert terminal.json("admin", "list")["accounts"][0]["may_import_many"] is True
     assert terminal.run("admin", "list").stdout.split()[-1] == "large"
     done = terminal.run("admin", "limit-imports", EMAIL)
-    assert done.stdout == f"{EMAIL} may import up to 1,000 rows from one file.\n"
+    assert done.stdout == f"{EMAIL} can import up to 1,000 rows from one file.\n"
     assert terminal.json("admin", "list")["accounts"][0]["may_import_many"] is False
     assert terminal.run("admin", "list").stdout.split()[-1] == "default"
     assert terminal.run("admin", "allow-imports", "nobody@example.com").returncode == 3
@@ -86,7 +86,9 @@ def test_people_are_looked_after(terminal, tmp_path):
     assert disabled.stdout == "ada@xn--mller-kva.de is disabled.\n"
     lost = terminal.run("admin", "disable", "admin@example.com")
     assert lost.returncode == 4
-    assert lost.stderr == ("kurz: This is the last administrator. Make another one first.\n")
+    assert lost.stderr == (
+        "kurz: This is the last administrator. Make someone else an administrator first.\n"
+    )
     table = terminal.run("admin", "list")
     lines = [line.split() for line in table.stdout.splitlines()]
     assert [line[:2] for line in lines[1:]] == [
@@ -128,7 +130,7 @@ def test_keys_and_workspaces_are_looked_after(filled_terminal):
     assert "3 keys" in table.stderr
     prefix = dated["key"][:13]
     revoked = terminal.run("admin", "key", "revoke", EMAIL, prefix)
-    assert revoked.stdout == f"{prefix} is revoked.\n"
+    assert revoked.stdout == f"{prefix} was revoked.\n"
     again = terminal.run("admin", "key", "revoke", EMAIL, prefix)
     assert again.returncode == 3
     left = terminal.json("admin", "key", "list", EMAIL)["keys"]
@@ -138,7 +140,7 @@ def test_keys_and_workspaces_are_looked_after(filled_terminal):
 
 
 MISTAKES: list[tuple[list[str], str | bytes, int, str]] = [
-    (["create", "eve@example.com", "--password-file", "-"], "password1", 2, "first that anybody"),
+    (["create", "eve@example.com", "--password-file", "-"], "password1", 2, "too common"),
     (["reset-password", "nobody@example.com"], "", 3, "no account"),
     (["workspace", "create", "team", "--owner", "ada@example.com"], "", 4, "slug"),
     (["key", "create", EMAIL, "--name", "x", "--scope", "admin"], "", 6, "no administrator"),
@@ -170,7 +172,7 @@ MORE_MISTAKES: list[tuple[list[str], str | bytes, int, str]] = [
         ["key", "create", EMAIL, "--name", "x", "--scope", "links:read", "-w", "team"],
         "",
         3,
-        "not in this workspace",
+        "not a member of this workspace",
     ),
     (["frobnicate"], "", 2, "frobnicate"),
 ]
@@ -242,7 +244,7 @@ def test_an_administrator_of_the_settings_and_printed_links(start_program, tmp_p
 
         assert sign_in(PASSWORD) == 200
         printed = terminal.run("admin", "reset-password", "admin@example.com")
-        assert "works once" in printed.stderr
+        assert "Works once" in printed.stderr
         body = {"token": _token(printed.stdout.strip(), "reset"), "password": NEW_PASSWORD}
         assert client.post("/api/v1/auth/reset", json=body).status_code == 200
         assert client.post("/api/v1/auth/reset", json=body).status_code == 422
@@ -279,7 +281,7 @@ def test_a_set_up_link_is_printed_and_the_last_one_works_once(start_program, tmp
     environment = {"KURZ_DATA_DIR": str(tmp_path / "kurz-data"), "KURZ_BASE_URL": PUBLIC_URL}
     terminal = Terminal(environment)
     printed = terminal.run("admin", "setup-link")
-    assert "works once" in printed.stderr
+    assert "Works once" in printed.stderr
     assert [deed["act"] for deed in terminal.json("admin", "audit")["deeds"]] == ["make-setup-link"]
     token = _token(printed.stdout.strip(), "setup")
     with program.client(headers=PUBLIC) as client:
@@ -349,15 +351,15 @@ def test_quotas_are_set_on_the_command_line(terminal, tmp_path):
     terminal.run("admin", "workspace", "create", "lab", "--owner", EMAIL)
     for given, shown in (
         ((), "unlimited (the default)"),
-        (("50",), "50 links a month"),
+        (("50",), "50 links per month"),
         (("unlimited",), "unlimited"),
         (("default",), "unlimited (the default)"),
     ):
         assert terminal.run("admin", "quota", EMAIL, *given).stdout == f"{EMAIL}: {shown}\n"
     for given, shown in (
         ((), "unlimited"),
-        (("7",), "7 links a month"),
-        (("0",), "0 links a month"),
+        (("7",), "7 links per month"),
+        (("0",), "0 links per month"),
         (("unlimited",), "unlimited"),
     ):
         done = terminal.run("admin", "workspace", "quota", "lab", *given)
@@ -365,4 +367,4 @@ def test_quotas_are_set_on_the_command_line(terminal, tmp_path):
     for command in (("admin", "quota", EMAIL), ("admin", "workspace", "quota", "lab")):
         refused = terminal.run(*command, "lots")
         assert refused.returncode == 2
-        assert "a quota is a number" in refused.stderr
+        assert "a quota must be a number" in refused.stderr

@@ -58,7 +58,7 @@ def test_links_are_found_and_put_back(terminal, file):
     listed = terminal.run("archive", "list")
     assert listed.returncode == 0, listed.stderr
     head, line = listed.stdout.splitlines()
-    assert head.split() == ["links", "bytes", "made", "file"]
+    assert head.split() == ["links", "bytes", "created", "file"]
     assert (line.split()[0], line.split()[-1]) == ("2", file)
     shown = terminal.run("archive", "show", file).stdout.splitlines()
     assert [line.split()[0] for line in shown] == ["link", "/one", "/two"]
@@ -71,7 +71,7 @@ def test_links_are_found_and_put_back(terminal, file):
     assert again.returncode == 1
     assert again.stdout.splitlines() == [
         "/one  restored",
-        "/two  not restored: it is there already",
+        "/two  not restored: it already exists",
     ]
     links = terminal.json("list")["links"]
     ends = {item["short_code"]: item["expires_at"] for item in links}
@@ -159,4 +159,4 @@ def test_what_goes_wrong_is_one_line(terminal, file, archive):
     fails(2, "add --foreign", "show", file)
     fails(2, "ends too early", "show", file, "--foreign")
     del terminal.environment["KURZ_ARCHIVE"]
-    fails(78, "KURZ_ARCHIVE names none", "list")
+    fails(78, "Set KURZ_ARCHIVE", "list")

@@ -23,7 +23,7 @@ def test_the_server_checks_and_the_result_is_waited_for(
     make(terminal, INSIDE, site_port, "inside")
     done = terminal.run("check", "here")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0] == "✓ ok: it answered with 200"
+    assert done.stdout.splitlines()[0] == "✓ ok: the site answered with 200"
     shown = terminal.run("show", "here").stdout
     assert "destination" in shown
     assert "checked" in shown

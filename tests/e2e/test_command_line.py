@@ -105,10 +105,10 @@ def test_expiry_can_be_given_as_a_span_or_an_instant(terminal):
     ("arguments", "code", "words"),
     [
         (["show", "nothing"], 3, "There is no link with this code."),
-        (["create", "https://example.com/else", "--code", "taken"], 4, "is taken"),
+        (["create", "https://example.com/else", "--code", "taken"], 4, "is already taken"),
         (["create", "https://example.com/", "--expires-in", "soon"], 2, "12h"),
         (["create", "https://example.com/", "--title", "\x1b[31mred"], 2, "control character"),
-        (["edit", "taken"], 2, "Nothing to change"),
+        (["edit", "taken"], 2, "at least one field to change"),
         (["frobnicate"], 2, "frobnicate"),
         ([b"show", b"\xff\xfe"], 2, "not valid text"),
         (["delete", "https://bit.ly/taken"], 3, "another site"),
@@ -116,18 +116,18 @@ def test_expiry_can_be_given_as_a_span_or_an_instant(terminal):
             (["show", "@team/abc"], 3, "no workspace"),
             (["show", "a b\n"], 3, "There is no link"),
             (["create", "ftp://example.com/"], 2, "http://"),
-            (["create", "https://example.com/", "--code", "api"], 2, "keeps for itself"),
+            (["create", "https://example.com/", "--code", "api"], 2, "is a reserved word"),
             (["create", "https://example.com/", "--expires-at", "2001-01-01"], 2, "in the past"),
             (["create", "https://example.com/", "--redirect-status", "200"], 2, "301, 302, 307"),
             (["create", "https://example.com/", "--strategy", "deterministic"], 2, "workspaces"),
             (["create", "https://example.com/", "--workspace", "team"], 3, "no workspace"),
             (["create", "https://example.com/", "--max-clicks", "0"], 2, "--max-clicks"),
-            (["edit", "taken", "--code", "other"], 4, "is taken"),
+            (["edit", "taken", "--code", "other"], 4, "is already taken"),
             (["list", "--cursor", "junk"], 2, "next_cursor"),
             (["list", "--status", "nope"], 2, "active"),
-            (["edit", "taken", "--title", "x", "--clear", "title"], 2, "not both"),
+            (["edit", "taken", "--title", "x", "--clear", "title"], 2, "both set and cleared"),
             (["create", "https://example.com/", "--title", "two\nlines"], 2, "control character"),
-            (["restore", "taken", "--expires-in", "1d"], 2, "is live"),
+            (["restore", "taken", "--expires-in", "1d"], 2, "is active"),
         ),
     ],
     ids=str,
@@ -192,7 +192,7 @@ def test_the_doctor_tells_of_lost_clicks_and_of_a_disk_without_room(terminal, tm
 def test_the_doctor_says_what_is_lost_without_redis(terminal):
     with ValkeyServer() as server:
         well = terminal.run("doctor", KURZ_REDIS_URL=server.url)
-        assert "one server answers" in well.stdout
+        assert "a single server is reachable" in well.stdout
         server.kill()
         sick = terminal.run("doctor", KURZ_REDIS_URL=f"redis://:hidden@127.0.0.1:{server.port}/0")
     assert sick.returncode == 1
@@ -205,7 +205,7 @@ def test_the_doctor_tells_a_replica_from_another_server(terminal, engine, postgr
     alone = terminal.run("doctor", KURZ_DATABASE_REPLICA_URLS=postgres.url())
     assert alone.returncode == 1
     if engine == "sqlite":
-        assert "KURZ_DATABASE_REPLICA_URLS needs KURZ_DATABASE_URL" in alone.stdout
+        assert "KURZ_DATABASE_REPLICA_URLS requires KURZ_DATABASE_URL" in alone.stdout
         return
     assert "✗ replica" in alone.stdout
     away = terminal.run("doctor", KURZ_DATABASE_REPLICA_URLS="postgresql://me:pw1@127.0.0.1:1/x")
@@ -232,7 +232,7 @@ def test_the_doctor_looks_at_the_file_of_countries(terminal, tmp_path):
     sick = terminal.run("doctor", KURZ_GEOIP_DB=str(file))
     assert sick.returncode == 1
     assert "✗ countries" in sick.stdout
-    assert "not of MaxMind's format" in sick.stdout
+    assert "not in MaxMind's format" in sick.stdout
     assert "✗ countries" not in terminal.run("doctor", KURZ_GEOIP_DB="off").stdout
 
 

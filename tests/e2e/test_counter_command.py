@@ -53,7 +53,7 @@ def test_a_series_goes_on_where_it_stopped_and_is_set_before_the_first_code_only
 
     late = terminal.run("admin", "counter", "--start", "1", "--salt-file", str(file))
     assert (late.returncode, late.stdout) == (4, "")
-    assert "exist here already" in late.stderr
+    assert "already has counted codes" in late.stderr
     third = terminal.json("create", "https://example.com/3", "--strategy", "counter")
     assert third["short_code"] == code_of(START + 2000)
 

@@ -28,7 +28,7 @@ def terminal(environment: dict[str, str], tmp_path: Path, blocklist: Path) -> Te
 def test_no_link_to_a_listed_host_is_made_without_a_server(terminal):
     refused = terminal.run("create", BAD)
     assert refused.returncode != 0
-    assert "may lead to this place" in refused.stderr
+    assert "is not allowed on this server" in refused.stderr
     assert terminal.run("create", GOOD).returncode == 0
 
 
@@ -42,7 +42,7 @@ def test_it_tells_which_lists_there_are(terminal, blocklist):
     text = terminal.run("admin", "lists").stdout
     assert str(blocklist) in text
     assert "none yet" in text
-    assert "a list names it" in terminal.run("admin", "lists", "--url", BAD).stdout
+    assert "it is on a blocklist" in terminal.run("admin", "lists", "--url", BAD).stdout
     assert "may lead there." in terminal.run("admin", "lists", "--url", GOOD).stdout
 
 

@@ -146,9 +146,9 @@ def test_a_run_elsewhere_is_not_disturbed(terminal, settings):
     asyncio.run(hold())
     refused = terminal.run("admin", "reaper", "--run")
     assert refused.returncode == 4
-    assert "The reaper is running" in refused.stderr
+    assert "The reaper is already running" in refused.stderr
     assert terminal.json("admin", "reaper")["is_running"] is True
-    assert terminal.run("admin", "reaper").stdout.startswith("now        runs since")
+    assert terminal.run("admin", "reaper").stdout.startswith("now        running, started")
 
 
 async def end(settings: Settings, result: Result) -> None:
@@ -168,7 +168,7 @@ def test_a_skipped_run_is_shown_with_its_reason_also_behind_the_next(terminal, s
     reason = "The clock has jumped."
     asyncio.run(end(settings, Result(Outcome.SKIPPED, reason)))
     examined = terminal.run("doctor").stdout
-    assert re.search(rf"! reaper +its last run was skipped. {reason}", examined)
+    assert re.search(rf"! reaper +the last run was skipped. {reason}", examined)
     told = terminal.run("admin", "reaper").stdout
     assert re.search(rf"^last run +.+, skipped. {reason}$", told, re.MULTILINE)
     asyncio.run(end(settings, Result()))
@@ -205,7 +205,10 @@ def test_a_run_that_is_not_long_enough_says_so(terminal):
     done = terminal.run("admin", "reaper", "--run", "--json", KURZ_REAPER_LONGEST_RUN="0s")
     assert done.returncode == 0
     told = json.loads(done.stdout)
-    assert (told["counts"], told["reason"]) == ({}, "Its time was over; more is left.")
+    assert (told["counts"], told["reason"]) == (
+        {},
+        "The run reached its time limit; the next run continues.",
+    )
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)

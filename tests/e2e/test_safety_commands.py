@@ -158,14 +158,14 @@ def test_a_report_is_read_and_upheld(office):
     assert f"kurz admin reports uphold {office.report}" in shown.stderr
     upheld = office.run("admin", "reports", "uphold", office.report, "--ban-host")
     assert upheld.stdout == (
-        "http://127.0.0.1:8080/bad is banned, and so is the host that it led to.\n"
+        "http://127.0.0.1:8080/bad is banned, and so is the host of its destination.\n"
     )
     assert office.run("show", "bad").stdout.count("banned") == 1
     refused = office.run("create", "https://www.evil.example/")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert office.run("admin", "reports").stderr == "No report is open.\n"
+    assert office.run("admin", "reports").stderr == "There are no reports with the state “open”.\n"
     again = office.run("admin", "reports", "dismiss", office.report)
-    assert (again.returncode, again.stderr) == (4, "kurz: This report was upheld already.\n")
+    assert (again.returncode, again.stderr) == (4, "kurz: This report was already upheld.\n")
     assert office.acts() == ["ban-host", "ban-link", "uphold-report"]
     bans = office.run("admin", "bans").stdout
     assert "evil.example" in bans
@@ -174,12 +174,12 @@ def test_a_report_is_read_and_upheld(office):
 
 def test_a_person_is_banned_with_their_links_and_let_in_again(office):
     banned = office.run("admin", "ban", "person", EMAIL, "--reason", "spam")
-    assert banned.stdout == f"{EMAIL} is banned, with 1 link.\n"
+    assert banned.stdout == f"{EMAIL} is banned, along with 1 link.\n"
     assert f"kurz admin unban person {EMAIL}" in banned.stderr
     assert "banned" in office.run("show", "bad").stdout
     assert EMAIL in office.run("admin", "bans").stdout
     back = office.run("admin", "unban", "person", EMAIL)
-    assert back.stdout == f"{EMAIL} is not banned any more; 1 link is back.\n"
+    assert back.stdout == f"{EMAIL} is no longer banned. 1 link was restored.\n"
     assert "active" in office.run("show", "bad").stdout
     log = office.run("admin", "audit").stdout
     assert "operator" in log
@@ -190,7 +190,10 @@ def test_a_link_that_is_unbanned_waits_for_its_owner(office):
     office.run("admin", "ban", "link", "bad")
     office.run("admin", "ban", "person", EMAIL)
     waits = office.run("admin", "unban", "link", "bad").stdout
-    assert waits == "http://127.0.0.1:8080/bad comes back when its owner does, who is banned.\n"
+    assert waits == (
+        "http://127.0.0.1:8080/bad stays banned because its owner is banned. It is restored when"
+        " the owner is unbanned.\n"
+    )
     assert "banned" in office.run("show", "bad").stdout
     office.run("admin", "unban", "person", EMAIL)
     assert "active" in office.run("show", "bad").stdout
@@ -200,7 +203,9 @@ def test_a_link_that_was_in_the_trash_is_there_again(office):
     office.run("delete", "bad")
     office.run("admin", "ban", "link", "bad")
     back = office.run("admin", "unban", "link", "bad").stdout
-    assert back == "http://127.0.0.1:8080/bad is in the trash again, where its time begins anew.\n"
+    assert back == (
+        "http://127.0.0.1:8080/bad is back in the trash. Its time in the trash starts over.\n"
+    )
     office.run("admin", "ban", "link", "bad")
     told = office.json("admin", "unban", "link", "bad")
     assert (told["was_banned"], told["is_banned"], told["is_in_trash"]) == (True, False, True)
@@ -211,7 +216,7 @@ def test_a_link_that_was_in_the_trash_is_there_again(office):
     [
         (("reports", "show", "7"), 3, "There is no report with this number."),
         (("ban", "link", "nothing"), 3, "There is no link with this code."),
-        (("ban", "host", "com"), 2, "Give a whole name, such as example.com"),
+        (("ban", "host", "com"), 2, "Enter a full host name, such as example.com"),
         (("ban", "person", "nobody@example.com"), 3, "There is no account"),
         (("ban", "person", "admin@example.com"), 4, "This is the last administrator."),
     ],

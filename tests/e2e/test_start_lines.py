@@ -38,7 +38,7 @@ def test_a_link_to_the_server_of_the_folder_is_a_loop(start_program, tmp_path):
     terminal = Terminal({"KURZ_DATA_DIR": str(tmp_path / "data")})
     looped = terminal.run("create", f"{program.url}/x")
     assert looped.returncode == 2
-    assert "leads back" in looped.stderr
+    assert "points back" in looped.stderr
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,10 @@ def test_the_start_says_who_may_make_links(start_program, tmp_path):
         for access in ("public", "private")
     }
     assert said == {
-        "public": "public: anybody may create an account; only members of team create links at the"
-        " root",
-        "private": "private: accounts by invitation; only members of team create links at the root",
+        "public": "public: anyone can create an account; only members of team can create links at"
+        " the root",
+        "private": "private: accounts by invitation only; only members of team can create links at"
+        " the root",
     }
 
 

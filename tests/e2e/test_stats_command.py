@@ -86,7 +86,7 @@ def test_the_series_goes_into_a_file(terminal, tmp_path):
 
 def test_a_link_without_clicks_says_so(terminal):
     done = terminal.run("stats", "quiet")
-    assert done.stderr == "No clicks in this time.\n"
+    assert done.stderr == "No clicks in this period.\n"
 
 
 @pytest.mark.parametrize(

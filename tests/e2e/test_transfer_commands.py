@@ -200,7 +200,7 @@ def test_a_report_does_not_replace_the_file_that_is_imported(local):
     name = local.file("in.csv", ROWS)
     done = local.run("import", name, "--report", f"./{name}", "--dry-run")
     assert done.returncode == 2, done.stderr
-    assert "--report would replace" in done.stderr.decode()
+    assert "--report would overwrite" in done.stderr.decode()
     assert (local.folder / "in.csv").read_text() == ROWS
 
 

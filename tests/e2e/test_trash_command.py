@@ -45,7 +45,7 @@ def test_a_link_goes_to_the_trash_and_back_or_for_ever(terminal):
     later = terminal.json("trash", "restore", "first", "--expires-in", "3d")
     assert later["expires_at"] is not None
     done = terminal.run("trash", "delete", "second")
-    assert done.stdout.endswith("/second is deleted for ever.\n")
+    assert done.stdout.endswith("/second was permanently deleted.\n")
     assert codes(terminal) == []
     assert terminal.run("show", "second").returncode == 3
     assert terminal.json("show", "first")["status"] == "ACTIVE"
@@ -67,7 +67,7 @@ def test_emptying_asks_first(terminal):
     assert "Delete 2 links for ever?" in screen
     assert len(codes(terminal)) == 2
     code, screen = terminal.type_at("trash", "empty", answers=["y"])
-    assert (code, "2 links deleted for ever." in screen) == (0, True)
+    assert (code, "2 links permanently deleted." in screen) == (0, True)
     assert terminal.json("trash", "empty", "--yes") == {"purged": 0}
     assert terminal.json("list")["total"] == 1
 

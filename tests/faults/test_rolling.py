@@ -126,7 +126,7 @@ def restart(program: Program, number: int) -> None:
 def renew(program: Program, number: int) -> None:
     before = set(program.workers)
     program.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: events(program, "workers renewed") == number + 1)
+    wait_until(lambda: events(program, "workers replaced") == number + 1)
     wait_until(lambda: is_ready(program, before))
 
 

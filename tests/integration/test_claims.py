@@ -28,9 +28,9 @@ LINKS = "/api/v1/links"
 CLAIMS = "/api/v1/claims"
 NOT_FOUND = {
     "type": "/api/problems/link-not-found",
-    "title": "There is no such link",
+    "title": "Link not found",
     "status": 404,
-    "detail": "There is nothing here that could be claimed.",
+    "detail": "Links cannot be claimed here.",
 }
 NOTHING = {"result": "not_claimed", "link": None, "problem": NOT_FOUND}
 

@@ -215,7 +215,7 @@ async def test_a_domain_whose_record_is_gone_serves_nothing(desk: Desk, dns: Dns
     dns.put(shown["record_name"])
     refused = await desk.verify()
     assert refused.status_code == 409
-    assert "does not serve your links any more" in refused.json()["detail"]
+    assert "no longer serves your links" in refused.json()["detail"]
     assert (await desk.visit()).status_code == 404
     assert [item["is_verified"] for item in await desk.list()] == [False]
     await desk.prove()

@@ -262,7 +262,7 @@ def test_journals_of_another_installation_are_refused(start_program, environment
         ended = nursery.run(arguments, program._full_environment)
         assert ended.returncode == 78
         told = ended.stderr.decode()
-        assert told.startswith(f"kurz: The journals in {folder} are of another installation")
+        assert told.startswith(f"kurz: The journals in {folder} belong to another installation")
         assert len(told.splitlines()) == 1
     assert {path.name for path in folder.iterdir() if path.suffix != ".clicks"} == {"installation"}
 
@@ -276,4 +276,4 @@ def test_counting_once_says_that_the_own_journals_are_anothers(start_program, en
     ended = nursery.run(["jobs", "--once"], program._full_environment)
     assert ended.returncode == 78
     told = ended.stderr.decode()
-    assert told.startswith(f"kurz: The journals in {folder} are of another installation")
+    assert told.startswith(f"kurz: The journals in {folder} belong to another installation")

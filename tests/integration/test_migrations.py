@@ -387,7 +387,7 @@ async def test_a_newer_schema_is_refused_and_left_alone(settings, second):
         ended = await asyncio.to_thread(run_kurz, settings, command)
         assert (command, ended.returncode) == (command, 78)
         assert f"schema {NEXT}" in ended.stderr
-        assert "newer kurz" in ended.stderr
+        assert "newer version of kurz" in ended.stderr
         assert len(ended.stderr.splitlines()) == 1
     assert await read(settings, snapshot) == before
     assert not settings.backup_dir.exists() or len(list(settings.backup_dir.iterdir())) == 1

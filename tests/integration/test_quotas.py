@@ -139,12 +139,12 @@ async def test_a_refusal_says_what_is_used_up_and_when_to_come_back(quota, clock
     assert code_of(refused) == EXCEEDED
     assert refused.json() == {
         "type": "/api/problems/quota-exceeded",
-        "title": "The quota of links is used up",
+        "title": "Monthly link quota reached",
         "status": 429,
         "detail": refused.json()["detail"],
     }
-    assert "1 links a month" in refused.json()["detail"]
-    whose = "this workspace's" if "workspaces" in place.path else "your"
+    assert "1 links per month" in refused.json()["detail"]
+    whose = "This workspace's" if "workspaces" in place.path else "Your"
     assert whose in refused.json()["detail"]
     seconds = int((datetime(2026, 4, 1, tzinfo=UTC) - clock.now()).total_seconds())
     assert refused.headers["retry-after"] == str(seconds)
@@ -247,7 +247,7 @@ async def test_each_person_and_each_workspace_is_counted_for_itself(kurz, connec
     assert (await team.make()).status_code == 201
     refused = await team.make()
     assert code_of(refused) == EXCEEDED  # her own: links in workspaces are hers too
-    assert "your" in refused.json()["detail"]
+    assert "Your" in refused.json()["detail"]
     assert (await Quota(kurz, client, bob, LINKS).make()).status_code == 201
 
 

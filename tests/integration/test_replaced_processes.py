@@ -55,7 +55,7 @@ def program(tmp_path: Path, clock: WrongClock) -> Iterator[WrongClockProgram]:
 def runs(program: WrongClockProgram) -> list[str]:
     """How the runs of the reaper ended."""
     lines = [json.loads(line) for line in program.log().splitlines() if line.startswith("{")]
-    return [line["outcome"] for line in lines if line["event"] == "the reaper ran"]
+    return [line["outcome"] for line in lines if line["event"] == "reaper finished"]
 
 
 def replace(program: WrongClockProgram, pids: list[int], how: str) -> None:

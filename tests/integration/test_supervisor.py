@@ -226,7 +226,7 @@ def test_a_changed_setting_is_in_force_after_sighup_and_no_request_fails(start_p
     before, jobs = set(program.workers), program.jobs
     config.write_text("redirect_status = 307\n")
     program.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: events(program, "workers renewed"))
+    wait_until(lambda: events(program, "workers replaced"))
     wait_until(lambda: not before & set(program.workers))
     wait_until(lambda: len(program.workers) == 2)
     with program.client() as client:
@@ -242,7 +242,7 @@ def test_the_number_of_workers_follows_the_settings(start_program, config):
     program = start_program(KURZ_CONFIG=str(config))
     config.write_text("workers = 3\n")
     program.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: len(program.workers) == 3 and events(program, "workers renewed"))
+    wait_until(lambda: len(program.workers) == 3 and events(program, "workers replaced"))
     config.write_text("workers = 1\n")
     program.process.send_signal(signal.SIGHUP)
     wait_until(lambda: len(program.workers) == 1)
@@ -257,7 +257,7 @@ def test_a_worker_that_is_killed_while_it_is_renewed_leaves_one_successor(start_
     program.process.send_signal(signal.SIGHUP)
     wait_until(lambda: len(program.workers) == 2)
     os.kill(old, signal.SIGKILL)
-    wait_until(lambda: events(program, "workers renewed") and len(program.workers) == 1)
+    wait_until(lambda: events(program, "workers replaced") and len(program.workers) == 1)
     time.sleep(1)
     assert (len(program.workers), len(program.jobs)) == (1, 1)
     assert answers(program)
@@ -273,7 +273,7 @@ BAD = {
         "KURZ_ARCHIVE_S3_SECRET_KEY",
     ),
     # It can be read, and only a worker finds that it leads nowhere.
-    "no workspace": ('root_workspace = "nobody"\n', "process ended", "names no workspace"),
+    "no workspace": ('root_workspace = "nobody"\n', "process ended", "there is no workspace"),
 }
 
 
@@ -310,7 +310,7 @@ def serve(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str
 def test_a_setting_that_only_workers_refuse_ends_it_with_one_line(tmp_path):
     ended = serve(tmp_path, KURZ_WORKERS="3", KURZ_ROOT_WORKSPACE="nobody")
     assert ended.returncode == 78
-    assert ended.stderr.startswith("kurz: KURZ_ROOT_WORKSPACE names no workspace: nobody.")
+    assert ended.stderr.startswith("kurz: KURZ_ROOT_WORKSPACE: there is no workspace “nobody”.")
     assert len(ended.stderr.splitlines()) == 1
     assert ended.stdout == ""
 
@@ -319,7 +319,7 @@ def test_a_file_of_countries_that_is_not_there_ends_it_with_one_line(tmp_path):
     ended = serve(tmp_path, KURZ_GEOIP_DB="/nowhere/country.mmdb")
     assert ended.returncode == 78
     assert ended.stderr == (
-        "kurz: KURZ_GEOIP_DB names a file that cannot be used: /nowhere/country.mmdb:"
+        "kurz: KURZ_GEOIP_DB: the file /nowhere/country.mmdb cannot be used:"
         " No such file or directory.\n"
     )
     assert ended.stdout == ""

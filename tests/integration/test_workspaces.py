@@ -1206,7 +1206,7 @@ class TestAtTheRoot:
     ) -> None:
         await kurz.teams.delete(team)
         for slug in ("unknown", "team"):
-            with pytest.raises(SettingRefused, match=f"names no workspace: {slug}"):
+            with pytest.raises(SettingRefused, match=f"there is no workspace “{slug}”"):
                 await connect(root_workspace=slug)
 
     async def test_anonymous_links_are_made_where_no_workspace_is_at_the_root(
@@ -1233,7 +1233,9 @@ async def test_the_number_of_the_root_is_no_workspaces(
 async def test_kurz_serve_says_what_to_do_about_an_unknown_root_workspace(
     start_program: Callable[..., object],
 ) -> None:
-    with pytest.raises(AssertionError, match="KURZ_ROOT_WORKSPACE names no workspace: nowhere"):
+    with pytest.raises(
+        AssertionError, match="KURZ_ROOT_WORKSPACE: there is no workspace “nowhere”"
+    ):
         start_program(KURZ_ROOT_WORKSPACE="nowhere")
 
 

@@ -150,8 +150,8 @@ async def reset_password(request: Request) -> Response:
     openapi_extra=described(Setup) | nobody(),
 )
 async def set_up(request: Request) -> Response:
-    """Uses the token of the setup link that the server printed when it started, or that `kurz admin
-    setup-link` printed."""
+    """Uses the token of the set-up link that the server printed when it started, or that
+    `kurz admin setup-link` printed."""
     kurz = context(request)
     body = await _read_entry(request, Setup)
     await kurz.limit_by_address(request, LimitClass.REDEEM)

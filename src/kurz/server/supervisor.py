@@ -273,7 +273,7 @@ class Supervisor:
         try:
             self._coming = self._reload()
         except KurzError as error:
-            _log().error("new settings refused; keeping the old ones", reason=error.detail)
+            _log().error("settings refused; keeping the old ones", reason=error.detail)
             self._notify(systemd.READY)
             return
         self._to_renew = deque(self._workers)

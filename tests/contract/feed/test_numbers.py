@@ -317,7 +317,9 @@ async def test_a_feed_goes_on_after_a_trouble(kurz, trouble):
             seen = log.readings
             await until(lambda: log.readings > seen + 3)
         if isinstance(trouble, StoreUnavailable):
-            assert [line["event"] for line in lines if "feed" in line["event"]] == ["feed waits"]
+            assert [line["event"] for line in lines if "feed" in line["event"]] == [
+                "change feed waiting for the database"
+            ]
         assert other.heard == []
         log.trouble = None
         await other.wait_for(of(made))

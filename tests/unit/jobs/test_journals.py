@@ -154,7 +154,7 @@ def test_who_asks_is_told_whose_they_are(journal, owner):
 
 def test_journals_of_nobody_are_not_taken_from_elsewhere(journal):
     folder = JournalFolder(journal, OURS, is_own=False)
-    with pytest.raises(SettingRefused, match=f"write {OURS} into a file named {OWNER}"):
+    with pytest.raises(SettingRefused, match=f"write {OURS} to a file named {OWNER}"):
         folder.check()
     (journal / OWNER).write_text(OURS)
     assert folder.check()

@@ -131,7 +131,7 @@ async def test_a_file_that_is_given_up_again_and_again_is_left_to_the_next_run(s
     archiver.given_up = 4
     reaper = make_reaper(archiver=archiver)
     result, counts = await reap(reaper)
-    reason = "Links were written while they were archived; more is left."
+    reason = "Some links were changed while being archived; the next run continues."
     assert (result, counts) == (Result(reason=reason), {"purged": 15})
     assert await reap(reaper) == (Result(), {"archived": 3})
 
@@ -181,7 +181,10 @@ async def test_a_run_ends_when_its_time_is_over_and_the_next_goes_on(store, make
     store.before_batch = slowly
     reaper = make_reaper()
     result, counts = await reap(reaper)
-    assert (result.outcome, result.reason) == (Outcome.DONE, "Its time was over; more is left.")
+    assert (result.outcome, result.reason) == (
+        Outcome.DONE,
+        "The run reached its time limit; the next run continues.",
+    )
     assert counts == {"purged": 20}  # three of the minutes went on looking for others
     _, counts = await reap(reaper)
     assert counts == {"purged": 20}
@@ -236,7 +239,7 @@ async def test_a_run_that_is_to_stop_ends_between_batches(store, make_reaper):
     turn = Turn(asyncio.Event())
     turn.tell = lambda _, __: turn.stopping.set()
     result = await make_reaper(pause=timedelta(hours=1)).run(turn)
-    assert (result.outcome, result.reason) == (Outcome.DONE, "It was stopped.")
+    assert (result.outcome, result.reason) == (Outcome.DONE, "The run was stopped.")
     assert turn.counts == {"purged": 10}
 
 

@@ -231,7 +231,7 @@ async def test_a_run_that_did_nothing_is_told_to_those_who_look_closely(
     clock.advance(minutes=1)
     with capture_logs() as logs:
         assert await runner.tick()
-    assert [line["log_level"] for line in logs if line["event"] == "the reaper ran"] == [level]
+    assert [line["log_level"] for line in logs if line["event"] == "reaper finished"] == [level]
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ async def test_a_run_that_did_nothing_is_told_to_those_who_look_closely(
             StoreUnavailable("The disk of the database is full."),
             "The disk of the database is full.",
         ),
-        (ZeroDivisionError("oh"), "ZeroDivisionError; the log has more."),
+        (ZeroDivisionError("oh"), "ZeroDivisionError. See the log for details."),
     ],
 )
 async def test_7a_a_failed_run_is_logged_and_counted_and_the_next_has_its_usual_time(
@@ -253,7 +253,7 @@ async def test_7a_a_failed_run_is_logged_and_counted_and_the_next_has_its_usual_
     clock.advance(minutes=1)
     with capture_logs() as logs:
         assert await runner.tick()
-    assert ("the reaper ran", "error", "failed") in [
+    assert ("reaper finished", "error", "failed") in [
         (line["event"], line["log_level"], line.get("outcome")) for line in logs
     ]
     (run,) = await runs.last("reaper", 9)

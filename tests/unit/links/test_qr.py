@@ -128,8 +128,8 @@ def test_a_code_in_text_can_be_read():
         ({"dark": "#000000\n"}, "dark"),
         ({"light": "#fff"}, "light"),
         ({"light": "url(#x)"}, "light"),
-        ({"light": "#000000"}, "same colour"),
-        ({"dark": "#ABCDEF", "light": "#abcdef"}, "same colour"),
+        ({"light": "#000000"}, "different colours"),
+        ({"dark": "#ABCDEF", "light": "#abcdef"}, "different colours"),
         ({"format": "png", "size": 64, "margin": 16, "error": "H"}, "size"),
     ],
 )

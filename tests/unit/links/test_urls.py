@@ -151,10 +151,10 @@ def test_the_corpus_is_large_and_without_doubles():
         ("https://example.com/\ud800", "text", "Unicode"),
         ("http://2130706433/", "address", "127.0.0.1"),
         ("http://example.com:0/", "port", "Port 0"),
-        ("http://example.com:99999/", "malformed", "typing errors"),
+        ("http://example.com:99999/", "malformed", "typos"),
         ("http://a..b/", "host", "empty or too long"),
         ("https://example.com/" + "a" * 2029, "too-long", "2048 bytes"),
-        ("https://example.com/" + "ü" * 400, "too-long", "Percent-encoded"),
+        ("https://example.com/" + "ü" * 400, "too-long", "percent-encoded"),
         ("https://kurz.example/x", "own", "back to this shortener"),
     ],
     ids=lambda text: ascii(text)[:40],
@@ -209,7 +209,7 @@ def test_the_limit_counts_bytes_not_characters():
 def test_the_limit_holds_for_the_serialised_form_too():
     fits = "https://example.com/" + "ü" * 338  # six characters each: 2048
     assert len(urls.judge(fits).location) == 2048
-    assert refusal(fits + "a").startswith("Percent-encoded")
+    assert refusal(fits + "a").endswith("bytes when percent-encoded.")
 
 
 OWN = ("kurz.example", "go.example:8443", "[::1]:8080", "10.0.0.1")
@@ -240,7 +240,7 @@ OWN = ("kurz.example", "go.example:8443", "[::1]:8080", "10.0.0.1")
     ids=ascii,
 )
 def test_links_back_to_kurz_are_refused(url):
-    assert refusal(url, OWN) == "This URL leads back to this shortener."
+    assert refusal(url, OWN) == "This URL points back to this shortener."
     assert judged(url) is not None
 
 
@@ -281,7 +281,7 @@ def test_look_alikes_of_our_hosts_are_accepted(url):
     ],
 )
 def test_a_default_port_of_ours_is_recognised_when_it_is_left_out(own, url):
-    assert refusal(url, (own,)) == "This URL leads back to this shortener."
+    assert refusal(url, (own,)) == "This URL points back to this shortener."
 
 
 def test_a_default_port_belongs_to_its_own_scheme():

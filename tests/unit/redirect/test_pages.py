@@ -39,7 +39,7 @@ PAGES = {
     "exhausted": pages.gone("exhausted"),
     "banned": pages.gone("banned"),
     "reported": pages.reported(),
-    "unreported": pages.unreported("A form has at most 10 fields."),
+    "unreported": pages.unreported("The form can have at most 10 fields."),
     "unavailable": pages.unavailable(),
     "misdirected": pages.misdirected(),
     "preview": preview(left=timedelta(days=5)),

@@ -37,12 +37,12 @@ async def do(work: Work) -> list[str]:
 
 async def test_the_log_tells_of_an_outage_once():
     out = StoreUnavailable("out")
-    assert await do(Work(out, out, out)) == ["the work waits for the database"]
-    assert await do(Work(out, out, None, out)) == ["the work waits for the database"] * 2
+    assert await do(Work(out, out, out)) == ["the work: waiting for the database"]
+    assert await do(Work(out, out, None, out)) == ["the work: waiting for the database"] * 2
 
 
 async def test_a_mistake_does_not_end_it():
-    assert await do(Work(ValueError("no"), KeyError("no"))) == ["the work failed"] * 2
+    assert await do(Work(ValueError("no"), KeyError("no"))) == ["the work: failed"] * 2
 
 
 async def test_a_rest_ends_when_it_is_to_stop():

@@ -63,7 +63,7 @@ def test_spaces_around_a_url_and_a_code_are_dropped():
         ({"short_code": ".."}, "browsers"),
         ({"short_code": "a b"}, "letters"),
         ({"short_code": "äpfel"}, "letters"),
-        ({"short_code": "API"}, "keeps for itself"),
+        ({"short_code": "API"}, "is a reserved word"),
         ({"short_code": 7}, "short_code"),
         ({"original_url": None}, "original_url"),
         ({"original_url": 7}, "original_url"),

@@ -13,15 +13,15 @@ export interface paths {
         };
         /**
          * List your links
-         * @description Links in the trash are listed with `status=DELETED` only.
+         * @description Links in the trash are only listed with `status=DELETED`.
          */
         get: operations["list_links"];
         put?: never;
         /**
-         * Make a link
-         * @description With an account it is permanent and yours. Without one it is temporary, and comes with a
-         *     `claim_token`, which is shown once. The same `custom_code` for the same URL again answers 200
-         *     with the existing link.
+         * Create a link
+         * @description With an account, the link is permanent and yours. Without an account, it is temporary and has
+         *     a `claim_token`, which is shown once. Sending the same `custom_code` and URL again returns the
+         *     existing link with 200.
          */
         post: operations["create_link"];
         delete?: never;
@@ -39,14 +39,14 @@ export interface paths {
         };
         /**
          * List a workspace's links
-         * @description Links in the trash are listed with `status=DELETED` only.
+         * @description Links in the trash are only listed with `status=DELETED`.
          */
         get: operations["list_links_in_workspace"];
         put?: never;
         /**
-         * Make a link in a workspace
-         * @description By default its code is computed from the URL, and the same URL gets the same link: 200 if it
-         *     exists, 201 if it is new or came back to life. So does the same URL with the same
+         * Create a link in a workspace
+         * @description By default the code is computed from the URL, so the same URL gets the same link: 200 if it
+         *     exists, 201 if it is new or was restored. The same applies to the same URL with the same
          *     `custom_code`.
          */
         post: operations["create_link_in_workspace"];
@@ -66,9 +66,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a link from the shell
-         * @description Takes a plain URL and answers with the short URL, both as text:
-         *     `curl -d https://example.com/a/long/path …`
+         * Create a link from the shell
+         * @description Takes a plain URL and returns the short URL, both as text: `curl -d
+         *     https://example.com/a/long/path …`
          */
         post: operations["create_link_from_text"];
         delete?: never;
@@ -86,7 +86,7 @@ export interface paths {
         };
         /**
          * Export links
-         * @description All of them, oldest first, as a file that `import` takes.
+         * @description All links, oldest first, in a file that `import` accepts.
          */
         get: operations["export_links"];
         put?: never;
@@ -108,11 +108,10 @@ export interface paths {
         put?: never;
         /**
          * Import links
-         * @description Answers when all rows are done, with the number of rows for each outcome and the first
-         *     rows that were not imported. Codes, dates and counts are kept. Importing the same file
-         *     again creates no duplicates. A dry run
-         *     writes nothing. A file has at most `import_row_limit` rows (see `/api/v1/me`), and an
-         *     account imports one file at a time.
+         * @description Answers when all rows are processed, with the number of rows per outcome and the first
+         *     rows that were not imported. Codes, dates and counts are kept. Importing the same file again
+         *     creates no duplicates. A dry run writes nothing. A file can have at most `import_row_limit`
+         *     rows (see `/api/v1/me`). An account can run one import at a time.
          */
         post: operations["import_links"];
         delete?: never;
@@ -130,7 +129,7 @@ export interface paths {
         };
         /**
          * Export links
-         * @description All of them, oldest first, as a file that `import` takes.
+         * @description All links, oldest first, in a file that `import` accepts.
          */
         get: operations["export_links_in_workspace"];
         put?: never;
@@ -152,11 +151,10 @@ export interface paths {
         put?: never;
         /**
          * Import links
-         * @description Answers when all rows are done, with the number of rows for each outcome and the first
-         *     rows that were not imported. Codes, dates and counts are kept. Importing the same file
-         *     again creates no duplicates. A dry run
-         *     writes nothing. A file has at most `import_row_limit` rows (see `/api/v1/me`), and an
-         *     account imports one file at a time.
+         * @description Answers when all rows are processed, with the number of rows per outcome and the first
+         *     rows that were not imported. Codes, dates and counts are kept. Importing the same file again
+         *     creates no duplicates. A dry run writes nothing. A file can have at most `import_row_limit`
+         *     rows (see `/api/v1/me`). An account can run one import at a time.
          */
         post: operations["import_links_in_workspace"];
         delete?: never;
@@ -173,8 +171,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether a code is free
-         * @description By the rules of making a link. It promises nothing: another one may be quicker.
+         * Check whether a code is available
+         * @description Uses the same rules as creating a link. It does not reserve the code: someone else may
+         *     take it first.
          */
         get: operations["get_availability"];
         put?: never;
@@ -192,7 +191,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A link */
+        /** Get a link */
         get: operations["get_link"];
         put?: never;
         post?: never;
@@ -216,7 +215,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Bring an expired or deleted link back */
+        /** Restore an expired or deleted link */
         post: operations["restore_link"];
         delete?: never;
         options?: never;
@@ -232,7 +231,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What was changed in a link, and by whom
+         * Get a link's history
          * @description Newest first.
          */
         get: operations["get_link_history"];
@@ -251,7 +250,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A QR code of the short URL */
+        /** Get a link's QR code */
         get: operations["get_link_qr"];
         put?: never;
         post?: never;
@@ -269,8 +268,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether a code is free
-         * @description By the rules of making a link. It promises nothing: another one may be quicker.
+         * Check whether a code is available
+         * @description Uses the same rules as creating a link. It does not reserve the code: someone else may
+         *     take it first.
          */
         get: operations["get_availability_in_workspace"];
         put?: never;
@@ -288,7 +288,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A link */
+        /** Get a link */
         get: operations["get_link_in_workspace"];
         put?: never;
         post?: never;
@@ -312,7 +312,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Bring an expired or deleted link back */
+        /** Restore an expired or deleted link */
         post: operations["restore_link_in_workspace"];
         delete?: never;
         options?: never;
@@ -328,7 +328,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What was changed in a link, and by whom
+         * Get a link's history
          * @description Newest first.
          */
         get: operations["get_link_history_in_workspace"];
@@ -347,7 +347,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A QR code of the short URL */
+        /** Get a link's QR code */
         get: operations["get_link_qr_in_workspace"];
         put?: never;
         post?: never;
@@ -367,8 +367,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make, change, delete, restore or purge many links
-         * @description Up to 1000 items. One that fails does not stop the others.
+         * Create, change, delete, restore or purge many links
+         * @description Up to 1000 items. If one fails, the others are still processed.
          */
         post: operations["bulk_links"];
         delete?: never;
@@ -387,8 +387,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make, change, delete, restore or purge many links
-         * @description Up to 1000 items. One that fails does not stop the others.
+         * Create, change, delete, restore or purge many links
+         * @description Up to 1000 items. If one fails, the others are still processed.
          */
         post: operations["bulk_links_in_workspace"];
         delete?: never;
@@ -408,8 +408,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete all links in your trash for ever
-         * @description Of very many, the oldest first.
+         * Permanently delete all links in your trash
+         * @description If there are too many for one request, the oldest are deleted first.
          */
         delete: operations["empty_trash"];
         options?: never;
@@ -428,8 +428,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete a link in the trash for ever
-         * @description Its history and stats go with it; what was counted for its workspace stays.
+         * Permanently delete a link in the trash
+         * @description Its history and statistics are deleted too; the workspace's totals stay.
          */
         delete: operations["purge_link"];
         options?: never;
@@ -448,8 +448,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete all links in a workspace's trash for ever
-         * @description Of very many, the oldest first.
+         * Permanently delete all links in a workspace's trash
+         * @description If there are too many for one request, the oldest are deleted first.
          */
         delete: operations["empty_trash_in_workspace"];
         options?: never;
@@ -468,8 +468,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete a link in the trash for ever
-         * @description Its history and stats go with it; what was counted for its workspace stays.
+         * Permanently delete a link in the trash
+         * @description Its history and statistics are deleted too; the workspace's totals stay.
          */
         delete: operations["purge_link_in_workspace"];
         options?: never;
@@ -485,16 +485,18 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The last checks of a link's destination
-         * @description The last 100 since it leads there, newest first, by the minute in which each began.
+         * List a link's destination checks
+         * @description The last 100 checks of the current destination, newest first, with the minute in which
+         *     each started.
          */
         get: operations["get_link_checks"];
         put?: never;
         /**
          * Check a link's destination now
-         * @description Within seconds, or when its site may be called again: a site is called once a minute at
-         *     most. When `last_checked_at` is later than `asked_at`, the answer is there. 409 `checks-off`
-         *     where nothing is checked, `link-not-checked` for a link that is not active.
+         * @description The check runs within seconds, or as soon as the site can be requested again: each site
+         *     is requested at most once a minute. The result is there when `last_checked_at` is later than
+         *     `asked_at`. 409 `checks-off` if checks are off, `link-not-checked` if the link is not
+         *     active.
          */
         post: operations["check_link"];
         delete?: never;
@@ -511,16 +513,18 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The last checks of a link's destination
-         * @description The last 100 since it leads there, newest first, by the minute in which each began.
+         * List a link's destination checks
+         * @description The last 100 checks of the current destination, newest first, with the minute in which
+         *     each started.
          */
         get: operations["get_link_checks_in_workspace"];
         put?: never;
         /**
          * Check a link's destination now
-         * @description Within seconds, or when its site may be called again: a site is called once a minute at
-         *     most. When `last_checked_at` is later than `asked_at`, the answer is there. 409 `checks-off`
-         *     where nothing is checked, `link-not-checked` for a link that is not active.
+         * @description The check runs within seconds, or as soon as the site can be requested again: each site
+         *     is requested at most once a minute. The result is there when `last_checked_at` is later than
+         *     `asked_at`. 409 `checks-off` if checks are off, `link-not-checked` if the link is not
+         *     active.
          */
         post: operations["check_link_in_workspace"];
         delete?: never;
@@ -539,10 +543,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Claim links that you made without an account
-         * @description With its `claim_token` a link becomes permanent and yours. Without a valid one, a new link is
-         *     made for `original_url`, and the other one stays as it is. Repeating a claim gives the same
-         *     links.
+         * Claim links created without an account
+         * @description With its `claim_token`, a link becomes permanent and yours. Without a valid token, a new link
+         *     is created for `original_url`, and the original link stays as it is. Claiming again returns the
+         *     same links.
          */
         post: operations["claim_links"];
         delete?: never;
@@ -559,8 +563,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tags in use
-         * @description By name, with the number of links that have each, those in the trash included.
+         * List tags
+         * @description Sorted by name, with the number of links that have each tag, including those in the
+         *     trash.
          */
         get: operations["list_tags"];
         put?: never;
@@ -581,7 +586,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take a tag off every link */
+        /** Remove a tag from all links */
         delete: operations["delete_tag"];
         options?: never;
         head?: never;
@@ -597,8 +602,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tags in use
-         * @description By name, with the number of links that have each, those in the trash included.
+         * List tags
+         * @description Sorted by name, with the number of links that have each tag, including those in the
+         *     trash.
          */
         get: operations["list_tags_in_workspace"];
         put?: never;
@@ -619,7 +625,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take a tag off every link */
+        /** Remove a tag from all links */
         delete: operations["delete_tag_in_workspace"];
         options?: never;
         head?: never;
@@ -635,9 +641,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a link
-         * @description Numbers of a period, over time and by where clicks came from. Without `interval`, one
-         *     that suits the period; hours are told for up to 31 days.
+         * Get statistics of a link
+         * @description Clicks in a period, over time and by source. Without `interval`, a suitable one is
+         *     chosen. Hours are available for periods of up to 31 days.
          */
         get: operations["get_stats_of_link"];
         put?: never;
@@ -656,9 +662,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a link, as they change
-         * @description Server-sent events: one at once, and one whenever numbers change, with today's numbers
-         *     and the newest clicks.
+         * Stream live statistics of a link
+         * @description Server-sent events: one immediately, and one whenever the numbers change, with today's
+         *     numbers and the newest clicks.
          */
         get: operations["listen_to_stats_of_link"];
         put?: never;
@@ -677,8 +683,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a link, as a file
-         * @description The series, the breakdowns, or every click, as far as clicks are kept.
+         * Download statistics of a link
+         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
          */
         get: operations["export_stats_of_link"];
         put?: never;
@@ -697,9 +703,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a workspace's link
-         * @description Numbers of a period, over time and by where clicks came from. Without `interval`, one
-         *     that suits the period; hours are told for up to 31 days.
+         * Get statistics of a workspace's link
+         * @description Clicks in a period, over time and by source. Without `interval`, a suitable one is
+         *     chosen. Hours are available for periods of up to 31 days.
          */
         get: operations["get_stats_of_link_in_workspace"];
         put?: never;
@@ -718,9 +724,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a workspace's link, as they change
-         * @description Server-sent events: one at once, and one whenever numbers change, with today's numbers
-         *     and the newest clicks.
+         * Stream live statistics of a workspace's link
+         * @description Server-sent events: one immediately, and one whenever the numbers change, with today's
+         *     numbers and the newest clicks.
          */
         get: operations["listen_to_stats_of_link_in_workspace"];
         put?: never;
@@ -739,8 +745,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a workspace's link, as a file
-         * @description The series, the breakdowns, or every click, as far as clicks are kept.
+         * Download statistics of a workspace's link
+         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
          */
         get: operations["export_stats_of_link_in_workspace"];
         put?: never;
@@ -759,9 +765,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a tag
-         * @description Numbers of a period, over time and by where clicks came from. Without `interval`, one
-         *     that suits the period; hours are told for up to 31 days.
+         * Get statistics of a tag
+         * @description Clicks in a period, over time and by source. Without `interval`, a suitable one is
+         *     chosen. Hours are available for periods of up to 31 days.
          */
         get: operations["get_stats_of_tag"];
         put?: never;
@@ -780,9 +786,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a tag, as they change
-         * @description Server-sent events: one at once, and one whenever numbers change, with today's numbers
-         *     and the newest clicks.
+         * Stream live statistics of a tag
+         * @description Server-sent events: one immediately, and one whenever the numbers change, with today's
+         *     numbers and the newest clicks.
          */
         get: operations["listen_to_stats_of_tag"];
         put?: never;
@@ -801,8 +807,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a tag, as a file
-         * @description The series, the breakdowns, or every click, as far as clicks are kept.
+         * Download statistics of a tag
+         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
          */
         get: operations["export_stats_of_tag"];
         put?: never;
@@ -821,9 +827,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a workspace's tag
-         * @description Numbers of a period, over time and by where clicks came from. Without `interval`, one
-         *     that suits the period; hours are told for up to 31 days.
+         * Get statistics of a workspace's tag
+         * @description Clicks in a period, over time and by source. Without `interval`, a suitable one is
+         *     chosen. Hours are available for periods of up to 31 days.
          */
         get: operations["get_stats_of_tag_in_workspace"];
         put?: never;
@@ -842,9 +848,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a workspace's tag, as they change
-         * @description Server-sent events: one at once, and one whenever numbers change, with today's numbers
-         *     and the newest clicks.
+         * Stream live statistics of a workspace's tag
+         * @description Server-sent events: one immediately, and one whenever the numbers change, with today's
+         *     numbers and the newest clicks.
          */
         get: operations["listen_to_stats_of_tag_in_workspace"];
         put?: never;
@@ -863,8 +869,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a workspace's tag, as a file
-         * @description The series, the breakdowns, or every click, as far as clicks are kept.
+         * Download statistics of a workspace's tag
+         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
          */
         get: operations["export_stats_of_tag_in_workspace"];
         put?: never;
@@ -883,9 +889,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a workspace
-         * @description Numbers of a period, over time and by where clicks came from. Without `interval`, one
-         *     that suits the period; hours are told for up to 31 days.
+         * Get statistics of a workspace
+         * @description Clicks in a period, over time and by source. Without `interval`, a suitable one is
+         *     chosen. Hours are available for periods of up to 31 days.
          */
         get: operations["get_stats_of_workspace"];
         put?: never;
@@ -904,9 +910,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a workspace, as they change
-         * @description Server-sent events: one at once, and one whenever numbers change, with today's numbers
-         *     and the newest clicks.
+         * Stream live statistics of a workspace
+         * @description Server-sent events: one immediately, and one whenever the numbers change, with today's
+         *     numbers and the newest clicks.
          */
         get: operations["listen_to_stats_of_workspace"];
         put?: never;
@@ -925,8 +931,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of a workspace, as a file
-         * @description The series, the breakdowns, or every click, as far as clicks are kept.
+         * Download statistics of a workspace
+         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
          */
         get: operations["export_stats_of_workspace"];
         put?: never;
@@ -945,9 +951,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of your links
-         * @description Numbers of a period, over time and by where clicks came from. Without `interval`, one
-         *     that suits the period; hours are told for up to 31 days.
+         * Get statistics of your links
+         * @description Clicks in a period, over time and by source. Without `interval`, a suitable one is
+         *     chosen. Hours are available for periods of up to 31 days.
          */
         get: operations["get_stats_of_me"];
         put?: never;
@@ -966,9 +972,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of your links, as they change
-         * @description Server-sent events: one at once, and one whenever numbers change, with today's numbers
-         *     and the newest clicks.
+         * Stream live statistics of your links
+         * @description Server-sent events: one immediately, and one whenever the numbers change, with today's
+         *     numbers and the newest clicks.
          */
         get: operations["listen_to_stats_of_me"];
         put?: never;
@@ -987,8 +993,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of your links, as a file
-         * @description The series, the breakdowns, or every click, as far as clicks are kept.
+         * Download statistics of your links
+         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
          */
         get: operations["export_stats_of_me"];
         put?: never;
@@ -1007,9 +1013,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of the installation
-         * @description Numbers of a period, over time and by where clicks came from. Without `interval`, one
-         *     that suits the period; hours are told for up to 31 days.
+         * Get statistics of the installation
+         * @description Clicks in a period, over time and by source. Without `interval`, a suitable one is
+         *     chosen. Hours are available for periods of up to 31 days.
          */
         get: operations["get_stats_of_everything"];
         put?: never;
@@ -1028,9 +1034,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of the installation, as they change
-         * @description Server-sent events: one at once, and one whenever numbers change, with today's numbers
-         *     and the newest clicks.
+         * Stream live statistics of the installation
+         * @description Server-sent events: one immediately, and one whenever the numbers change, with today's
+         *     numbers and the newest clicks.
          */
         get: operations["listen_to_stats_of_everything"];
         put?: never;
@@ -1049,8 +1055,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stats of the installation, as a file
-         * @description The series, the breakdowns, or every click, as far as clicks are kept.
+         * Download statistics of the installation
+         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
          */
         get: operations["export_stats_of_everything"];
         put?: never;
@@ -1071,8 +1077,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a temporary link
-         * @description Anybody may; it lives 8 hours.
+         * Create a temporary link
+         * @description No account needed. The link expires after 8 hours.
          */
         post: operations["create_public_url"];
         delete?: never;
@@ -1089,12 +1095,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Your links
-         * @description Newest first, without those in the trash. Beyond 1000, the header `Link` leads on.
+         * List your links
+         * @description Newest first, without links in the trash. If there are more than 1000, the `Link` header
+         *     points to the next page.
          */
         get: operations["list_urls"];
         put?: never;
-        /** Make a permanent link */
+        /** Create a permanent link */
         post: operations["create_url"];
         delete?: never;
         options?: never;
@@ -1129,9 +1136,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Claim links that you made without an account
-         * @description Send what `/api/urls/public` returned. With its `claimToken` a link becomes yours; without
-         *     one, a new link is created for the URL. URLs that cannot be shortened are left out.
+         * Claim links created without an account
+         * @description Send what `/api/urls/public` returned. With its `claimToken`, a link becomes yours; without
+         *     one, a new link is created for the URL. URLs that cannot be shortened are skipped.
          */
         post: operations["sync_urls"];
         delete?: never;
@@ -1148,9 +1155,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Numbers of the whole installation
-         * @description Public, unless the installation is private or `KURZ_PUBLIC_STATS` is `off`; may be a few
-         *     seconds old.
+         * Get the totals of the installation
+         * @description Public, unless the installation is private or `KURZ_PUBLIC_STATS` is `off`. Numbers can be a
+         *     few seconds old.
          */
         get: operations["global_stats"];
         put?: never;
@@ -1170,7 +1177,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make an account */
+        /** Create an account */
         post: operations["register_url_user"];
         delete?: never;
         options?: never;
@@ -1205,9 +1212,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make an account
-         * @description Creates an account and signs in. Where registration is closed, it needs an invitation.
-         *     Nobody becomes an administrator by registering.
+         * Create an account
+         * @description Creates an account and signs in. If registration is closed, this needs an invitation.
+         *     Registering never makes anyone an administrator.
          */
         post: operations["register"];
         delete?: never;
@@ -1227,7 +1234,8 @@ export interface paths {
         put?: never;
         /**
          * Sign in
-         * @description Gives a token for 24 hours. A forgotten password is reset by an administrator's link.
+         * @description Returns a token that is valid for 24 hours. If the password is lost, an administrator can
+         *     create a reset link.
          */
         post: operations["sign_in"];
         delete?: never;
@@ -1247,7 +1255,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends this token, everywhere within 5 seconds.
+         * @description Ends this token within 5 seconds.
          */
         post: operations["sign_out"];
         delete?: never;
@@ -1267,7 +1275,7 @@ export interface paths {
         put?: never;
         /**
          * Change your password
-         * @description Ends every token of yours, and gives a new one.
+         * @description Ends all your tokens and returns a new one.
          */
         post: operations["change_password"];
         delete?: never;
@@ -1286,10 +1294,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set a new password by a one-time link
-         * @description Ends every token of the account, and revokes its keys and the open invitations and one-time
-         *     links that it made, unless `ends_keys` is false. Keys for a single workspace stay. Returns a new
-         *     token.
+         * Set a new password with a one-time link
+         * @description Ends all tokens of the account. Also revokes its keys, open invitations and one-time links,
+         *     unless `ends_keys` is false. Keys for a single workspace stay valid. Returns a new token.
          */
         post: operations["reset_password"];
         delete?: never;
@@ -1308,8 +1315,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make the first administrator
-         * @description Takes the token of the set-up link that the server printed at its start, or that
+         * Create the first administrator
+         * @description Uses the token of the set-up link that the server printed when it started, or that
          *     `kurz admin setup-link` printed.
          */
         post: operations["set_up"];
@@ -1326,14 +1333,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who am I? */
+        /** Get the current account */
         get: operations["me"];
         put?: never;
         post?: never;
         /**
          * Delete your account
-         * @description Export first: this cannot be undone. Your links go to the trash, your keys and tokens end,
-         *     and workspaces that only you are in are deleted. Links you made in others stay there.
+         * @description Export your data first: this cannot be undone. Your links move to the trash, your keys and
+         *     tokens end, and workspaces with no other members are deleted. Links you created in other
+         *     workspaces stay there.
          */
         delete: operations["delete_me"];
         options?: never;
@@ -1349,9 +1357,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export all that is yours
-         * @description JSON Lines: your account, keys (not their secrets), workspaces, and every link of yours, also
-         *     those in the trash. `kind` says what a line is.
+         * Export your data
+         * @description JSON Lines: your account, keys (without secrets), workspaces and all your links, including
+         *     those in the trash. `kind` says what each line is.
          */
         get: operations["export_me"];
         put?: never;
@@ -1370,14 +1378,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Your keys
-         * @description Newest first, without their secrets.
+         * List your API keys
+         * @description Newest first, without secrets.
          */
         get: operations["list_keys"];
         put?: never;
         /**
-         * Make a key
-         * @description Shows the key once. It may do what its scopes say, as far as you may.
+         * Create an API key
+         * @description The key is shown once. It can do what its scopes allow, limited to your own permissions.
          */
         post: operations["create_key"];
         delete?: never;
@@ -1397,8 +1405,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revoke a key
-         * @description It stops working everywhere within 5 seconds.
+         * Revoke an API key
+         * @description The key stops working everywhere within 5 seconds.
          */
         delete: operations["revoke_key"];
         options?: never;
@@ -1414,8 +1422,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Your quota
-         * @description Counts what you make at the root and in workspaces.
+         * Get your quota
+         * @description Counts links you create at the root and in workspaces.
          */
         get: operations["get_my_quota"];
         put?: never;
@@ -1434,8 +1442,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A workspace's quota
-         * @description Counts what its members make in it.
+         * Get a workspace's quota
+         * @description Counts links that its members create in it.
          */
         get: operations["get_workspace_quota"];
         put?: never;
@@ -1454,14 +1462,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Your workspaces
-         * @description Those you are a member of, by name; deleted ones as long as they can be restored.
+         * List your workspaces
+         * @description Workspaces you are a member of, sorted by name. Includes deleted ones that can still be
+         *     restored.
          */
         get: operations["list_workspaces"];
         put?: never;
         /**
-         * Make a workspace
-         * @description You are its owner.
+         * Create a workspace
+         * @description You become its owner.
          */
         post: operations["create_workspace"];
         delete?: never;
@@ -1477,13 +1486,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A workspace */
+        /** Get a workspace */
         get: operations["get_workspace"];
         put?: never;
         post?: never;
         /**
          * Delete a workspace
-         * @description Its links stop answering at once. For 30 days an owner can restore it.
+         * @description Its links stop working immediately. An owner can restore it for 30 days.
          */
         delete: operations["delete_workspace"];
         options?: never;
@@ -1517,7 +1526,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Members of a workspace
+         * List a workspace's members
          * @description Sorted by e-mail address.
          */
         get: operations["list_members"];
@@ -1540,8 +1549,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove a member, or leave
-         * @description Owners may remove anybody, everybody may leave. Links stay with the workspace.
+         * Remove a member, or leave the workspace
+         * @description Owners can remove any member; any member can leave. Their links stay in the workspace.
          */
         delete: operations["remove_member"];
         options?: never;
@@ -1558,14 +1567,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Open invitations
-         * @description Newest first, without the one-time links, which were shown only once.
+         * List open invitations
+         * @description Newest first, without the links themselves, which are shown only once.
          */
         get: operations["list_invitations"];
         put?: never;
         /**
-         * Make an invitation link
-         * @description Shows the link once. Whoever follows it becomes a member; it works once, for 7 days.
+         * Create an invitation link
+         * @description The link is shown once. Whoever opens it becomes a member. It works once, for 7 days.
          */
         post: operations["create_invitation"];
         delete?: never;
@@ -1584,7 +1593,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take an invitation back */
+        /** Revoke an invitation */
         delete: operations["revoke_invitation"];
         options?: never;
         head?: never;
@@ -1601,8 +1610,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Follow an invitation
-         * @description Makes you a member. Without an account yet, send the token with `register` instead.
+         * Accept an invitation
+         * @description Makes you a member. If you have no account yet, send the token with `register` instead.
          */
         post: operations["accept_invitation"];
         delete?: never;
@@ -1621,8 +1630,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Hand a workspace over
-         * @description Another member becomes its owner, you stay as editor.
+         * Transfer ownership of a workspace
+         * @description Another member becomes the owner; you become an editor.
          */
         post: operations["transfer_workspace"];
         delete?: never;
@@ -1639,8 +1648,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * May a proxy get a certificate for this domain?
-         * @description Answers 200 for a verified domain and 404 for any other, as Caddy's `on_demand_tls` asks.
+         * Check whether a proxy can get a certificate for a domain
+         * @description Answers 200 for a verified domain and 404 for any other, as Caddy's `on_demand_tls`
+         *     expects.
          */
         get: operations["is_domain_allowed"];
         put?: never;
@@ -1659,14 +1669,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Domains of a workspace
+         * List a workspace's domains
          * @description Sorted by name.
          */
         get: operations["list_domains"];
         put?: never;
         /**
          * Add a domain
-         * @description The answer says which TXT record proves that the domain is yours.
+         * @description The answer contains the TXT record that proves you own the domain.
          */
         post: operations["add_domain"];
         delete?: never;
@@ -1685,8 +1695,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Look for the TXT record
-         * @description Makes the domain active if the record is there, and inactive if it is gone.
+         * Verify a domain
+         * @description Looks up the TXT record. Activates the domain if the record is found, and deactivates it if
+         *     not.
          */
         post: operations["verify_domain"];
         delete?: never;
@@ -1706,8 +1717,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Give a domain up
-         * @description It serves nothing from then on; other workspaces can have it after 30 days.
+         * Remove a domain
+         * @description The domain stops working immediately. Other workspaces can add it after 30 days.
          */
         delete: operations["remove_domain"];
         options?: never;
@@ -1723,8 +1734,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How this instance is: lamps, and the numbers behind them
-         * @description What does not answer is a lamp that is `bad`, and no error.
+         * Get the health and numbers of this instance
+         * @description A component that does not answer is reported as `bad`; the request itself succeeds.
          */
         get: operations["get_system"];
         put?: never;
@@ -1743,7 +1754,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All accounts
+         * List all accounts
          * @description Sorted by e-mail address.
          */
         get: operations["list_accounts"];
@@ -1769,9 +1780,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Disable an account, make it an administrator, or allow large imports
-         * @description A change of `is_admin` or `is_disabled` ends every token of the account, everywhere within 5
-         *     seconds.
+         * Disable an account, change its administrator role, or allow large imports
+         * @description Changing `is_admin` or `is_disabled` ends all tokens of the account within 5 seconds.
          */
         patch: operations["edit_account"];
         trace?: never;
@@ -1785,8 +1795,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Set a person's quota
-         * @description Takes effect everywhere within 5 seconds. Null: the server's default.
+         * Set an account's quota
+         * @description Takes effect on all instances within 5 seconds. Null: the server's default.
          */
         put: operations["set_account_quota"];
         post?: never;
@@ -1806,8 +1816,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a link to set a new password
-         * @description Shown once: kurz sends no mail, so hand it to the person yourself. It works for a day.
+         * Create a password reset link
+         * @description The link is shown once and works for a day. kurz sends no e-mail: give it to the user
+         *     yourself.
          */
         post: operations["create_reset_link"];
         delete?: never;
@@ -1824,14 +1835,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Open invitations to make an account
+         * List open invitations to register
          * @description Newest first.
          */
         get: operations["list_account_invitations"];
         put?: never;
         /**
-         * Invite somebody to make an account
-         * @description Shown once; works once, for 7 days.
+         * Create an invitation to register
+         * @description The link is shown once. It works once, for 7 days.
          */
         post: operations["invite_account"];
         delete?: never;
@@ -1850,7 +1861,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take an invitation back */
+        /** Revoke an invitation */
         delete: operations["revoke_account_invitation"];
         options?: never;
         head?: never;
@@ -1865,7 +1876,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All workspaces
+         * List all workspaces
          * @description Sorted by id.
          */
         get: operations["list_all_workspaces"];
@@ -1904,14 +1915,14 @@ export interface paths {
         get?: never;
         /**
          * Ban a link
-         * @description It answers 410 everywhere within 5 seconds, and its owner cannot change it any more.
+         * @description The link answers 410 everywhere within 5 seconds. Its owner can no longer change it.
          */
         put: operations["ban_link"];
         post?: never;
         /**
-         * Bring a banned link back
-         * @description It is what it was before. While a list or a host's ban names where it leads, it stays banned:
-         *     422 `destination-refused`.
+         * Unban a link
+         * @description Restores the link's previous state. If a blocklist or a host ban still covers its
+         *     destination, it stays banned: 422 `destination-refused`.
          */
         delete: operations["unban_link"];
         options?: never;
@@ -1929,14 +1940,14 @@ export interface paths {
         get?: never;
         /**
          * Ban a host
-         * @description And all below it: no new link leads there, everywhere within 5 seconds. Links that there are
-         *     are banned one after the other, beginning at once.
+         * @description Also covers all subdomains. New links to the host are refused everywhere within 5 seconds.
+         *     Existing links are banned in the background.
          */
         put: operations["ban_host"];
         post?: never;
         /**
-         * Lift the ban of a host
-         * @description Links that were banned for it come back one after the other.
+         * Unban a host
+         * @description Links that were banned because of the host are restored in the background.
          */
         delete: operations["unban_host"];
         options?: never;
@@ -1953,15 +1964,15 @@ export interface paths {
         };
         get?: never;
         /**
-         * Ban a person
-         * @description Disables the account, and bans every link that it owns, one after the other. The last
-         *     administrator stays: 409 `administrator-missing`.
+         * Ban an account
+         * @description Disables the account and bans all its links in the background. The last administrator cannot
+         *     be banned: 409 `administrator-missing`.
          */
         put: operations["ban_account"];
         post?: never;
         /**
-         * Lift the ban of a person
-         * @description They may sign in again, and their links come back as they were.
+         * Unban an account
+         * @description The user can sign in again. Their links are restored.
          */
         delete: operations["unban_account"];
         options?: never;
@@ -1977,8 +1988,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is banned
-         * @description Hosts first, then people, then links, the latest first: a page has `limit` of them in all.
+         * List bans
+         * @description Hosts first, then accounts, then links, newest first. A page has `limit` items in total.
          */
         get: operations["list_bans"];
         put?: never;
@@ -1997,8 +2008,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What administrators and the operator did
-         * @description Written before each act; nothing is ever removed from it.
+         * List the audit log
+         * @description Actions of administrators and the operator. Each entry is written before the action; entries
+         *     are never removed.
          */
         get: operations["list_audit"];
         put?: never;
@@ -2017,15 +2029,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Reports, open or decided
-         * @description Open ones from the oldest on, decided ones from the newest on.
+         * List abuse reports
+         * @description Open reports are sorted oldest first, decided ones newest first.
          */
         get: operations["list_reports"];
         put?: never;
         /**
          * Report a link
-         * @description Anybody may, 5 times an hour. The same person's second report of a link changes nothing, and
-         *     is answered in the same way. No address is kept.
+         * @description No account needed. Limited to 5 reports an hour. Reporting the same link again has no effect
+         *     and returns the same answer. The reporter's IP address is not stored.
          */
         post: operations["create_report"];
         delete?: never;
@@ -2041,7 +2053,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A report */
+        /** Get an abuse report */
         get: operations["get_report"];
         put?: never;
         post?: never;
@@ -2049,9 +2061,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Decide a report
-         * @description Upheld, the link is banned, and with it every open report of it decided. What was decided
-         *     stays so: 409 `report-decided`; a ban can be taken back by itself.
+         * Decide an abuse report
+         * @description Upholding a report bans the link and closes all its open reports. A decision cannot be
+         *     changed: 409 `report-decided`. You can still unban the link.
          */
         patch: operations["decide_report"];
         trace?: never;
@@ -2064,8 +2076,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What the reaper did
-         * @description The same from every instance.
+         * Get cleanup statistics
+         * @description Every instance returns the same numbers.
          */
         get: operations["cleanup_stats"];
         put?: never;
@@ -2083,7 +2095,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The reaper: its rules, its next run, its last runs */
+        /** Get the reaper's rules, next run and last runs */
         get: operations["get_reaper"];
         put?: never;
         post?: never;
@@ -2104,9 +2116,9 @@ export interface paths {
         put?: never;
         /**
          * Run the reaper now
-         * @description Within seconds a process of the installation begins, whatever time of the day it is, and even
-         *     if the reaper is switched off. `GET /api/v1/admin/reaper` tells what comes of it. While it runs:
-         *     409 `already-running`.
+         * @description A process of the installation starts the run within seconds, at any time of day, even if the
+         *     reaper is off. `GET /api/v1/admin/reaper` shows the result. If it is already running: 409
+         *     `already-running`.
          */
         post: operations["run_reaper"];
         delete?: never;
@@ -2123,8 +2135,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Is the process alive?
-         * @description Answers as long as the process does, whatever the database says.
+         * Check whether the process is running
+         * @description Answers as long as the process runs, whatever the state of the database.
          */
         get: operations["health"];
         put?: never;
@@ -2143,10 +2155,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Can it serve?
-         * @description Answers 503 while the database cannot be reached or written to, or while changes by others
-         *     are not heard of. Links that are in memory are redirected to all the same. Writes that fail,
-         *     such as on a full disk, are named; with `KURZ_READY_NEEDS_WRITES=on` they are a 503 too.
+         * Check whether the instance can serve requests
+         * @description Answers 503 while the database cannot be reached or written to, or while changes by others do
+         *     not arrive. Links in memory still redirect. Failing writes, such as on a full disk, are listed
+         *     in the body; with `KURZ_READY_NEEDS_WRITES=on` they also lead to 503.
          */
         get: operations["readiness"];
         put?: never;
@@ -2165,9 +2177,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Numbers for Prometheus
-         * @description Of all workers of this instance. For administrators, or with `KURZ_METRICS_TOKEN` as the
-         *     bearer's token; for everybody with `KURZ_METRICS=public`.
+         * Get Prometheus metrics
+         * @description Covers all workers of this instance. Requires an administrator, or `KURZ_METRICS_TOKEN` as
+         *     bearer token; open to everyone with `KURZ_METRICS=public`.
          */
         get: operations["metrics"];
         put?: never;
@@ -2186,7 +2198,7 @@ export interface components {
         AccountList: {
             /**
              * Next Cursor
-             * @description The `cursor` of the next page; null on the last one.
+             * @description Send it as `cursor` to get the next page; null on the last page.
              */
             next_cursor?: string | null;
             /** Accounts */
@@ -2211,19 +2223,19 @@ export interface components {
             disabled_at: string | null;
             /**
              * Links Per Month
-             * @description Links that this person may create in a month; null: the server's default.
+             * @description Links the account can create in a month; null: the server's default.
              */
             links_per_month: number | "unlimited" | null;
             /**
              * May Import Many
-             * @description An administrator has allowed large imports.
+             * @description Whether an administrator has allowed large imports.
              */
             may_import_many: boolean;
         };
         /**
          * AllTimeRead
-         * @description Since there are clicks. The mean and the standard deviation are of the server's time for a
-         *     redirect; null as long as none was measured.
+         * @description All clicks so far. Mean and standard deviation of the server's time per redirect; null if
+         *     none has been measured.
          */
         AllTimeRead: {
             /** Clicks */
@@ -2237,7 +2249,7 @@ export interface components {
         Audit: {
             /**
              * Deeds
-             * @description The newest first.
+             * @description Newest first.
              */
             deeds: components["schemas"]["kurz__api__schemas__safety__DeedRead"][];
             /**
@@ -2248,7 +2260,7 @@ export interface components {
         };
         /**
          * BanList
-         * @description A page: hosts come first, then accounts, then links, the latest of them first.
+         * @description A page: hosts first, then accounts, then links, newest first.
          */
         BanList: {
             /** Hosts */
@@ -2262,19 +2274,19 @@ export interface components {
         };
         /**
          * BanRead
-         * @description Of a host with all below it, or of an account.
+         * @description A ban of a host with all its subdomains, or of an account.
          */
         BanRead: {
             /**
              * Subject
-             * @description The host, or the account's id.
+             * @description The host, or the account ID.
              */
             subject: string;
             /** Reason */
             reason: string | null;
             /**
              * Banned By
-             * @description An account; null: the operator.
+             * @description Account ID; null: the operator.
              */
             banned_by: number | null;
             /**
@@ -2284,13 +2296,13 @@ export interface components {
             banned_at: string;
             /**
              * Is Pending
-             * @description An account's links are just being banned.
+             * @description The account's links are still being banned.
              */
             is_pending: boolean;
         };
         /**
          * BreakdownRead
-         * @description `other`: clicks with values that are not named; `unknown`: with none.
+         * @description `other`: clicks with values not listed here; `unknown`: clicks without a value.
          */
         BreakdownRead: {
             /** Values */
@@ -2302,8 +2314,9 @@ export interface components {
         };
         /**
          * BreakdownsRead
-         * @description Of the days of UTC from `first_day` to `last_day`. All but `sorts` and `bots` are of people.
-         *     A referrer is a host; unknown ones came directly, or their browser did not tell.
+         * @description Covers the UTC days from `first_day` to `last_day`. All but `sorts` and `bots` count people
+         *     only. A referrer is a host; `unknown` referrers are direct visits, or browsers that sent
+         *     none.
          */
         BreakdownsRead: {
             /** First Day */
@@ -2321,7 +2334,7 @@ export interface components {
         };
         /**
          * BulkResult
-         * @description `status` is what the same thing alone would have been answered with.
+         * @description `status` is the status that the same request would return on its own.
          */
         BulkResult: {
             /** Status */
@@ -2331,7 +2344,7 @@ export interface components {
         };
         /**
          * BulkResults
-         * @description In the order of the items.
+         * @description In the order of the request.
          */
         BulkResults: {
             /** Results */
@@ -2350,10 +2363,10 @@ export interface components {
         Cause: "admin" | "list" | "host" | "account";
         /**
          * CheckAsked
-         * @description The state before the check.
+         * @description The destination status before this check.
          */
         CheckAsked: {
-            /** @description What the checks say together: a single failure makes no link `broken`. */
+            /** @description The overall result of the checks. A single failure does not make a link `broken`. */
             destination_status: components["schemas"]["DestinationStatus"] | null;
             /** Destination Http Status */
             destination_http_status: number | null;
@@ -2367,7 +2380,7 @@ export interface components {
         };
         /**
          * CheckRead
-         * @description What a single check found.
+         * @description The result of a single check.
          */
         CheckRead: {
             /**
@@ -2379,13 +2392,13 @@ export interface components {
             reason: components["schemas"]["Reason"];
             /**
              * Http Status
-             * @description Of the last answer, if there was one.
+             * @description HTTP status of the last response, if there was one.
              */
             http_status: number | null;
         };
         /**
          * ChosenRead
-         * @description What the settings say.
+         * @description Values from the settings.
          */
         ChosenRead: {
             /**
@@ -2404,7 +2417,7 @@ export interface components {
             are_checks_on: boolean;
             /**
              * Is Secret Shared
-             * @description Several instances may accept the same tokens.
+             * @description Whether several instances can accept the same tokens.
              */
             is_secret_shared: boolean;
             /** Retention */
@@ -2416,8 +2429,8 @@ export interface components {
         };
         /**
          * ClaimResult
-         * @description `claimed`: the link itself is yours now. `created`: it could not be claimed, for whatever
-         *     reason, and a new link of yours leads to its URL. `not_claimed`: neither; see `problem`.
+         * @description `claimed`: the link is yours now. `created`: it could not be claimed, so a new link of yours
+         *     leads to its URL. `not_claimed`: neither; see `problem`.
          */
         ClaimResult: {
             /**
@@ -2442,7 +2455,7 @@ export interface components {
             last_cleanup_time: string | null;
             /**
              * Total Cleaned
-             * @description Links that were moved to the trash, archived or purged, ever.
+             * @description Links moved to the trash, archived or purged since the installation began.
              */
             total_cleaned: number;
             /** Last Batch Size */
@@ -2453,21 +2466,21 @@ export interface components {
             failed_runs: number;
             /**
              * Average Cleanup Ms
-             * @description Of the successful runs.
+             * @description Average over successful runs.
              */
             average_cleanup_ms: number;
             /** Is Running */
             is_running: boolean;
             /**
              * Expired Waiting
-             * @description Links for the next run; no more than 100,000 of each kind are counted.
+             * @description Links that are due for the next run. Counted up to 100,000 per kind.
              */
             expired_waiting: number;
         };
         /**
          * CodeAvailability
-         * @description Whether a link could be made with this `custom_code`. `problem` is what it would be refused
-         *     with, null if it is free.
+         * @description Whether a link can be created with this `custom_code`. `problem` is the code of the error it
+         *     would return; null if the code is available.
          */
         CodeAvailability: {
             /** Code */
@@ -2477,19 +2490,20 @@ export interface components {
             problem: components["schemas"]["Problem"] | null;
             /**
              * Link Id
-             * @description Your own link that has it, also in the trash.
+             * @description Your own link that already has the code, including links in the trash.
              */
             link_id: number | null;
             /**
              * Short Url
-             * @description The short URL that it would make.
+             * @description The short URL it would have.
              */
             short_url: string | null;
         };
         /**
          * DatabaseRead
-         * @description `version` and `schema_version` are null while it does not answer; `problem` says why, or
-         *     that the schema is another version's. The pool is that of PostgreSQL, over all workers.
+         * @description `version` and `schema_version` are null while the database does not answer; `problem` says
+         *     why, or that the schema has another version. The pool is that of PostgreSQL, over all
+         *     workers.
          */
         DatabaseRead: {
             /**
@@ -2514,7 +2528,7 @@ export interface components {
             in_use: number;
             /**
              * Waiting
-             * @description Calls that wait for a connection.
+             * @description Calls waiting for a connection.
              */
             waiting: number;
             /** Timeouts */
@@ -2533,7 +2547,7 @@ export interface components {
         DestinationStatus: "ok" | "broken" | "unknown" | "not_checked";
         /**
          * DiskRead
-         * @description Of the data folder.
+         * @description Disk of the data folder.
          */
         DiskRead: {
             /** Folder */
@@ -2554,7 +2568,7 @@ export interface components {
         DomainList: {
             /**
              * Next Cursor
-             * @description The `cursor` of the next page; null on the last one.
+             * @description Send it as `cursor` to get the next page; null on the last page.
              */
             next_cursor?: string | null;
             /** Domains */
@@ -2562,7 +2576,7 @@ export interface components {
         };
         /**
          * DomainRead
-         * @description Until it is verified it serves nothing. Add a TXT record `record_name` with the value
+         * @description A domain works once it is verified. Add a TXT record `record_name` with the value
          *     `record_value`, then verify.
          */
         DomainRead: {
@@ -2576,7 +2590,7 @@ export interface components {
             checked_at: string | null;
             /**
              * Missing Since
-             * @description Since when the record of a domain that was verified is not there any more.
+             * @description Since when the TXT record of a verified domain is missing.
              */
             missing_since: string | null;
             /**
@@ -2607,7 +2621,7 @@ export interface components {
             what: "clicks" | "database";
             /**
              * Detail
-             * @example Less than 64 MiB are free on the disk of the data folder.
+             * @example Less than 64 MiB are free on the disk of the data folder. Free up space.
              */
             detail: string;
         };
@@ -2618,7 +2632,7 @@ export interface components {
         Fate: "trash" | "purge" | "archive";
         /**
          * FeedRead
-         * @description How workers hear of changes by others.
+         * @description How workers learn about changes made by others.
          */
         FeedRead: {
             /** Workers Deaf */
@@ -2652,8 +2666,8 @@ export interface components {
         };
         /**
          * ImportResult
-         * @description `problems` has the first 1000 rows that were not imported; `problems_left_out` counts the
-         *     others.
+         * @description `problems` lists the first 1000 rows that were not imported; `problems_left_out` counts the
+         *     rest.
          */
         ImportResult: {
             /** Dry Run */
@@ -2679,7 +2693,7 @@ export interface components {
         };
         /**
          * InstanceRead
-         * @description The instance that answered; the numbers are of all its processes, since it started.
+         * @description The instance that answered. Numbers cover all its processes since it started.
          */
         InstanceRead: {
             /** Version */
@@ -2695,21 +2709,21 @@ export interface components {
             started_at: string;
             /**
              * Workers
-             * @description Those that live.
+             * @description Running workers.
              */
             workers: number;
             /** Workers Wanted */
             workers_wanted: number;
             /**
              * Jobs
-             * @description Jobs processes that live.
+             * @description Running jobs processes.
              */
             jobs: number;
             /** Connections */
             connections: number;
             /**
              * Connections Cap
-             * @description As many connections can be open.
+             * @description Maximum number of open connections.
              */
             connections_cap: number;
             /**
@@ -2719,19 +2733,19 @@ export interface components {
             connections_closed_early: number;
             /**
              * Connections Refused
-             * @description Because all others were in use.
+             * @description Connections refused because all were in use.
              */
             connections_refused: number;
             /**
              * Requests Refused
-             * @description Requests of the API that were answered with `overloaded`.
+             * @description API requests answered with `overloaded`.
              */
             requests_refused: number;
             /** Redirects */
             redirects: number;
             /**
              * Api Errors
-             * @description Answers of the API with a status of 500 or above.
+             * @description API responses with a status of 500 or above.
              */
             api_errors: number;
         };
@@ -2744,7 +2758,7 @@ export interface components {
         InvitationList: {
             /**
              * Next Cursor
-             * @description The `cursor` of the next page; null on the last one.
+             * @description Send it as `cursor` to get the next page; null on the last page.
              */
             next_cursor?: string | null;
             /** Invitations */
@@ -2772,7 +2786,7 @@ export interface components {
         };
         /**
          * JobRead
-         * @description What else is done now and then. `lease` is that of a run that goes on.
+         * @description Other background jobs. `lease` belongs to the run in progress.
          */
         JobRead: {
             /** Job */
@@ -2783,16 +2797,16 @@ export interface components {
             interval_seconds: number;
             /**
              * Next Run At
-             * @description null: it is switched off.
+             * @description null: the job is off.
              */
             next_run_at: string | null;
-            /** @description null: there was none yet. */
+            /** @description null: no run yet. */
             last_run: components["schemas"]["RunRead"] | null;
             lease: components["schemas"]["LeaseRead"] | null;
         };
         /**
          * JournalRead
-         * @description Clicks on their way from the journal to the counts.
+         * @description Clicks that are recorded but not counted yet.
          */
         JournalRead: {
             /** Backlog Bytes */
@@ -2801,7 +2815,7 @@ export interface components {
             backlog_segments: number;
             /**
              * Oldest Seconds
-             * @description Since the oldest click that is not counted yet.
+             * @description Age of the oldest click that is not counted yet.
              */
             oldest_seconds: number;
             /** Recorded */
@@ -2810,22 +2824,22 @@ export interface components {
             counted: number;
             /**
              * Dropped
-             * @description Clicks that could not be recorded, before the start too.
+             * @description Clicks that could not be recorded, including those before the last start.
              */
             dropped: number;
             /**
              * Dropped Since Start
-             * @description Those of them since the instance started.
+             * @description Clicks that could not be recorded since the instance started.
              */
             dropped_since_start: number;
             /**
              * Workers Failing
-             * @description Workers that cannot record clicks at the moment.
+             * @description Workers that currently cannot record clicks.
              */
             workers_failing: number;
             /**
              * Errors
-             * @description Times that a journal could not be written or counted.
+             * @description Failed attempts to write or count a journal.
              */
             errors: number;
             /** Damaged Bytes */
@@ -2835,7 +2849,7 @@ export interface components {
         KeyList: {
             /**
              * Next Cursor
-             * @description The `cursor` of the next page; null on the last one.
+             * @description Send it as `cursor` to get the next page; null on the last page.
              */
             next_cursor?: string | null;
             /** Keys */
@@ -2843,7 +2857,7 @@ export interface components {
         };
         /**
          * KeyRead
-         * @description `prefix` is how the key begins.
+         * @description `prefix` is the start of the key.
          */
         KeyRead: {
             /** Id */
@@ -2868,7 +2882,7 @@ export interface components {
         };
         /**
          * Lamp
-         * @description How something is. `reason` says why, in a word: `ok`, or what is wrong.
+         * @description The state of a component. `reason` is `ok`, or a word for what is wrong.
          */
         Lamp: {
             /**
@@ -2914,7 +2928,7 @@ export interface components {
             cause: components["schemas"]["Cause"];
             /**
              * Subject
-             * @description The host or the account that was banned.
+             * @description The host or account whose ban covers this link.
              */
             subject: string | null;
             /** Reason */
@@ -2929,7 +2943,7 @@ export interface components {
         };
         /** LinkChecksRead */
         LinkChecksRead: {
-            /** @description What the checks say together: a single failure makes no link `broken`. */
+            /** @description The overall result of the checks. A single failure does not make a link `broken`. */
             destination_status: components["schemas"]["DestinationStatus"] | null;
             /** Destination Http Status */
             destination_http_status: number | null;
@@ -2942,7 +2956,7 @@ export interface components {
         LinkHistory: {
             /**
              * Next Cursor
-             * @description The `cursor` of the next page; null on the last one.
+             * @description Send it as `cursor` to get the next page; null on the last page.
              */
             next_cursor?: string | null;
             /** History */
@@ -2950,7 +2964,7 @@ export interface components {
         };
         /**
          * LinkList
-         * @description A page of links. `total` counts up to 10,000; beyond that `is_total_exact` is false. Ask for
+         * @description A page of links. `total` counts up to 10,000; beyond that, `is_total_exact` is false. Request
          *     the next page with `next_cursor`.
          */
         LinkList: {
@@ -2984,7 +2998,7 @@ export interface components {
             status: components["schemas"]["Status"];
             /**
              * Is Paused
-             * @description Also told of a link that has expired meanwhile.
+             * @description Also true for a paused link that has expired since.
              */
             is_paused: boolean;
             strategy: components["schemas"]["Strategy"];
@@ -3008,17 +3022,17 @@ export interface components {
             expires_at: string | null;
             /**
              * Deleted At
-             * @description Since when it is in the trash.
+             * @description When it was moved to the trash.
              */
             deleted_at: string | null;
             /**
              * Swept At
-             * @description The same, if the reaper moved it there after it had expired.
+             * @description When the reaper moved it to the trash because it had expired.
              */
             swept_at: string | null;
             /**
              * Purged At
-             * @description From when on the reaper deletes it from the trash for ever; null: never.
+             * @description When the reaper will permanently delete it from the trash; null: never.
              */
             purged_at: string | null;
             /** Redirect Status */
@@ -3035,25 +3049,25 @@ export interface components {
             max_clicks: number | null;
             /**
              * Clicks Used
-             * @description How many of `max_clicks` are used up.
+             * @description Redirects already counted against `max_clicks`.
              */
             clicks_used: number;
             /** Redirect Count */
             redirect_count: number;
             /** Avg Redirect Ms */
             avg_redirect_ms: number | null;
-            /** @description What checks say of the destination; null: it was not its turn yet. */
+            /** @description Result of the destination checks; null: not checked yet. */
             destination_status: components["schemas"]["DestinationStatus"] | null;
             /**
              * Destination Http Status
-             * @description What it answered last.
+             * @description HTTP status of the last check.
              */
             destination_http_status: number | null;
             /** Last Checked At */
             last_checked_at: string | null;
             /**
              * Held At
-             * @description Since when visitors are warned first, because it could not be screened.
+             * @description Since when visitors see a warning first, because the destination could not be screened.
              */
             held_at: string | null;
         };
@@ -3078,12 +3092,12 @@ export interface components {
             bad_lines: number;
             /**
              * Problem
-             * @description Why it cannot be read.
+             * @description Why the list cannot be read.
              */
             problem: string | null;
             /**
              * Changed At
-             * @description The file, as far as it can be seen.
+             * @description Date of the file, if it can be determined.
              */
             changed_at: string | null;
         };
@@ -3091,14 +3105,14 @@ export interface components {
         ListsRead: {
             /**
              * Hosts
-             * @description Hosts and URLs in all of them.
+             * @description Hosts and URLs in all lists.
              */
             hosts: number;
             /** Refuses Shorteners */
             refuses_shorteners: boolean;
             /**
              * Workers Unsure
-             * @description Workers that cannot ask all lists, so that visitors of new links are warned.
+             * @description Workers that cannot use all lists, so visitors of new links see a warning.
              */
             workers_unsure: number;
             /** Files */
@@ -3118,8 +3132,8 @@ export interface components {
         };
         /**
          * MeRead
-         * @description `scopes` is what this token or key may do; `import_row_limit` is how many rows you may import
-         *     from one file.
+         * @description `scopes` is what this token or key can do; `import_row_limit` is the maximum number of rows
+         *     per import file.
          */
         MeRead: {
             /** Id */
@@ -3139,12 +3153,12 @@ export interface components {
             disabled_at: string | null;
             /**
              * Links Per Month
-             * @description Links that this person may create in a month; null: the server's default.
+             * @description Links the account can create in a month; null: the server's default.
              */
             links_per_month: number | "unlimited" | null;
             /**
              * May Import Many
-             * @description An administrator has allowed large imports.
+             * @description Whether an administrator has allowed large imports.
              */
             may_import_many: boolean;
             /** Scopes */
@@ -3156,7 +3170,7 @@ export interface components {
         MemberList: {
             /**
              * Next Cursor
-             * @description The `cursor` of the next page; null on the last one.
+             * @description Send it as `cursor` to get the next page; null on the last page.
              */
             next_cursor?: string | null;
             /** Members */
@@ -3177,7 +3191,7 @@ export interface components {
         };
         /**
          * MemoryRead
-         * @description Links that workers have in memory.
+         * @description Links that workers keep in memory.
          */
         MemoryRead: {
             /** Links */
@@ -3196,7 +3210,7 @@ export interface components {
         };
         /**
          * NewKeyRead
-         * @description Keep `key`: it is shown once.
+         * @description Store `key`: it is shown once.
          */
         NewKeyRead: {
             /** Id */
@@ -3223,8 +3237,8 @@ export interface components {
         };
         /**
          * NewLinkRead
-         * @description A new link. One made without an account has a `claim_token`. Keep it: it is shown once, and
-         *     proves later that the link is yours.
+         * @description A new link. If it was created without an account, it has a `claim_token`. Store the token: it
+         *     is shown once and lets you claim the link later.
          */
         NewLinkRead: {
             /** Id */
@@ -3243,7 +3257,7 @@ export interface components {
             status: components["schemas"]["Status"];
             /**
              * Is Paused
-             * @description Also told of a link that has expired meanwhile.
+             * @description Also true for a paused link that has expired since.
              */
             is_paused: boolean;
             strategy: components["schemas"]["Strategy"];
@@ -3267,17 +3281,17 @@ export interface components {
             expires_at: string | null;
             /**
              * Deleted At
-             * @description Since when it is in the trash.
+             * @description When it was moved to the trash.
              */
             deleted_at: string | null;
             /**
              * Swept At
-             * @description The same, if the reaper moved it there after it had expired.
+             * @description When the reaper moved it to the trash because it had expired.
              */
             swept_at: string | null;
             /**
              * Purged At
-             * @description From when on the reaper deletes it from the trash for ever; null: never.
+             * @description When the reaper will permanently delete it from the trash; null: never.
              */
             purged_at: string | null;
             /** Redirect Status */
@@ -3294,25 +3308,25 @@ export interface components {
             max_clicks: number | null;
             /**
              * Clicks Used
-             * @description How many of `max_clicks` are used up.
+             * @description Redirects already counted against `max_clicks`.
              */
             clicks_used: number;
             /** Redirect Count */
             redirect_count: number;
             /** Avg Redirect Ms */
             avg_redirect_ms: number | null;
-            /** @description What checks say of the destination; null: it was not its turn yet. */
+            /** @description Result of the destination checks; null: not checked yet. */
             destination_status: components["schemas"]["DestinationStatus"] | null;
             /**
              * Destination Http Status
-             * @description What it answered last.
+             * @description HTTP status of the last check.
              */
             destination_http_status: number | null;
             /** Last Checked At */
             last_checked_at: string | null;
             /**
              * Held At
-             * @description Since when visitors are warned first, because it could not be screened.
+             * @description Since when visitors see a warning first, because the destination could not be screened.
              */
             held_at: string | null;
             /** Claim Token */
@@ -3320,8 +3334,8 @@ export interface components {
         };
         /**
          * NumbersRead
-         * @description `clicks` are those of `people` and `bots`. `daily_visitors` is the sum of each UTC day's
-         *     visitors: who comes on two days counts twice.
+         * @description `clicks` is the sum of `people` and `bots`. `daily_visitors` is the sum of each UTC day's
+         *     visitors: a visitor who returns on another day counts again.
          */
         NumbersRead: {
             /** Clicks */
@@ -3335,7 +3349,7 @@ export interface components {
         };
         /**
          * OneTimeLink
-         * @description Shown once. Hand `url` to the person it is for; it works once, until `expires_at`.
+         * @description Shown once. Give `url` to the recipient; it works once, until `expires_at`.
          */
         OneTimeLink: {
             /** Id */
@@ -3382,7 +3396,7 @@ export interface components {
         };
         /**
          * PreviousRead
-         * @description As much time before.
+         * @description The previous period of the same length.
          */
         PreviousRead: {
             /** Clicks */
@@ -3425,8 +3439,8 @@ export interface components {
         };
         /**
          * QuotaRead
-         * @description What was made this month (UTC) of what may be, and when the next one begins. All null: any
-         *     number may be made, and nobody counts.
+         * @description Links created this month (UTC), the limit, and when the next month begins. All null:
+         *     unlimited and not counted.
          */
         QuotaRead: {
             /** Links Per Month */
@@ -3469,7 +3483,7 @@ export interface components {
             interval_seconds: number;
             /**
              * Window
-             * @description The part of the day that runs begin in, UTC.
+             * @description Hours of the day in which runs may start, UTC.
              */
             window: string | null;
             /** Has Archive */
@@ -3481,36 +3495,36 @@ export interface components {
             preset: string;
             /**
              * Is Preset Changed
-             * @description Some rule is set by itself, and not as it says.
+             * @description At least one rule differs from the preset.
              */
             is_preset_changed: boolean;
             /** Rules */
             rules: components["schemas"]["RuleRead"][];
             /**
              * Unmarked
-             * @description Expired links whose rows do not say so yet.
+             * @description Expired links that are not marked as expired yet.
              */
             unmarked: number;
             /**
              * Next Run At
-             * @description null: it is switched off.
+             * @description null: the reaper is off.
              */
             next_run_at: string | null;
             /**
              * Asked At
-             * @description Since when somebody waits for a run that has not begun.
+             * @description When a run was requested that has not started yet.
              */
             asked_at: string | null;
-            /** @description The run that goes on. */
+            /** @description The run in progress. */
             lease: components["schemas"]["LeaseRead"] | null;
             /**
              * Runs
-             * @description The last ones, the newest first.
+             * @description The last runs, newest first.
              */
             runs: components["schemas"]["RunRead"][];
             /**
              * Jobs
-             * @description Beside the reaper: `housekeeping`, `workspaces` (purges deleted ones), `domains` (looks for their records), `bans` (carries out those of people).
+             * @description Other jobs: `housekeeping`, `workspaces` (purges deleted workspaces), `domains` (checks their records), `bans` (applies account bans).
              */
             jobs: components["schemas"]["JobRead"][];
         };
@@ -3534,7 +3548,7 @@ export interface components {
             kind: string;
             /**
              * Workers Without
-             * @description Workers that leave it alone for the moment, because it does not answer.
+             * @description Workers that have stopped using Redis for now, because it does not answer.
              */
             workers_without: number;
             /** Hits */
@@ -3567,7 +3581,7 @@ export interface components {
             short_url: string;
             /**
              * Location
-             * @description Where the link led when it was reported.
+             * @description The destination when the link was reported.
              */
             location: string;
             category: components["schemas"]["Category"];
@@ -3583,7 +3597,7 @@ export interface components {
             state: components["schemas"]["State"];
             /**
              * Decided By
-             * @description null: nobody yet, or the operator.
+             * @description null: not decided yet, or decided by the operator.
              */
             decided_by: number | null;
             /** Decided At */
@@ -3593,7 +3607,7 @@ export interface components {
         };
         /**
          * ReportReceived
-         * @description The same whether or not it was reported before.
+         * @description The same answer whether or not the link was reported before.
          */
         ReportReceived: {
             /**
@@ -3611,12 +3625,12 @@ export interface components {
         Role: "owner" | "editor" | "viewer";
         /**
          * RowProblem
-         * @description A row that was not imported, and why.
+         * @description A row that was not imported, and the reason.
          */
         RowProblem: {
             /**
              * Line
-             * @description Where the row begins in the file.
+             * @description Line of the file in which the row starts.
              */
             line: number;
             /**
@@ -3630,27 +3644,27 @@ export interface components {
             original_url?: string | null;
             /**
              * Problem
-             * @description The stable code of the reason.
+             * @description A stable code for the reason.
              */
             problem: string;
             /** Reason */
             reason: string;
             /**
              * Flaw
-             * @description What is wrong with a URL that was refused.
+             * @description What is wrong with a refused URL.
              */
             flaw?: string | null;
         };
         /**
          * RuleRead
-         * @description `waiting` is null where nothing is done, because links stay for ever or there is no
+         * @description `waiting` is null where nothing is done, because links are kept forever or there is no
          *     archive.
          */
         RuleRead: {
             ended: components["schemas"]["Ended"];
             /**
              * After Seconds
-             * @description null: they stay for ever.
+             * @description null: kept forever.
              */
             after_seconds: number | null;
             fate: components["schemas"]["Fate"];
@@ -3667,8 +3681,8 @@ export interface components {
         };
         /**
          * RunRead
-         * @description `outcome` is null while it runs. `counts` has what became of how many; of the reaper's links:
-         *     `marked`, `trashed`, `archived`, `purged`.
+         * @description `outcome` is null while the run is in progress. `counts` has the number of items per result;
+         *     for links: `marked`, `trashed`, `archived`, `purged`.
          */
         RunRead: {
             /**
@@ -3680,12 +3694,12 @@ export interface components {
             ended_at: string | null;
             /**
              * Is Asked
-             * @description Somebody told it to run.
+             * @description Started by a person instead of the schedule.
              */
             is_asked: boolean;
             /**
              * Holder
-             * @description Host, process and a random name.
+             * @description Host, process ID and a random name.
              */
             holder: string;
             outcome: components["schemas"]["Outcome"] | null;
@@ -3698,7 +3712,7 @@ export interface components {
         };
         /**
          * SessionRead
-         * @description `token` is null where it was put into a cookie.
+         * @description `token` is null if it was stored in a cookie.
          */
         SessionRead: {
             /** Token */
@@ -3724,7 +3738,7 @@ export interface components {
         State: "open" | "upheld" | "dismissed";
         /**
          * StatsRead
-         * @description `previous` is null unless `compare` was asked for, `links` is null for a link.
+         * @description `previous` is null without `compare`; `links` is null for a single link.
          */
         StatsRead: {
             /**
@@ -3761,8 +3775,8 @@ export interface components {
         Strategy: "random" | "counter" | "deterministic" | "custom";
         /**
          * SystemRead
-         * @description `redis` is null where none is configured, `disk` where the folder cannot be looked at, and
-         *     `jobs` while the database does not answer.
+         * @description `redis` is null if none is configured, `disk` if the folder cannot be read, and `jobs` while
+         *     the database does not answer.
          */
         SystemRead: {
             /**
@@ -3772,7 +3786,7 @@ export interface components {
             told_at: string;
             /**
              * Lamps
-             * @description Only of what there is: no Redis, no lamp.
+             * @description Only components that exist: without Redis there is no `redis` entry.
              */
             lamps: components["schemas"]["Lamp"][];
             instance: components["schemas"]["InstanceRead"];
@@ -3791,7 +3805,7 @@ export interface components {
         TagChange: {
             /**
              * Links
-             * @description Links that were changed.
+             * @description Number of links changed.
              */
             links: number;
         };
@@ -3799,7 +3813,7 @@ export interface components {
         TagList: {
             /**
              * Next Cursor
-             * @description The `cursor` of the next page; null on the last one.
+             * @description Send it as `cursor` to get the next page; null on the last page.
              */
             next_cursor?: string | null;
             /** Tags */
@@ -3827,8 +3841,8 @@ export interface components {
         };
         /**
          * TopLinksRead
-         * @description By clicks of people. `gone`: clicks of links that would be among them, but exist no more or
-         *     are elsewhere by now.
+         * @description Sorted by clicks of people. `gone`: clicks of links that would be listed here but were
+         *     deleted or moved.
          */
         TopLinksRead: {
             /** Values */
@@ -3840,12 +3854,12 @@ export interface components {
         };
         /**
          * TrashEmptied
-         * @description `is_empty` false: there were too many for one request. Ask again.
+         * @description `is_empty` is false if there were too many links for one request. Send it again.
          */
         TrashEmptied: {
             /**
              * Purged
-             * @description Links that were deleted for ever.
+             * @description Number of links permanently deleted.
              */
             purged: number;
             /** Is Empty */
@@ -3905,7 +3919,7 @@ export interface components {
         WorkspaceList: {
             /**
              * Next Cursor
-             * @description The `cursor` of the next page; null on the last one.
+             * @description Send it as `cursor` to get the next page; null on the last page.
              */
             next_cursor?: string | null;
             /** Workspaces */
@@ -3913,7 +3927,7 @@ export interface components {
         };
         /**
          * WorkspaceRead
-         * @description `role` is yours in it.
+         * @description `role` is your role in it.
          */
         WorkspaceRead: {
             /** Id */
@@ -3941,7 +3955,7 @@ export interface components {
         };
         /**
          * DeedRead
-         * @description What somebody did to a link. `changes`: field → value before and after.
+         * @description A change to a link. `changes` maps each field to its old and new value.
          */
         kurz__api__schemas__links__DeedRead: {
             /** Act */
@@ -3965,7 +3979,7 @@ export interface components {
         };
         /**
          * DeedRead
-         * @description `account_id` null: the operator on the command line, or a job.
+         * @description `account_id` is null for the operator on the command line, and for jobs.
          */
         kurz__api__schemas__safety__DeedRead: {
             /** Id */
@@ -4007,7 +4021,7 @@ export interface components {
         AccountDelete: {
             /**
              * Password
-             * @description The present password: deleting cannot be undone.
+             * @description Your current password.
              */
             password: string;
         };
@@ -4034,7 +4048,7 @@ export interface components {
         AccountQuotaEdit: {
             /**
              * Links Per Month
-             * @description Links that the person may create in a month, `unlimited`, or null for the server's default.
+             * @description Links the account can create in a month, `unlimited`, or null for the server's default.
              */
             links_per_month: number | "unlimited" | null;
         };
@@ -4042,7 +4056,7 @@ export interface components {
         BanReason: {
             /**
              * Reason
-             * @description For administrators: a line of text.
+             * @description The reason, for administrators: one line of text.
              * @default null
              */
             reason?: string | null;
@@ -4051,7 +4065,7 @@ export interface components {
         Bulk: {
             /**
              * Items
-             * @description Each a `BulkItem`.
+             * @description `BulkItem` objects.
              */
             items: {
                 [key: string]: unknown;
@@ -4059,7 +4073,7 @@ export interface components {
         };
         /**
          * LinkCreate
-         * @description A link to make. Without an account only `original_url` and `expires_in` may be sent.
+         * @description A link to create. Without an account, only `original_url` and `expires_in` are allowed.
          * @example {
          *       "original_url": "https://example.com/a/long/path"
          *     }
@@ -4067,35 +4081,35 @@ export interface components {
         LinkCreate: {
             /**
              * Original Url
-             * @description Where the link leads: an http or https URL.
+             * @description The destination: an http or https URL.
              */
             original_url: string;
             /**
              * Custom Code
-             * @description The code you want; 3 to 64 characters.
+             * @description A custom code of 3 to 64 characters.
              * @default null
              */
             custom_code?: string | null;
             /**
-             * @description How the code is made.
+             * @description How the code is generated.
              * @default null
              */
             strategy?: components["schemas"]["Strategy"] | null;
             /**
              * Starts At
-             * @description The link answers from then on.
+             * @description The link works from this time on.
              * @default null
              */
             starts_at?: string | null;
             /**
              * Expires At
-             * @description The link answers until then.
+             * @description The link works until this time.
              * @default null
              */
             expires_at?: string | null;
             /**
              * Expires In
-             * @description Seconds until it expires, instead of `expires_at`.
+             * @description Seconds until the link expires. Cannot be combined with `expires_at`.
              * @default null
              */
             expires_in?: number | null;
@@ -4118,20 +4132,20 @@ export interface components {
             redirect_status?: (301 | 302 | 307 | 308) | null;
             /**
              * Forward Query
-             * @description Append the visitor's query to the destination.
+             * @description Forward the visitor's query parameters to the destination.
              * @default false
              */
             forward_query?: boolean;
             /**
              * Max Clicks
-             * @description Redirects until the link is used up.
+             * @description Click limit: the number of redirects before the link stops working.
              * @default null
              */
             max_clicks?: number | null;
         };
         /**
          * LinkEdit
-         * @description What to change: what is left out stays, null clears.
+         * @description Fields to change. Omitted fields stay the same; null clears a field.
          * @example {
          *       "title": "The long one"
          *     }
@@ -4144,7 +4158,7 @@ export interface components {
             original_url?: string | null;
             /**
              * Custom Code
-             * @description Another code; the old one stops answering.
+             * @description A new code; the old one stops working.
              * @default null
              */
             custom_code?: string | null;
@@ -4160,7 +4174,7 @@ export interface components {
             expires_at?: string | null;
             /**
              * Expires In
-             * @description Seconds from now until it expires, instead of `expires_at`.
+             * @description Seconds from now until the link expires. Cannot be combined with `expires_at`.
              * @default null
              */
             expires_in?: number | null;
@@ -4196,16 +4210,16 @@ export interface components {
             max_clicks?: number | null;
             /**
              * Is Paused
-             * @description A paused link answers as if it did not exist.
+             * @description A paused link answers 404.
              * @default null
              */
             is_paused?: boolean | null;
         };
         /**
          * BulkItem
-         * @description One thing to do. `create` takes `link`, `edit` takes `id` and `changes`, `delete`, `restore`
-         *     and `purge` (from the trash, for ever) take `id`; `version` makes sure that nobody else changed
-         *     it since.
+         * @description One operation. `create` takes `link`; `edit` takes `id` and `changes`; `delete`, `restore`
+         *     and `purge` (permanent, from the trash) take `id`. With `version`, it fails if someone else has
+         *     changed the link since.
          */
         BulkItem: {
             /**
@@ -4230,7 +4244,7 @@ export interface components {
         };
         /**
          * ClaimItem
-         * @description A link that was made without an account, as the browser remembers it.
+         * @description A link created without an account, as stored by the browser.
          */
         ClaimItem: {
             /**
@@ -4258,7 +4272,7 @@ export interface components {
         Credentials: {
             /**
              * As Cookie
-             * @description Keep the token in a cookie, for pages; it is not shown then.
+             * @description Store the token in a cookie, for web pages. It is not returned then.
              * @default false
              */
             as_cookie?: boolean;
@@ -4302,7 +4316,7 @@ export interface components {
             scopes: components["schemas"]["Permission"][];
             /**
              * Workspace Id
-             * @description Only for this workspace; else for all that you may.
+             * @description Limits the key to this workspace; if omitted, it works in all your workspaces.
              * @default null
              */
             workspace_id?: number | null;
@@ -4316,7 +4330,7 @@ export interface components {
         LinkRestore: {
             /**
              * Expires At
-             * @description An expired link lives until then; without it, for ever.
+             * @description New expiry of an expired link; if omitted, it never expires.
              * @default null
              */
             expires_at?: string | null;
@@ -4340,7 +4354,7 @@ export interface components {
             new_password: string;
             /**
              * Ends Keys
-             * @description Also revoke your keys, except those for a single workspace, and the open invitations and one-time links that you made.
+             * @description Also revoke your open invitations, your one-time links, and your keys except those for a single workspace.
              * @default false
              */
             ends_keys?: boolean;
@@ -4349,7 +4363,7 @@ export interface components {
         QuotaEdit: {
             /**
              * Links Per Month
-             * @description Links that may be made in it in a month; null: any number.
+             * @description Links that can be created in it in a month; null: unlimited.
              */
             links_per_month: number | null;
         };
@@ -4357,7 +4371,7 @@ export interface components {
         Registration: {
             /**
              * As Cookie
-             * @description Keep the token in a cookie, for pages; it is not shown then.
+             * @description Store the token in a cookie, for web pages. It is not returned then.
              * @default false
              */
             as_cookie?: boolean;
@@ -4368,7 +4382,7 @@ export interface components {
             email: string;
             /**
              * Password
-             * @description At least 8 characters; all of them count.
+             * @description At least 8 characters. Long passwords are not truncated.
              */
             password: string;
             /**
@@ -4395,7 +4409,7 @@ export interface components {
             message?: string | null;
             /**
              * Contact
-             * @description How to reach you, if you want an answer; at most 200 characters.
+             * @description How to reach you, if you want a reply; at most 200 characters.
              * @default null
              */
             contact?: string | null;
@@ -4404,19 +4418,19 @@ export interface components {
         ReportDecision: {
             /**
              * State
-             * @description `upheld` bans the link, and decides every open report of it.
+             * @description `upheld` bans the link and closes all its open reports.
              * @enum {string}
              */
             state: "upheld" | "dismissed";
             /**
              * Bans Host
-             * @description Upheld: bans the host as well that it led to.
+             * @description If upheld, also ban the host of the destination.
              * @default false
              */
             bans_host?: boolean;
             /**
              * Note
-             * @description For administrators.
+             * @description A note for administrators.
              * @default null
              */
             note?: string | null;
@@ -4425,7 +4439,7 @@ export interface components {
         Reset: {
             /**
              * As Cookie
-             * @description Keep the token in a cookie, for pages; it is not shown then.
+             * @description Store the token in a cookie, for web pages. It is not returned then.
              * @default false
              */
             as_cookie?: boolean;
@@ -4438,7 +4452,7 @@ export interface components {
             password: string;
             /**
              * Ends Keys
-             * @description Also revoke your keys, except those for a single workspace, and the open invitations and one-time links that you made.
+             * @description Also revoke your open invitations, your one-time links, and your keys except those for a single workspace.
              * @default true
              */
             ends_keys?: boolean;
@@ -4447,7 +4461,7 @@ export interface components {
         Setup: {
             /**
              * As Cookie
-             * @description Keep the token in a cookie, for pages; it is not shown then.
+             * @description Store the token in a cookie, for web pages. It is not returned then.
              * @default false
              */
             as_cookie?: boolean;
@@ -4465,7 +4479,7 @@ export interface components {
         TagRename: {
             /**
              * Tag
-             * @description The new name; one that exists merges them.
+             * @description The new name. If a tag with this name exists, the two are merged.
              */
             tag: string;
         };
@@ -4473,7 +4487,7 @@ export interface components {
         Transfer: {
             /**
              * Account Id
-             * @description The member who is to own the workspace.
+             * @description The member who becomes the owner.
              */
             account_id: number;
         };
@@ -4517,14 +4531,14 @@ export interface components {
             name: string;
             /**
              * Slug
-             * @description Its links stand under `/@slug/`.
+             * @description Its links use `/@slug/`.
              * @example press
              */
             slug: string;
         };
         /**
          * WorkspaceEdit
-         * @description What to change; what is left out stays.
+         * @description Fields to change. Omitted fields stay the same.
          */
         WorkspaceEdit: {
             /**
@@ -4534,13 +4548,13 @@ export interface components {
             name?: string | null;
             /**
              * Slug
-             * @description Old slugs go on answering.
+             * @description Old slugs continue to work.
              * @default null
              */
             slug?: string | null;
             /**
              * Root Url
-             * @description Where `/` of its domains leads; null: nowhere.
+             * @description Where `/` of its domains redirects to; null: nowhere.
              * @default null
              */
             root_url?: string | null;
@@ -4551,7 +4565,7 @@ export interface components {
             strategy?: ("deterministic" | "random" | "counter") | null;
             /**
              * Default Expiry Days
-             * @description Days that its links live by default; 0: for ever; null: as installed.
+             * @description Default expiry of its links, in days; 0: never; null: the server's default.
              * @default null
              */
             default_expiry_days?: number | null;
@@ -4568,7 +4582,7 @@ export interface operations {
     list_links: {
         parameters: {
             query?: {
-                /** @description Part of the code, URL or title; 3 characters or more. */
+                /** @description Part of the code, URL or title; at least 3 characters. */
                 search?: string | null;
                 status?: components["schemas"]["Status"] | null;
                 tag?: string | null;
@@ -4595,7 +4609,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4604,7 +4618,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4613,7 +4627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4622,7 +4636,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4655,7 +4669,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The existing link of this URL. */
+            /** @description The existing link for this URL. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4673,7 +4687,7 @@ export interface operations {
                     "application/json": components["schemas"]["NewLinkRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4682,7 +4696,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4691,7 +4705,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4700,7 +4714,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4709,7 +4723,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4718,7 +4732,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -4727,7 +4741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4736,7 +4750,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4745,7 +4759,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4754,7 +4768,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4777,7 +4791,7 @@ export interface operations {
     list_links_in_workspace: {
         parameters: {
             query?: {
-                /** @description Part of the code, URL or title; 3 characters or more. */
+                /** @description Part of the code, URL or title; at least 3 characters. */
                 search?: string | null;
                 status?: components["schemas"]["Status"] | null;
                 tag?: string | null;
@@ -4806,7 +4820,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4815,7 +4829,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4824,7 +4838,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4833,7 +4847,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4868,7 +4882,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The existing link of this URL. */
+            /** @description The existing link for this URL. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4886,7 +4900,7 @@ export interface operations {
                     "application/json": components["schemas"]["NewLinkRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4895,7 +4909,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4904,7 +4918,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4913,7 +4927,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4922,7 +4936,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4931,7 +4945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -4940,7 +4954,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4949,7 +4963,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4958,7 +4972,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4967,7 +4981,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5009,7 +5023,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5018,7 +5032,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5027,7 +5041,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5036,7 +5050,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5045,7 +5059,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5054,7 +5068,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -5063,7 +5077,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5072,7 +5086,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5081,7 +5095,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5090,7 +5104,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5132,7 +5146,7 @@ export interface operations {
                     "application/jsonl": string;
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5141,7 +5155,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5150,7 +5164,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5159,7 +5173,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5168,7 +5182,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5177,7 +5191,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -5186,7 +5200,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5195,7 +5209,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5204,7 +5218,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5213,7 +5227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5236,7 +5250,7 @@ export interface operations {
     import_links: {
         parameters: {
             query?: {
-                /** @description Else the type of the body tells. */
+                /** @description By default, the type of the body decides. */
                 format?: components["schemas"]["kurz__links__transfers__Format"] | null;
                 dry_run?: boolean;
             };
@@ -5262,7 +5276,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportResult"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5271,7 +5285,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5280,7 +5294,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5289,7 +5303,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5298,7 +5312,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5307,7 +5321,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -5316,7 +5330,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5325,7 +5339,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5334,7 +5348,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5343,7 +5357,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5387,7 +5401,7 @@ export interface operations {
                     "application/jsonl": string;
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5396,7 +5410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5405,7 +5419,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5414,7 +5428,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5423,7 +5437,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5432,7 +5446,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -5441,7 +5455,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5450,7 +5464,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5459,7 +5473,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5468,7 +5482,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5491,7 +5505,7 @@ export interface operations {
     import_links_in_workspace: {
         parameters: {
             query?: {
-                /** @description Else the type of the body tells. */
+                /** @description By default, the type of the body decides. */
                 format?: components["schemas"]["kurz__links__transfers__Format"] | null;
                 dry_run?: boolean;
             };
@@ -5519,7 +5533,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportResult"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5528,7 +5542,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5537,7 +5551,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5546,7 +5560,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5555,7 +5569,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5564,7 +5578,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -5573,7 +5587,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5582,7 +5596,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5591,7 +5605,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5600,7 +5614,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5623,7 +5637,7 @@ export interface operations {
     get_availability: {
         parameters: {
             query: {
-                /** @description The `custom_code` you are thinking of. */
+                /** @description The `custom_code` to check. */
                 code: string;
             };
             header?: never;
@@ -5641,7 +5655,7 @@ export interface operations {
                     "application/json": components["schemas"]["CodeAvailability"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5650,7 +5664,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5659,7 +5673,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5668,7 +5682,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5677,7 +5691,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5717,7 +5731,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5726,7 +5740,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5735,7 +5749,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5744,7 +5758,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5768,7 +5782,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have seen. */
+                /** @description The `ETag` you last received. */
                 "if-match"?: string | null;
             };
             path: {
@@ -5785,7 +5799,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5794,7 +5808,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5803,7 +5817,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5812,7 +5826,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5821,7 +5835,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -5830,7 +5844,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is not in the state that `If-Match` names. */
+            /** @description The current version differs from `If-Match`. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -5839,7 +5853,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5848,7 +5862,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5872,7 +5886,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have seen. */
+                /** @description The `ETag` you last received. */
                 "if-match"?: string | null;
             };
             path: {
@@ -5895,7 +5909,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5904,7 +5918,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5913,7 +5927,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5922,7 +5936,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5931,7 +5945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5940,7 +5954,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -5949,7 +5963,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is not in the state that `If-Match` names. */
+            /** @description The current version differs from `If-Match`. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -5958,7 +5972,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5967,7 +5981,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5976,7 +5990,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5985,7 +5999,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6009,7 +6023,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have seen. */
+                /** @description The `ETag` you last received. */
                 "if-match"?: string | null;
             };
             path: {
@@ -6032,7 +6046,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6041,7 +6055,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6050,7 +6064,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6059,7 +6073,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6068,7 +6082,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6077,7 +6091,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -6086,7 +6100,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is not in the state that `If-Match` names. */
+            /** @description The current version differs from `If-Match`. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -6095,7 +6109,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -6104,7 +6118,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -6113,7 +6127,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6122,7 +6136,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6145,7 +6159,7 @@ export interface operations {
     get_link_history: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -6166,7 +6180,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkHistory"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6175,7 +6189,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6184,7 +6198,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6193,7 +6207,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6219,9 +6233,9 @@ export interface operations {
                 format?: "svg" | "png";
                 /** @description Width and height in pixels. */
                 size?: number;
-                /** @description Quiet zone around it, in modules. */
+                /** @description Margin around the code, in modules. */
                 margin?: number;
-                /** @description How much damage it survives. */
+                /** @description Error correction level: how much damage the code tolerates. */
                 error?: "L" | "M" | "Q" | "H";
                 dark?: string;
                 light?: string;
@@ -6244,7 +6258,7 @@ export interface operations {
                     "image/png": string;
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6253,7 +6267,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6262,7 +6276,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6271,7 +6285,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6294,7 +6308,7 @@ export interface operations {
     get_availability_in_workspace: {
         parameters: {
             query: {
-                /** @description The `custom_code` you are thinking of. */
+                /** @description The `custom_code` to check. */
                 code: string;
             };
             header?: never;
@@ -6314,7 +6328,7 @@ export interface operations {
                     "application/json": components["schemas"]["CodeAvailability"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6323,7 +6337,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6332,7 +6346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6341,7 +6355,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6350,7 +6364,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6391,7 +6405,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6400,7 +6414,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6409,7 +6423,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6418,7 +6432,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6442,7 +6456,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have seen. */
+                /** @description The `ETag` you last received. */
                 "if-match"?: string | null;
             };
             path: {
@@ -6460,7 +6474,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6469,7 +6483,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6478,7 +6492,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6487,7 +6501,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6496,7 +6510,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -6505,7 +6519,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is not in the state that `If-Match` names. */
+            /** @description The current version differs from `If-Match`. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -6514,7 +6528,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6523,7 +6537,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6547,7 +6561,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have seen. */
+                /** @description The `ETag` you last received. */
                 "if-match"?: string | null;
             };
             path: {
@@ -6571,7 +6585,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6580,7 +6594,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6589,7 +6603,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6598,7 +6612,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6607,7 +6621,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6616,7 +6630,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -6625,7 +6639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is not in the state that `If-Match` names. */
+            /** @description The current version differs from `If-Match`. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -6634,7 +6648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -6643,7 +6657,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -6652,7 +6666,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6661,7 +6675,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6685,7 +6699,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have seen. */
+                /** @description The `ETag` you last received. */
                 "if-match"?: string | null;
             };
             path: {
@@ -6709,7 +6723,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6718,7 +6732,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6727,7 +6741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6736,7 +6750,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6745,7 +6759,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6754,7 +6768,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -6763,7 +6777,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is not in the state that `If-Match` names. */
+            /** @description The current version differs from `If-Match`. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -6772,7 +6786,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -6781,7 +6795,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -6790,7 +6804,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6799,7 +6813,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6822,7 +6836,7 @@ export interface operations {
     get_link_history_in_workspace: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -6844,7 +6858,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkHistory"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6853,7 +6867,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6862,7 +6876,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6871,7 +6885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6897,9 +6911,9 @@ export interface operations {
                 format?: "svg" | "png";
                 /** @description Width and height in pixels. */
                 size?: number;
-                /** @description Quiet zone around it, in modules. */
+                /** @description Margin around the code, in modules. */
                 margin?: number;
-                /** @description How much damage it survives. */
+                /** @description Error correction level: how much damage the code tolerates. */
                 error?: "L" | "M" | "Q" | "H";
                 dark?: string;
                 light?: string;
@@ -6923,7 +6937,7 @@ export interface operations {
                     "image/png": string;
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6932,7 +6946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6941,7 +6955,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6950,7 +6964,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6992,7 +7006,7 @@ export interface operations {
                     "application/json": components["schemas"]["BulkResults"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7001,7 +7015,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7010,7 +7024,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7019,7 +7033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7028,7 +7042,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7037,7 +7051,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -7046,7 +7060,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -7055,7 +7069,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -7064,7 +7078,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7073,7 +7087,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7117,7 +7131,7 @@ export interface operations {
                     "application/json": components["schemas"]["BulkResults"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7126,7 +7140,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7135,7 +7149,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7144,7 +7158,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7153,7 +7167,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7162,7 +7176,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -7171,7 +7185,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -7180,7 +7194,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -7189,7 +7203,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7198,7 +7212,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7236,7 +7250,7 @@ export interface operations {
                     "application/json": components["schemas"]["TrashEmptied"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7245,7 +7259,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7254,7 +7268,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7263,7 +7277,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7272,7 +7286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7296,7 +7310,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have seen. */
+                /** @description The `ETag` you last received. */
                 "if-match"?: string | null;
             };
             path: {
@@ -7313,7 +7327,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7322,7 +7336,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7331,7 +7345,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7340,7 +7354,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7349,7 +7363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -7358,7 +7372,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is not in the state that `If-Match` names. */
+            /** @description The current version differs from `If-Match`. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7367,7 +7381,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7376,7 +7390,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7416,7 +7430,7 @@ export interface operations {
                     "application/json": components["schemas"]["TrashEmptied"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7425,7 +7439,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7434,7 +7448,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7443,7 +7457,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7452,7 +7466,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7476,7 +7490,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` you have seen. */
+                /** @description The `ETag` you last received. */
                 "if-match"?: string | null;
             };
             path: {
@@ -7494,7 +7508,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7503,7 +7517,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7512,7 +7526,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7521,7 +7535,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7530,7 +7544,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -7539,7 +7553,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is not in the state that `If-Match` names. */
+            /** @description The current version differs from `If-Match`. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7548,7 +7562,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7557,7 +7571,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7597,7 +7611,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkChecksRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7606,7 +7620,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7615,7 +7629,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7624,7 +7638,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7664,7 +7678,7 @@ export interface operations {
                     "application/json": components["schemas"]["CheckAsked"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7673,7 +7687,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7682,7 +7696,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7691,7 +7705,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7700,7 +7714,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7709,7 +7723,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7750,7 +7764,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkChecksRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7759,7 +7773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7768,7 +7782,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7777,7 +7791,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7818,7 +7832,7 @@ export interface operations {
                     "application/json": components["schemas"]["CheckAsked"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7827,7 +7841,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7836,7 +7850,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7845,7 +7859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7854,7 +7868,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7863,7 +7877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7905,7 +7919,7 @@ export interface operations {
                     "application/json": components["schemas"]["ClaimResults"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7914,7 +7928,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -7923,7 +7937,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7932,7 +7946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -7941,7 +7955,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -7950,7 +7964,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7959,7 +7973,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7982,7 +7996,7 @@ export interface operations {
     list_tags: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -8001,7 +8015,7 @@ export interface operations {
                     "application/json": components["schemas"]["TagList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8010,7 +8024,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8019,7 +8033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8028,7 +8042,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8068,7 +8082,7 @@ export interface operations {
                     "application/json": components["schemas"]["TagChange"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8077,7 +8091,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8086,7 +8100,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8095,7 +8109,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8104,7 +8118,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8148,7 +8162,7 @@ export interface operations {
                     "application/json": components["schemas"]["TagChange"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8157,7 +8171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8166,7 +8180,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8175,7 +8189,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8184,7 +8198,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -8193,7 +8207,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -8202,7 +8216,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8211,7 +8225,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8234,7 +8248,7 @@ export interface operations {
     list_tags_in_workspace: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -8255,7 +8269,7 @@ export interface operations {
                     "application/json": components["schemas"]["TagList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8264,7 +8278,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8273,7 +8287,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8282,7 +8296,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8323,7 +8337,7 @@ export interface operations {
                     "application/json": components["schemas"]["TagChange"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8332,7 +8346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8341,7 +8355,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8350,7 +8364,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8359,7 +8373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8404,7 +8418,7 @@ export interface operations {
                     "application/json": components["schemas"]["TagChange"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8413,7 +8427,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8422,7 +8436,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8431,7 +8445,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8440,7 +8454,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -8449,7 +8463,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -8458,7 +8472,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8467,7 +8481,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8491,15 +8505,15 @@ export interface operations {
         parameters: {
             query?: {
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description Values of each breakdown. */
+                /** @description Maximum number of values per breakdown. */
                 top?: number;
-                /** @description Also tell of as much time before. */
+                /** @description Also return the previous period of the same length. */
                 compare?: boolean;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -8519,7 +8533,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatsRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8528,7 +8542,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8537,7 +8551,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8546,7 +8560,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8569,7 +8583,7 @@ export interface operations {
     listen_to_stats_of_link: {
         parameters: {
             query?: {
-                /** @description How long; 0: one event only. */
+                /** @description Seconds to stream; 0: a single event. */
                 seconds?: number;
             };
             header?: never;
@@ -8589,7 +8603,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8598,7 +8612,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8607,7 +8621,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8616,7 +8630,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8625,7 +8639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8651,11 +8665,11 @@ export interface operations {
                 what?: components["schemas"]["What"];
                 format?: components["schemas"]["kurz__clicks__exports__Format"];
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -8676,7 +8690,7 @@ export interface operations {
                     "application/json": unknown[];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8685,7 +8699,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8694,7 +8708,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8703,7 +8717,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8727,15 +8741,15 @@ export interface operations {
         parameters: {
             query?: {
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description Values of each breakdown. */
+                /** @description Maximum number of values per breakdown. */
                 top?: number;
-                /** @description Also tell of as much time before. */
+                /** @description Also return the previous period of the same length. */
                 compare?: boolean;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -8756,7 +8770,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatsRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8765,7 +8779,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8774,7 +8788,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8783,7 +8797,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8806,7 +8820,7 @@ export interface operations {
     listen_to_stats_of_link_in_workspace: {
         parameters: {
             query?: {
-                /** @description How long; 0: one event only. */
+                /** @description Seconds to stream; 0: a single event. */
                 seconds?: number;
             };
             header?: never;
@@ -8827,7 +8841,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8836,7 +8850,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8845,7 +8859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8854,7 +8868,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8863,7 +8877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8889,11 +8903,11 @@ export interface operations {
                 what?: components["schemas"]["What"];
                 format?: components["schemas"]["kurz__clicks__exports__Format"];
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -8915,7 +8929,7 @@ export interface operations {
                     "application/json": unknown[];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -8924,7 +8938,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8933,7 +8947,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8942,7 +8956,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8966,15 +8980,15 @@ export interface operations {
         parameters: {
             query?: {
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description Values of each breakdown. */
+                /** @description Maximum number of values per breakdown. */
                 top?: number;
-                /** @description Also tell of as much time before. */
+                /** @description Also return the previous period of the same length. */
                 compare?: boolean;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -8994,7 +9008,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatsRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9003,7 +9017,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9012,7 +9026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9021,7 +9035,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9044,7 +9058,7 @@ export interface operations {
     listen_to_stats_of_tag: {
         parameters: {
             query?: {
-                /** @description How long; 0: one event only. */
+                /** @description Seconds to stream; 0: a single event. */
                 seconds?: number;
             };
             header?: never;
@@ -9064,7 +9078,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9073,7 +9087,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9082,7 +9096,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9091,7 +9105,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9100,7 +9114,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9126,11 +9140,11 @@ export interface operations {
                 what?: components["schemas"]["What"];
                 format?: components["schemas"]["kurz__clicks__exports__Format"];
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -9151,7 +9165,7 @@ export interface operations {
                     "application/json": unknown[];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9160,7 +9174,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9169,7 +9183,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9178,7 +9192,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9202,15 +9216,15 @@ export interface operations {
         parameters: {
             query?: {
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description Values of each breakdown. */
+                /** @description Maximum number of values per breakdown. */
                 top?: number;
-                /** @description Also tell of as much time before. */
+                /** @description Also return the previous period of the same length. */
                 compare?: boolean;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -9231,7 +9245,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatsRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9240,7 +9254,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9249,7 +9263,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9258,7 +9272,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9281,7 +9295,7 @@ export interface operations {
     listen_to_stats_of_tag_in_workspace: {
         parameters: {
             query?: {
-                /** @description How long; 0: one event only. */
+                /** @description Seconds to stream; 0: a single event. */
                 seconds?: number;
             };
             header?: never;
@@ -9302,7 +9316,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9311,7 +9325,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9320,7 +9334,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9329,7 +9343,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9338,7 +9352,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9364,11 +9378,11 @@ export interface operations {
                 what?: components["schemas"]["What"];
                 format?: components["schemas"]["kurz__clicks__exports__Format"];
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -9390,7 +9404,7 @@ export interface operations {
                     "application/json": unknown[];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9399,7 +9413,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9408,7 +9422,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9417,7 +9431,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9441,15 +9455,15 @@ export interface operations {
         parameters: {
             query?: {
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description Values of each breakdown. */
+                /** @description Maximum number of values per breakdown. */
                 top?: number;
-                /** @description Also tell of as much time before. */
+                /** @description Also return the previous period of the same length. */
                 compare?: boolean;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -9469,7 +9483,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatsRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9478,7 +9492,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9487,7 +9501,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9496,7 +9510,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9519,7 +9533,7 @@ export interface operations {
     listen_to_stats_of_workspace: {
         parameters: {
             query?: {
-                /** @description How long; 0: one event only. */
+                /** @description Seconds to stream; 0: a single event. */
                 seconds?: number;
             };
             header?: never;
@@ -9539,7 +9553,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9548,7 +9562,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9557,7 +9571,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9566,7 +9580,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9575,7 +9589,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9601,11 +9615,11 @@ export interface operations {
                 what?: components["schemas"]["What"];
                 format?: components["schemas"]["kurz__clicks__exports__Format"];
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -9626,7 +9640,7 @@ export interface operations {
                     "application/json": unknown[];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9635,7 +9649,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9644,7 +9658,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9653,7 +9667,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9677,15 +9691,15 @@ export interface operations {
         parameters: {
             query?: {
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description Values of each breakdown. */
+                /** @description Maximum number of values per breakdown. */
                 top?: number;
-                /** @description Also tell of as much time before. */
+                /** @description Also return the previous period of the same length. */
                 compare?: boolean;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -9703,7 +9717,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatsRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9712,7 +9726,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9721,7 +9735,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9730,7 +9744,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9753,7 +9767,7 @@ export interface operations {
     listen_to_stats_of_me: {
         parameters: {
             query?: {
-                /** @description How long; 0: one event only. */
+                /** @description Seconds to stream; 0: a single event. */
                 seconds?: number;
             };
             header?: never;
@@ -9771,7 +9785,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9780,7 +9794,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9789,7 +9803,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9798,7 +9812,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9807,7 +9821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9833,11 +9847,11 @@ export interface operations {
                 what?: components["schemas"]["What"];
                 format?: components["schemas"]["kurz__clicks__exports__Format"];
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -9856,7 +9870,7 @@ export interface operations {
                     "application/json": unknown[];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9865,7 +9879,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9874,7 +9888,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9883,7 +9897,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9907,15 +9921,15 @@ export interface operations {
         parameters: {
             query?: {
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description Values of each breakdown. */
+                /** @description Maximum number of values per breakdown. */
                 top?: number;
-                /** @description Also tell of as much time before. */
+                /** @description Also return the previous period of the same length. */
                 compare?: boolean;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -9933,7 +9947,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatsRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -9942,7 +9956,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9951,7 +9965,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9960,7 +9974,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9983,7 +9997,7 @@ export interface operations {
     listen_to_stats_of_everything: {
         parameters: {
             query?: {
-                /** @description How long; 0: one event only. */
+                /** @description Seconds to stream; 0: a single event. */
                 seconds?: number;
             };
             header?: never;
@@ -10001,7 +10015,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10010,7 +10024,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10019,7 +10033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10028,7 +10042,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10037,7 +10051,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10063,11 +10077,11 @@ export interface operations {
                 what?: components["schemas"]["What"];
                 format?: components["schemas"]["kurz__clicks__exports__Format"];
                 interval?: components["schemas"]["Interval"] | null;
-                /** @description A date or an instant; 30 days before `to` by default. */
+                /** @description A date or time; 30 days before `to` by default. */
                 from?: string | null;
-                /** @description A date, which is included, or an instant, which is not; now by default. */
+                /** @description A date (included) or a time (excluded); now by default. */
                 to?: string | null;
-                /** @description A time zone such as Europe/Berlin; else UTC. */
+                /** @description A time zone such as Europe/Berlin; UTC by default. */
                 zone?: string | null;
             };
             header?: never;
@@ -10086,7 +10100,7 @@ export interface operations {
                     "application/json": unknown[];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10095,7 +10109,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10104,7 +10118,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10113,7 +10127,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10155,7 +10169,7 @@ export interface operations {
                     "application/json": components["schemas"]["UrlRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10164,7 +10178,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10173,7 +10187,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -10182,7 +10196,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10191,7 +10205,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10200,7 +10214,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10240,7 +10254,7 @@ export interface operations {
                     "application/json": components["schemas"]["UrlRead"][];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10249,7 +10263,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10258,7 +10272,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10267,7 +10281,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -10276,7 +10290,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10285,7 +10299,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10327,7 +10341,7 @@ export interface operations {
                     "application/json": components["schemas"]["UrlRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10336,7 +10350,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10345,7 +10359,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10354,7 +10368,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -10363,7 +10377,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10372,7 +10386,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10381,7 +10395,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10419,7 +10433,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10428,7 +10442,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10437,7 +10451,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10446,7 +10460,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10455,7 +10469,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10464,7 +10478,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -10473,7 +10487,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -10482,7 +10496,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10491,7 +10505,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10500,7 +10514,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10542,7 +10556,7 @@ export interface operations {
                     "application/json": components["schemas"]["UrlRead"][];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10551,7 +10565,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10560,7 +10574,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10569,7 +10583,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -10578,7 +10592,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10587,7 +10601,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10596,7 +10610,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10634,7 +10648,7 @@ export interface operations {
                     "application/json": components["schemas"]["GlobalStats"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10643,7 +10657,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10652,7 +10666,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -10661,7 +10675,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10670,7 +10684,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10712,7 +10726,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoginRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10721,7 +10735,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10730,7 +10744,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10739,7 +10753,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10748,7 +10762,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -10757,7 +10771,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10766,7 +10780,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10775,7 +10789,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10817,7 +10831,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoginRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10826,7 +10840,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -10835,7 +10849,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -10844,7 +10858,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10853,7 +10867,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10862,7 +10876,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10904,7 +10918,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10913,7 +10927,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10922,7 +10936,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10931,7 +10945,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -10940,7 +10954,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10949,7 +10963,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10958,7 +10972,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11000,7 +11014,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11009,7 +11023,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11018,7 +11032,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11027,7 +11041,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -11036,7 +11050,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -11045,7 +11059,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11054,7 +11068,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11090,7 +11104,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11099,7 +11113,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11108,7 +11122,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11117,7 +11131,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -11126,7 +11140,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -11135,7 +11149,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11144,7 +11158,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11186,7 +11200,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11195,7 +11209,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11204,7 +11218,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11213,7 +11227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -11222,7 +11236,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -11231,7 +11245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11240,7 +11254,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11282,7 +11296,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11291,7 +11305,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11300,7 +11314,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -11309,7 +11323,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -11318,7 +11332,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11327,7 +11341,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11369,7 +11383,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11378,7 +11392,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11387,7 +11401,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11396,7 +11410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -11405,7 +11419,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -11414,7 +11428,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11423,7 +11437,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11461,7 +11475,7 @@ export interface operations {
                     "application/json": components["schemas"]["MeRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11470,7 +11484,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11510,7 +11524,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11519,7 +11533,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11528,7 +11542,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11537,7 +11551,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11546,7 +11560,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -11555,7 +11569,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -11564,7 +11578,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11573,7 +11587,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11611,7 +11625,7 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11620,7 +11634,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11643,7 +11657,7 @@ export interface operations {
     list_keys: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -11662,7 +11676,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeyList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11671,7 +11685,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11680,7 +11694,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11722,7 +11736,7 @@ export interface operations {
                     "application/json": components["schemas"]["NewKeyRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11731,7 +11745,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11740,7 +11754,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11749,7 +11763,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11758,7 +11772,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11767,7 +11781,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -11776,7 +11790,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -11785,7 +11799,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11794,7 +11808,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11832,7 +11846,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11841,7 +11855,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11850,7 +11864,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11859,7 +11873,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11868,7 +11882,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -11906,7 +11920,7 @@ export interface operations {
                     "application/json": components["schemas"]["QuotaRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11915,7 +11929,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11955,7 +11969,7 @@ export interface operations {
                     "application/json": components["schemas"]["QuotaRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -11964,7 +11978,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -11973,7 +11987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11982,7 +11996,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12005,7 +12019,7 @@ export interface operations {
     list_workspaces: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -12024,7 +12038,7 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspaceList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12033,7 +12047,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12042,7 +12056,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12084,7 +12098,7 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspaceRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12093,7 +12107,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12102,7 +12116,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12111,7 +12125,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12120,7 +12134,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -12129,7 +12143,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -12138,7 +12152,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12147,7 +12161,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12187,7 +12201,7 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspaceRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12196,7 +12210,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12205,7 +12219,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12214,7 +12228,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12254,7 +12268,7 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspaceRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12263,7 +12277,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12272,7 +12286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12281,7 +12295,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12290,7 +12304,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12334,7 +12348,7 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspaceRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12343,7 +12357,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12352,7 +12366,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12361,7 +12375,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12370,7 +12384,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12379,7 +12393,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -12388,7 +12402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -12397,7 +12411,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12406,7 +12420,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12446,7 +12460,7 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspaceRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12455,7 +12469,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12464,7 +12478,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12473,7 +12487,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12482,7 +12496,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12505,7 +12519,7 @@ export interface operations {
     list_members: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -12526,7 +12540,7 @@ export interface operations {
                     "application/json": components["schemas"]["MemberList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12535,7 +12549,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12544,7 +12558,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12553,7 +12567,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12592,7 +12606,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12601,7 +12615,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12610,7 +12624,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12619,7 +12633,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12628,7 +12642,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12637,7 +12651,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12682,7 +12696,7 @@ export interface operations {
                     "application/json": components["schemas"]["MemberRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12691,7 +12705,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12700,7 +12714,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12709,7 +12723,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12718,7 +12732,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12727,7 +12741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -12736,7 +12750,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -12745,7 +12759,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12754,7 +12768,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12777,7 +12791,7 @@ export interface operations {
     list_invitations: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -12798,7 +12812,7 @@ export interface operations {
                     "application/json": components["schemas"]["InvitationList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12807,7 +12821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12816,7 +12830,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12825,7 +12839,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12869,7 +12883,7 @@ export interface operations {
                     "application/json": components["schemas"]["OneTimeLink"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12878,7 +12892,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12887,7 +12901,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12896,7 +12910,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12905,7 +12919,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12914,7 +12928,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -12923,7 +12937,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -12932,7 +12946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12941,7 +12955,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -12980,7 +12994,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -12989,7 +13003,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12998,7 +13012,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13007,7 +13021,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13016,7 +13030,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13058,7 +13072,7 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspaceRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13067,7 +13081,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13076,7 +13090,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13085,7 +13099,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13094,7 +13108,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13103,7 +13117,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -13112,7 +13126,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -13121,7 +13135,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13130,7 +13144,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13174,7 +13188,7 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspaceRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13183,7 +13197,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13192,7 +13206,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13201,7 +13215,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13210,7 +13224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13219,7 +13233,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -13228,7 +13242,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -13237,7 +13251,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13246,7 +13260,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13286,7 +13300,7 @@ export interface operations {
                     "application/json": components["schemas"]["DomainAllowed"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13295,7 +13309,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13318,7 +13332,7 @@ export interface operations {
     list_domains: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -13339,7 +13353,7 @@ export interface operations {
                     "application/json": components["schemas"]["DomainList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13348,7 +13362,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13357,7 +13371,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13366,7 +13380,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13410,7 +13424,7 @@ export interface operations {
                     "application/json": components["schemas"]["DomainRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13419,7 +13433,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13428,7 +13442,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13437,7 +13451,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13446,7 +13460,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13455,7 +13469,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -13464,7 +13478,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -13473,7 +13487,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13482,7 +13496,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13523,7 +13537,7 @@ export interface operations {
                     "application/json": components["schemas"]["DomainRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13532,7 +13546,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13541,7 +13555,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13550,7 +13564,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13559,7 +13573,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13568,7 +13582,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13607,7 +13621,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13616,7 +13630,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13625,7 +13639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13634,7 +13648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13643,7 +13657,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13681,7 +13695,7 @@ export interface operations {
                     "application/json": components["schemas"]["SystemRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13690,7 +13704,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13713,7 +13727,7 @@ export interface operations {
     list_accounts: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -13732,7 +13746,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccountList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13741,7 +13755,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13750,7 +13764,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13794,7 +13808,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccountRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13803,7 +13817,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13812,7 +13826,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13821,7 +13835,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13830,7 +13844,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13839,7 +13853,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -13848,7 +13862,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -13857,7 +13871,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13866,7 +13880,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13910,7 +13924,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccountRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -13919,7 +13933,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -13928,7 +13942,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -13937,7 +13951,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13946,7 +13960,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -13955,7 +13969,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -13964,7 +13978,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13973,7 +13987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14013,7 +14027,7 @@ export interface operations {
                     "application/json": components["schemas"]["OneTimeLink"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14022,7 +14036,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14031,7 +14045,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14040,7 +14054,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14049,7 +14063,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14058,7 +14072,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14081,7 +14095,7 @@ export interface operations {
     list_account_invitations: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -14100,7 +14114,7 @@ export interface operations {
                     "application/json": components["schemas"]["InvitationList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14109,7 +14123,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14118,7 +14132,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14156,7 +14170,7 @@ export interface operations {
                     "application/json": components["schemas"]["OneTimeLink"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14165,7 +14179,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14174,7 +14188,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14183,7 +14197,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14192,7 +14206,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14230,7 +14244,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14239,7 +14253,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14248,7 +14262,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14257,7 +14271,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14266,7 +14280,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14289,7 +14303,7 @@ export interface operations {
     list_all_workspaces: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -14308,7 +14322,7 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspaceList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14317,7 +14331,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14326,7 +14340,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14370,7 +14384,7 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspaceRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -14379,7 +14393,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14388,7 +14402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14397,7 +14411,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14406,7 +14420,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -14415,7 +14429,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -14424,7 +14438,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14433,7 +14447,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14477,7 +14491,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkBanRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -14486,7 +14500,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14495,7 +14509,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14504,7 +14518,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14513,7 +14527,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -14522,7 +14536,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -14531,7 +14545,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14540,7 +14554,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14578,7 +14592,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14587,7 +14601,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14596,7 +14610,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14605,7 +14619,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14614,7 +14628,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14658,7 +14672,7 @@ export interface operations {
                     "application/json": components["schemas"]["BanRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -14667,7 +14681,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14676,7 +14690,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14685,7 +14699,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -14694,7 +14708,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -14703,7 +14717,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14712,7 +14726,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14750,7 +14764,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14759,7 +14773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14768,7 +14782,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14777,7 +14791,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14821,7 +14835,7 @@ export interface operations {
                     "application/json": components["schemas"]["BanRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -14830,7 +14844,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14839,7 +14853,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14848,7 +14862,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14857,7 +14871,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14866,7 +14880,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -14875,7 +14889,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -14884,7 +14898,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14893,7 +14907,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14931,7 +14945,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -14940,7 +14954,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14949,7 +14963,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14958,7 +14972,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14967,7 +14981,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14990,7 +15004,7 @@ export interface operations {
     list_bans: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: string | null;
                 limit?: number;
             };
@@ -15009,7 +15023,7 @@ export interface operations {
                     "application/json": components["schemas"]["BanList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15018,7 +15032,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15027,7 +15041,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15071,7 +15085,7 @@ export interface operations {
                     "application/json": components["schemas"]["Audit"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15080,7 +15094,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15089,7 +15103,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15131,7 +15145,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReportList"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15140,7 +15154,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15149,7 +15163,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15191,7 +15205,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReportReceived"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15200,7 +15214,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -15209,7 +15223,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It was taken down. */
+            /** @description The link was taken down. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -15218,7 +15232,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -15227,7 +15241,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -15236,7 +15250,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15245,7 +15259,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -15285,7 +15299,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReportRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15294,7 +15308,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15303,7 +15317,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -15312,7 +15326,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15356,7 +15370,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReportRead"];
                 };
             };
-            /** @description The body cannot be read. */
+            /** @description The request body cannot be read. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -15365,7 +15379,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15374,7 +15388,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15383,7 +15397,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is nothing here that you may see. */
+            /** @description Not found, or not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -15392,7 +15406,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15401,7 +15415,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is too large. */
+            /** @description The request body is too large. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -15410,7 +15424,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body has a type that is not accepted. */
+            /** @description The `Content-Type` is not supported. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -15419,7 +15433,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A value is not accepted. */
+            /** @description A value is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15428,7 +15442,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -15466,7 +15480,7 @@ export interface operations {
                     "application/json": components["schemas"]["CleanupStats"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15475,7 +15489,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15513,7 +15527,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReaperRead"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15522,7 +15536,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15560,7 +15574,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunAsked"];
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15569,7 +15583,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -15578,7 +15592,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It is taken, or was changed at the same time. */
+            /** @description Already taken, or changed at the same time. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -15587,7 +15601,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+            /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -15674,7 +15688,7 @@ export interface operations {
                     "text/plain": unknown;
                 };
             };
-            /** @description Nobody signed in, or the credential does not fit. */
+            /** @description No credential was sent, or it is not valid. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -15683,7 +15697,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description This is not yours to do. */
+            /** @description You do not have permission. */
             403: {
                 headers: {
                     [name: string]: unknown;

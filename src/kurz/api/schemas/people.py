@@ -37,7 +37,7 @@ class Credentials(Entry):
 
 
 class Setup(Entry):
-    token: str = Field(description="The token of the setup link that the server printed.")
+    token: str = Field(description="The token of the set-up link that the server printed.")
     email: str = Field(max_length=254)
     password: str
 
