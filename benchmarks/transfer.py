@@ -19,7 +19,7 @@ from pathlib import Path
 
 from kurz.bootstrap import Kurz, open_kurz, prepare
 from kurz.links.model import Link, LinkType, Scope, Status, Strategy
-from kurz.links.transfers import Format, OneTarget, Outcome, Summary, Target
+from kurz.links.transfers import OneTarget, Outcome, Summary, Target, TransferFormat
 from kurz.people.workspaces import Workspace
 from kurz.settings import Settings
 from kurz.transfer.tuning import favour_throughput
@@ -101,7 +101,7 @@ async def opened(url: str | None) -> AsyncIterator[Kurz]:
             yield kurz
 
 
-async def measure(kurz: Kurz, kind: Format, data: bytes, rows: int, found: Rounds) -> None:
+async def measure(kurz: Kurz, kind: TransferFormat, data: bytes, rows: int, found: Rounds) -> None:
     """Imports the rows, imports them once more, and exports them."""
     target = OneTarget(Target(workspace_id=1))
     for act, outcome in (("import", Outcome.CREATED), ("again", Outcome.EXISTED)):
@@ -117,15 +117,17 @@ async def measure(kurz: Kurz, kind: Format, data: bytes, rows: int, found: Round
         sys.exit(f"the export has {size} bytes")
 
 
-async def run(options: argparse.Namespace) -> dict[tuple[str, Format], Rounds]:
+async def run(options: argparse.Namespace) -> dict[tuple[str, TransferFormat], Rounds]:
     sys.path.append(str(HERE.parent / "tests"))
     from servers.postgres import PostgresServer
 
     links = make_links(options.rows, 1)
     now = datetime.now(UTC)
-    files = {x: head(x) + WRITERS[x](links, {1: "team"}, now) for x in Format}
-    found: dict[tuple[str, Format], Rounds] = {
-        (engine, kind): {act: Series() for act in ACTS} for engine in ENGINES for kind in Format
+    files = {x: head(x) + WRITERS[x](links, {1: "team"}, now) for x in TransferFormat}
+    found: dict[tuple[str, TransferFormat], Rounds] = {
+        (engine, kind): {act: Series() for act in ACTS}
+        for engine in ENGINES
+        for kind in TransferFormat
     }
     with PostgresServer() as server:
         for number in range(options.rounds):
@@ -140,7 +142,7 @@ async def run(options: argparse.Namespace) -> dict[tuple[str, Format], Rounds]:
     return found
 
 
-def report(found: dict[tuple[str, Format], Rounds], path: Path | None) -> None:
+def report(found: dict[tuple[str, TransferFormat], Rounds], path: Path | None) -> None:
     print(f"{'':24}" + "".join(f"{act + ' rows/s':>16}{'CPU µs/row':>12}" for act in ACTS))
     numbers = {}
     for (engine, kind), rounds in found.items():

@@ -25,7 +25,7 @@ from kurz.links.errors import (
 )
 from kurz.links.model import Link, LinkType, Scope, Status
 from kurz.links.retention import Ended
-from kurz.links.transfers import Format, Outcome, Target
+from kurz.links.transfers import Outcome, Target, TransferFormat
 from kurz.safety.audit import OPERATOR
 from kurz.storage import archive as archive_storage
 from kurz.storage.click_schema import click_days, click_totals
@@ -328,7 +328,9 @@ async def test_a_file_can_be_imported_elsewhere(kurz, archiver, tmp_path, clock)
     data = (tmp_path / "archive" / await only_file(kurz)).read_bytes()
     lines = b"".join([chunk async for chunk in plain_lines(chunks(data))])
     assert len(gzip.decompress(data)) > 64 * 1024
-    results = await run(kurz, lines, Format.JSONL, Target(owner_id=OWNER))  # whose codes they are
+    results = await run(
+        kurz, lines, TransferFormat.JSONL, Target(owner_id=OWNER)
+    )  # whose codes they are
     assert [it.outcome for it in results] == [Outcome.CREATED] * 3
     assert [it.short_code for it in results] == [link.short_code for link in made]
     for code in (link.short_code for link in made):

@@ -3,11 +3,11 @@
 import pytest
 
 from kurz.links.model import Draft, Scope
-from kurz.links.transfers import Format, Target
+from kurz.links.transfers import Target, TransferFormat
 from kurz.transfer.exporting import PAGE
 from support.transfer import ROOT, exported, records, run, team
 
-KINDS = pytest.mark.parametrize("kind", list(Format))
+KINDS = pytest.mark.parametrize("kind", list(TransferFormat))
 
 
 @pytest.mark.parametrize("owner_id", [None, 9])

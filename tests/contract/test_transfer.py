@@ -14,7 +14,7 @@ from kurz.errors import StoreUnavailable
 from kurz.links.codes import deterministic
 from kurz.links.model import Draft, Edit, Filter, Link, LinkType, Scope, Status, Strategy
 from kurz.links.retention import Ended, Fate
-from kurz.links.transfers import Format, OneTarget, Outcome, Summary, Target
+from kurz.links.transfers import OneTarget, Outcome, Summary, Target, TransferFormat
 from kurz.people.own_hosts import OwnHosts
 from kurz.storage import schema
 from kurz.storage.bulk import SqlBulkStore
@@ -25,7 +25,7 @@ from kurz.transfer.importing import BATCH, Importer
 from support.clock import FrozenClock
 from support.transfer import ROOT, chunks, count, counts, exported, outcomes, records, run, team
 
-KINDS = pytest.mark.parametrize("kind", list(Format))
+KINDS = pytest.mark.parametrize("kind", list(TransferFormat))
 A_TICK = timedelta(microseconds=1)
 HOSTILE = (
     "=HYPERLINK(1)",
@@ -119,8 +119,8 @@ async def test_what_was_in_a_trash_for_long_is_not_purged_at_once(kurz, other, c
     """Its time begins anew, also for what the reaper moved there; it can be restored."""
     await fill(kurz, clock, 0)
     clock.advance(days=1000)
-    data = await exported(kurz, Format.JSONL, with_trash=True)
-    await run(other, data, Format.JSONL)
+    data = await exported(kurz, TransferFormat.JSONL, with_trash=True)
+    await run(other, data, TransferFormat.JSONL)
     store = SqlReaperStore(other.database, clock, timedelta())
     trash = await records(other, with_trash=True)
     ended = {it["short_code"]: it for it in trash if it["status"] == "DELETED"}
@@ -278,7 +278,7 @@ async def test_an_import_that_was_cut_off_is_finished_by_another(kurz):
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        async for _ in kurz.importer.run(broken(), Format.CSV, OneTarget(ROOT)):
+        async for _ in kurz.importer.run(broken(), TransferFormat.CSV, OneTarget(ROOT)):
             pass
     assert 0 < await count(kurz, schema.links) < total
     assert {str(result.outcome) for result in await run(kurz, data)} == {"created", "existed"}
@@ -287,7 +287,7 @@ async def test_an_import_that_was_cut_off_is_finished_by_another(kurz):
 
 async def test_whoever_stops_listening_stops_the_import(kurz):
     data = "url\n" + "".join(f"https://example.com/{n}\n" for n in range(4 * BATCH))
-    results = kurz.importer.run(chunks(data.encode()), Format.CSV, OneTarget(ROOT))
+    results = kurz.importer.run(chunks(data.encode()), TransferFormat.CSV, OneTarget(ROOT))
     await anext(results)
     await results.aclose()
     assert await count(kurz, schema.links) <= 2 * BATCH
@@ -354,7 +354,7 @@ async def test_codes_run_out_at_last(kurz):
     await run(kurz, "code,url\nsame,https://example.com/other\n")
     found = []
     source = chunks(b"url\nhttps://example.com/\n")
-    async for results in importer.run(source, Format.CSV, OneTarget(ROOT)):
+    async for results in importer.run(source, TransferFormat.CSV, OneTarget(ROOT)):
         found += results
     assert [(str(result.outcome), result.problem) for result in found] == [
         ("refused", "codes-exhausted")

@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from kurz.api.uploads import Upload
 from kurz.errors import KurzError
-from kurz.links.transfers import Format, OneTarget, Summary, Target
+from kurz.links.transfers import OneTarget, Summary, Target, TransferFormat
 from support.engines import without_redis
 
 engine = without_redis  # which has no part in it
@@ -62,7 +62,7 @@ async def test_others_have_their_turn_all_the_time(kurz, is_dry):
     summary = Summary()
     with watched() as turns:
         async for results in kurz.importer.run(
-            chunks(data), Format.JSONL, OneTarget(Target()), is_dry=is_dry, gives_way=True
+            chunks(data), TransferFormat.JSONL, OneTarget(Target()), is_dry=is_dry, gives_way=True
         ):
             summary.add(results)
     assert summary.view()["created"] == ROWS
@@ -81,5 +81,5 @@ async def test_empty_lines_do_not_take_long_turns(kurz):
         request = Request({"type": "http", "method": "POST", "headers": []}, receive)
         await upload.receive(request, 1_000_000, KurzError("too large"))
         with watched() as turns:
-            assert not await kurz.importer.has_more_rows(upload.chunks(), Format.CSV, 5)
+            assert not await kurz.importer.has_more_rows(upload.chunks(), TransferFormat.CSV, 5)
     assert_short(turns)

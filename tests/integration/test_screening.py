@@ -14,7 +14,7 @@ from kurz.bootstrap import Kurz
 from kurz.clicks.segments import list_segments
 from kurz.clicks.segments import read as read_clicks
 from kurz.guarding import open_shelf
-from kurz.links.transfers import Format, OneTarget, RowResult, Target
+from kurz.links.transfers import OneTarget, RowResult, Target, TransferFormat
 from kurz.safety.audit import OPERATOR
 from kurz.safety.bans import Ban, BanKind
 from kurz.scheduling import Turn
@@ -215,7 +215,7 @@ async def test_a_long_import_hears_of_bans_and_lists(kurz, blocklist):
         yield b"https://a.example/\nhttps://b.example/\nhttps://c.example/\n"
 
     found: list[RowResult] = []
-    async for results in kurz.importer.run(source(), Format.CSV, OneTarget(Target())):
+    async for results in kurz.importer.run(source(), TransferFormat.CSV, OneTarget(Target())):
         found += results
     assert [result.problem for result in found[-3:]] == [
         "destination-refused",

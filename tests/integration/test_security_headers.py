@@ -386,14 +386,15 @@ async def test_the_openapi_document_lists_the_public_operations(client):
         responses = operation["responses"]
         assert {status for status in responses if status >= "400"} == statuses
         for status in statuses:
-            content = responses[status]["content"]
+            name = responses[status]["$ref"].removeprefix("#/components/responses/")
+            content = document["components"]["responses"][name]["content"]
             assert content.keys() == {"application/problem+json"}
         assert ("requestBody" in operation) == (key[0] == "post")
     pointers = references_in(document)
     assert pointers
     for pointer in pointers:
-        name = pointer.removeprefix("#/components/schemas/")
-        assert name in document["components"]["schemas"]
+        kind, name = pointer.removeprefix("#/components/").split("/")
+        assert name in document["components"][kind]
 
 
 @on_sqlite

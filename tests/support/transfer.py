@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from kurz.bootstrap import Kurz
 from kurz.links.model import Scope
-from kurz.links.transfers import Format, OneTarget, RowResult, Target
+from kurz.links.transfers import OneTarget, RowResult, Target, TransferFormat
 from kurz.people.workspaces import Workspace
 from kurz.storage import schema
 
@@ -22,7 +22,11 @@ async def chunks(data: bytes, size: int = 1000) -> AsyncIterator[bytes]:
 
 
 async def run(
-    kurz: Kurz, data: bytes | str, kind: Format = Format.CSV, target: Any = ROOT, **options: Any
+    kurz: Kurz,
+    data: bytes | str,
+    kind: TransferFormat = TransferFormat.CSV,
+    target: Any = ROOT,
+    **options: Any,
 ) -> list[RowResult]:
     """Imports into a target, or where `Targets` says."""
     data = data.encode() if isinstance(data, str) else data
@@ -39,7 +43,7 @@ def outcomes(results: list[RowResult]) -> list[str]:
 
 async def exported(
     kurz: Kurz,
-    kind: Format = Format.JSONL,
+    kind: TransferFormat = TransferFormat.JSONL,
     scope: Scope = EVERYTHING,
     slugs: dict[int, str] | None = None,
     *,

@@ -36,7 +36,7 @@ from kurz.api.dependencies import Context
 from kurz.api.dialects import urls
 from kurz.api.middleware import BodyGuard
 from kurz.api.schemas.links import BulkItem
-from kurz.api.schemas.problems import Problem
+from kurz.api.schemas.problems import RESPONSES, Problem, refer
 from kurz.api.schemas.problems import problems as described_problems
 from kurz.api.security import SCHEMES
 
@@ -97,8 +97,9 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     """FastAPI's document with the schemas that routes only refer to."""
     if app.openapi_schema is None:
         document = FastAPI.openapi(app)
-        _describe_limit(document["paths"])
+        _describe_problems(document["paths"])
         components = document["components"]
+        components["responses"] = RESPONSES
         components["securitySchemes"] = SCHEMES
         schemas = components["schemas"]
         models: set[type[BaseModel]] = {Problem, BulkItem, *DESCRIBED}
@@ -109,9 +110,10 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema or {}
 
 
-def _describe_limit(paths: dict[str, dict[str, Any]]) -> None:
+def _describe_problems(paths: dict[str, dict[str, Any]]) -> None:
     """Every operation that changes something for an account may be refused as too frequent."""
     for operations in paths.values():
         for method, operation in operations.items():
             if method != "get" and operation.get("x-needs") != "nobody":
                 operation["responses"]["429"] = described_problems(429)[429]
+            refer(operation["responses"])

@@ -16,10 +16,10 @@ from kurz.api.pages import MAX_LIMIT, Page, page_by
 from kurz.api.schemas.problems import problems
 from kurz.api.schemas.safety import (
     Audit,
+    AuditEntryRead,
     BanList,
     BanRead,
     BanReason,
-    DeedRead,
     LinkBanRead,
 )
 from kurz.links.errors import CursorRefused, LinkNotFound
@@ -189,7 +189,7 @@ async def list_audit(
         before=before, limit=limit, act=act, account_id=account_id, via=via
     )
     return Audit(
-        deeds=[DeedRead.model_validate(deed, from_attributes=True) for deed in found],
+        deeds=[AuditEntryRead.model_validate(deed, from_attributes=True) for deed in found],
         next_before=found[-1].id if len(found) == limit else None,
     )
 

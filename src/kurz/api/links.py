@@ -20,7 +20,7 @@ from kurz.api.problems import refusal, status_of
 from kurz.api.responses import Answer
 from kurz.api.schemas.links import (
     CodeAvailability,
-    DeedRead,
+    HistoryEntryRead,
     LinkEdit,
     LinkHistory,
     LinkList,
@@ -193,7 +193,7 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
             lambda it: (it.version,),
         )
         return LinkHistory(
-            history=[DeedRead.model_validate(item, from_attributes=True) for item in deeds],
+            history=[HistoryEntryRead.model_validate(item, from_attributes=True) for item in deeds],
             next_cursor=following,
         )
 

@@ -23,7 +23,7 @@ from kurz.api.security import needs
 from kurz.api.tags import Tag
 from kurz.clicks.exports import (
     MEDIA_TYPES,
-    Format,
+    StatsFormat,
     What,
     write_breakdowns,
     write_events,
@@ -208,7 +208,7 @@ def _family(
         asked: Wanted,
         period: InPeriod,
         what: What = What.SERIES,
-        format: Format = Format.CSV,  # noqa: A002  the word of the product
+        format: StatsFormat = StatsFormat.CSV,  # noqa: A002  the word of the product
         interval: Interval | None = None,
     ) -> Response:
         """The series, the breakdowns, or every single click, as far back as clicks are kept."""

@@ -24,15 +24,15 @@ from kurz.links.imports import (
     too_many_rows,
 )
 from kurz.links.model import Strategy
-from kurz.links.transfers import MEDIA_TYPES, Format, OneTarget, RowResult, Summary, Target
+from kurz.links.transfers import MEDIA_TYPES, OneTarget, RowResult, Summary, Target, TransferFormat
 from kurz.people.access import Permission
 from kurz.people.limits import LimitClass
 
 _FORMATS = {
-    "text/csv": Format.CSV,
-    "application/jsonl": Format.JSONL,
-    "application/x-ndjson": Format.JSONL,
-    "application/x-jsonlines": Format.JSONL,
+    "text/csv": TransferFormat.CSV,
+    "application/jsonl": TransferFormat.JSONL,
+    "application/x-ndjson": TransferFormat.JSONL,
+    "application/x-jsonlines": TransferFormat.JSONL,
 }
 
 router = APIRouter(tags=["transfer"], responses=PROBLEMS)
@@ -57,7 +57,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
     async def export_links(
         request: Request,
         place: Annotated[Place, Depends(enter(Permission.LINKS_READ))],
-        format: Format = Format.CSV,  # noqa: A002  the word of the product
+        format: TransferFormat = TransferFormat.CSV,  # noqa: A002  the word of the product
         with_trash: bool = False,  # noqa: FBT001, FBT002  a query parameter
     ) -> Response:
         """All links, oldest first, in a file that `import` accepts."""
@@ -89,7 +89,7 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         request: Request,
         place: Annotated[Place, Depends(enter(Permission.LINKS_WRITE))],
         format: Annotated[  # noqa: A002  the word of the product
-            Format | None, Query(description="By default, the type of the body decides.")
+            TransferFormat | None, Query(description="By default, the type of the body decides.")
         ] = None,
         dry_run: bool = False,  # noqa: FBT001, FBT002  a query parameter
     ) -> ImportResult:
@@ -169,7 +169,7 @@ def _target(request: Request, place: Place) -> Target:
     )
 
 
-def _format_of(request: Request, wanted: Format | None) -> Format:
+def _format_of(request: Request, wanted: TransferFormat | None) -> TransferFormat:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     found = wanted or _FORMATS.get(media_type)
     if found is None or "content-encoding" in request.headers:

@@ -10,7 +10,7 @@ import typer
 from kurz.cli import output
 from kurz.cli.transfer_output import opened_output
 from kurz.clicks.breakdowns import Breakdown, Value
-from kurz.clicks.exports import Format, write_series
+from kurz.clicks.exports import StatsFormat, write_series
 from kurz.clicks.periods import Interval
 from kurz.clicks.reports import Report, TopLinks
 from kurz.clicks.series import Point
@@ -51,7 +51,7 @@ def print_report(title: str, report: Report, addresses: Mapping[int, str]) -> No
 
 def write_csv(report: Report, file: str) -> None:
     with opened_output(file) as target:
-        target.write(write_series(report, Format.CSV))
+        target.write(write_series(report, StatsFormat.CSV))
     if file != "-":
         output.print_hint(f"{len(report.points):,} lines in {file}")
 

@@ -10,7 +10,7 @@ from kurz.cli.places import get_workspace, own_hosts
 from kurz.cli.session import AsJson, DataDir, note, read_settings, with_kurz
 from kurz.cli.transfer_output import Counting, ImportReport, opened_output
 from kurz.links.model import Scope, Strategy
-from kurz.links.transfers import Format, OneTarget, Summary, Target, Targets
+from kurz.links.transfers import OneTarget, Summary, Target, Targets, TransferFormat
 
 if TYPE_CHECKING:
     from kurz.bootstrap import Kurz
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 256 * 1024
 
 FormatOption = Annotated[
-    Format | None,
+    TransferFormat | None,
     typer.Option("--format", help="csv or jsonl; taken from the file name if omitted."),
 ]
 
@@ -47,7 +47,7 @@ def export_links(
     """Export links to a CSV or JSON Lines file."""
     from kurz.transfer.tuning import favour_throughput
 
-    chosen = _format(format_, file, Format.CSV)
+    chosen = _format(format_, file, TransferFormat.CSV)
     favour_throughput()
 
     async def work(kurz: "Kurz") -> int:
@@ -120,7 +120,9 @@ def import_links(
         raise typer.Exit(1)
 
 
-def _format(given: Format | None, file: str, default: Format | None) -> Format:
+def _format(
+    given: TransferFormat | None, file: str, default: TransferFormat | None
+) -> TransferFormat:
     from kurz.transfer.format import format_of
 
     found = given or format_of(file) or (default if file == "-" else None)

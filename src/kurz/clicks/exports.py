@@ -15,7 +15,7 @@ from kurz.clock import to_micros
 from kurz.links.cells import disarm
 
 
-class Format(StrEnum):
+class StatsFormat(StrEnum):
     CSV = "csv"
     JSON = "json"
 
@@ -26,7 +26,7 @@ class What(StrEnum):
     EVENTS = "events"
 
 
-MEDIA_TYPES = {Format.CSV: "text/csv; charset=utf-8", Format.JSON: "application/json"}
+MEDIA_TYPES = {StatsFormat.CSV: "text/csv; charset=utf-8", StatsFormat.JSON: "application/json"}
 _SERIES = ("start", "clicks", "people", "bots", "daily_visitors")
 _BREAKDOWNS = ("breakdown", "value", "clicks")
 OTHER, UNKNOWN = "(other)", "(unknown)"
@@ -34,7 +34,7 @@ OTHER, UNKNOWN = "(other)", "(unknown)"
 _Row = Sequence[object]
 
 
-def write_series(report: Report, format: Format) -> bytes:  # noqa: A002  the word of the product
+def write_series(report: Report, format: StatsFormat) -> bytes:  # noqa: A002  the word of the product
     has_days = report.interval is not Interval.HOUR
     rows = [
         (it.start, it.people + it.bots, it.people, it.bots, it.daily_visitors if has_days else None)
@@ -43,7 +43,7 @@ def write_series(report: Report, format: Format) -> bytes:  # noqa: A002  the wo
     return _whole(_SERIES, rows, format)
 
 
-def write_breakdowns(report: Report, format: Format) -> bytes:  # noqa: A002
+def write_breakdowns(report: Report, format: StatsFormat) -> bytes:  # noqa: A002
     """All clicks of each are in it: those that are not named stand at its end."""
     rows = []
     for title, found in report.breakdowns.items():
@@ -57,7 +57,7 @@ async def write_events(
     store: ReportStore,
     about: About,
     period: Period,
-    format: Format,  # noqa: A002
+    format: StatsFormat,  # noqa: A002
 ) -> AsyncIterator[bytes]:
     """Page by page: any number of them takes the same memory."""
     start, end = to_micros(period.start), to_micros(period.end)
@@ -83,27 +83,27 @@ def _days(period: Period) -> range:
     return range(start // DAY_MICROS, -(-end // DAY_MICROS))
 
 
-def _whole(fields: Sequence[str], rows: Sequence[_Row], format: Format) -> bytes:  # noqa: A002
+def _whole(fields: Sequence[str], rows: Sequence[_Row], format: StatsFormat) -> bytes:  # noqa: A002
     lines = _lines(fields, rows, format, is_first=True)
     return _head(fields, format) + lines + _foot(format)
 
 
-def _head(fields: Sequence[str], format: Format) -> bytes:  # noqa: A002
-    return b"[" if format is Format.JSON else ",".join(fields).encode() + b"\r\n"
+def _head(fields: Sequence[str], format: StatsFormat) -> bytes:  # noqa: A002
+    return b"[" if format is StatsFormat.JSON else ",".join(fields).encode() + b"\r\n"
 
 
-def _foot(format: Format) -> bytes:  # noqa: A002
-    return b"\n]\n" if format is Format.JSON else b""
+def _foot(format: StatsFormat) -> bytes:  # noqa: A002
+    return b"\n]\n" if format is StatsFormat.JSON else b""
 
 
 def _lines(
     fields: Sequence[str],
     rows: Iterable[_Row],
-    format: Format,  # noqa: A002
+    format: StatsFormat,  # noqa: A002
     *,
     is_first: bool,
 ) -> bytes:
-    if format is Format.JSON:
+    if format is StatsFormat.JSON:
         items = [dict(zip(fields, map(_plain, row), strict=True)) for row in rows]
         text = ",\n".join(json.dumps(item, ensure_ascii=False) for item in items)
         return ("\n" if is_first else ",\n").encode() + text.encode() if items else b""

@@ -10,12 +10,15 @@ from kurz.links.model import ROOT_WORKSPACE_ID, Scope, Strategy
 from kurz.people.quotas import Allowance
 
 
-class Format(StrEnum):
+class TransferFormat(StrEnum):
     CSV = "csv"
     JSONL = "jsonl"
 
 
-MEDIA_TYPES = {Format.CSV: "text/csv; charset=utf-8", Format.JSONL: "application/jsonl"}
+MEDIA_TYPES = {
+    TransferFormat.CSV: "text/csv; charset=utf-8",
+    TransferFormat.JSONL: "application/jsonl",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +118,7 @@ class Summary:
 class LinkExporter(Protocol):
     def run(
         self,
-        format: Format,  # noqa: A002  the word of the product
+        format: TransferFormat,  # noqa: A002  the word of the product
         scope: Scope,
         slugs: Mapping[int, str],
         *,
@@ -130,7 +133,7 @@ class LinkImporter(Protocol):
     def run(
         self,
         source: AsyncIterator[bytes],
-        format: Format,  # noqa: A002  as above
+        format: TransferFormat,  # noqa: A002  as above
         targets: Targets,
         *,
         allowances: tuple[Allowance, ...] = (),
@@ -145,7 +148,7 @@ class LinkImporter(Protocol):
     async def has_more_rows(
         self,
         source: AsyncIterator[bytes],
-        format: Format,  # noqa: A002  as above
+        format: TransferFormat,  # noqa: A002  as above
         most: int,
     ) -> bool:
         """Whether the file has more rows than that, also rows that would be refused. Gives way."""

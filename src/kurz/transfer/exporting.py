@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from kurz.clock import Clock
 from kurz.links.bulk import BulkStore, Position
 from kurz.links.model import Scope
-from kurz.links.transfers import Format
+from kurz.links.transfers import TransferFormat
 from kurz.transfer.writing import WRITERS, head
 
 PAGE = 500  # links a query; a page is written in one go, which takes some 10 ms
@@ -18,7 +18,7 @@ class Exporter:
 
     async def run(
         self,
-        format: Format,  # noqa: A002  the word of the product
+        format: TransferFormat,  # noqa: A002  the word of the product
         scope: Scope,
         slugs: Mapping[int, str],
         *,

@@ -4,7 +4,7 @@ the names other programs have for them, and how text stands in a cell."""
 import re
 from collections.abc import Iterable
 
-from kurz.links.transfers import Format
+from kurz.links.transfers import TransferFormat
 from kurz.transfer.errors import FileRefused
 
 FIELDS = (
@@ -53,13 +53,13 @@ _MOST_NAMES = 10
 
 
 _SUFFIXES = {
-    ".csv": Format.CSV,
-    ".jsonl": Format.JSONL,
-    ".ndjson": Format.JSONL,
+    ".csv": TransferFormat.CSV,
+    ".jsonl": TransferFormat.JSONL,
+    ".ndjson": TransferFormat.JSONL,
 }
 
 
-def format_of(name: str) -> Format | None:
+def format_of(name: str) -> TransferFormat | None:
     """By the end of a file's name."""
     return next((found for end, found in _SUFFIXES.items() if name.lower().endswith(end)), None)
 

@@ -7,7 +7,7 @@ from contextlib import nullcontext, suppress
 from kurz.clock import Clock
 from kurz.links.bulk import BulkStore
 from kurz.links.ports import NullScreen, Screen
-from kurz.links.transfers import Format, RowResult, Targets
+from kurz.links.transfers import RowResult, Targets, TransferFormat
 from kurz.people.own_hosts import OwnHosts
 from kurz.people.quotas import Allowance
 from kurz.transfer.codes import RowCodes
@@ -52,7 +52,7 @@ class Importer:
     async def run(
         self,
         source: AsyncIterator[bytes],
-        format: Format,  # noqa: A002  the word of the product
+        format: TransferFormat,  # noqa: A002  the word of the product
         targets: Targets,
         *,
         allowances: tuple[Allowance, ...] = (),
@@ -98,7 +98,7 @@ class Importer:
     async def has_more_rows(
         self,
         source: AsyncIterator[bytes],
-        format: Format,  # noqa: A002  as above
+        format: TransferFormat,  # noqa: A002  as above
         most: int,
     ) -> bool:
         """Whether the file has more rows than that, also rows that would be refused. Gives way."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from kurz.links.cells import rearm
-from kurz.links.transfers import Format
+from kurz.links.transfers import TransferFormat
 from kurz.transfer.errors import FileRefused
 from kurz.transfer.format import KNOWN, fields_of
 
@@ -28,8 +28,8 @@ class Reader(Protocol):
         """What was left."""
 
 
-def reader(format: Format) -> Reader:  # noqa: A002  the word of the product
-    return CsvReader() if format is Format.CSV else JsonLinesReader()
+def reader(format: TransferFormat) -> Reader:  # noqa: A002  the word of the product
+    return CsvReader() if format is TransferFormat.CSV else JsonLinesReader()
 
 
 class Lines:

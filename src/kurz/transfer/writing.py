@@ -10,7 +10,7 @@ from typing import Any
 from kurz.links import lifecycle
 from kurz.links.cells import disarm
 from kurz.links.model import Link
-from kurz.links.transfers import Format
+from kurz.links.transfers import TransferFormat
 from kurz.transfer.format import FIELDS, join_tags
 
 Writer = Callable[[Sequence[Link], Mapping[int, str], datetime], bytes]
@@ -43,9 +43,9 @@ def record(link: Link, workspace: str, now: datetime) -> dict[str, Any]:
     }
 
 
-def head(format: Format) -> bytes:  # noqa: A002  the word of the product
+def head(format: TransferFormat) -> bytes:  # noqa: A002  the word of the product
     """What stands before the first link."""
-    return ",".join(FIELDS).encode() + b"\r\n" if format is Format.CSV else b""
+    return ",".join(FIELDS).encode() + b"\r\n" if format is TransferFormat.CSV else b""
 
 
 def write_csv(links: Sequence[Link], slugs: Mapping[int, str], now: datetime) -> bytes:
@@ -74,7 +74,10 @@ def write_json_lines(links: Sequence[Link], slugs: Mapping[int, str], now: datet
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-WRITERS: dict[Format, Writer] = {Format.CSV: write_csv, Format.JSONL: write_json_lines}
+WRITERS: dict[TransferFormat, Writer] = {
+    TransferFormat.CSV: write_csv,
+    TransferFormat.JSONL: write_json_lines,
+}
 
 
 def _instant(instant: datetime | None) -> str | None:

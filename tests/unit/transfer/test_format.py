@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kurz.links.cells import disarm, rearm
-from kurz.links.transfers import Format
+from kurz.links.transfers import TransferFormat
 from kurz.transfer.errors import FileRefused
 from kurz.transfer.format import fields_of, format_of, join_tags, split_tags
 
@@ -72,10 +72,10 @@ def test_a_backslash_of_another_program_is_itself():
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("links.csv", Format.CSV),
-        ("LINKS.CSV", Format.CSV),
-        ("a.jsonl", Format.JSONL),
-        ("a.ndjson", Format.JSONL),
+        ("links.csv", TransferFormat.CSV),
+        ("LINKS.CSV", TransferFormat.CSV),
+        ("a.jsonl", TransferFormat.JSONL),
+        ("a.ndjson", TransferFormat.JSONL),
         ("a.txt", None),
         ("-", None),
     ],

@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kurz.links.transfers import Format
+from kurz.links.transfers import TransferFormat
 from kurz.transfer.errors import FileRefused
 from kurz.transfer.reading import MAX_LINE_BYTES, reader
 
 
-def read(data: bytes, kind: Format = Format.CSV, size: int = 1 << 20) -> list[tuple[int, object]]:
+def read(
+    data: bytes, kind: TransferFormat = TransferFormat.CSV, size: int = 1 << 20
+) -> list[tuple[int, object]]:
     """The records of a file that arrives in chunks of `size`."""
     reading = reader(kind)
     found: list[tuple[int, object]] = []
@@ -20,7 +22,7 @@ def read(data: bytes, kind: Format = Format.CSV, size: int = 1 << 20) -> list[tu
     return [*found, *reading.end()]
 
 
-def urls(data: bytes, kind: Format = Format.CSV) -> list[object]:
+def urls(data: bytes, kind: TransferFormat = TransferFormat.CSV) -> list[object]:
     return [x["original_url"] if isinstance(x, dict) else None for _, x in read(data, kind)]
 
 
@@ -56,13 +58,13 @@ def test_other_programs_names_are_understood(header, fields):
     row = ",".join("x" for _ in fields)
     assert list(read(f"{header}\n{row}\n".encode())[0][1]) == fields  # type: ignore[call-overload]
     line = json.dumps(dict.fromkeys(header.split(","), "x"))
-    assert list(read(line.encode(), Format.JSONL)[0][1]) == fields  # type: ignore[call-overload]
+    assert list(read(line.encode(), TransferFormat.JSONL)[0][1]) == fields  # type: ignore[call-overload]
 
 
 def test_unknown_columns_are_named():
     with pytest.raises(FileRefused, match="“colour”, “\\?size”"):
         read(b"url,colour,\x1bsize\nx,y,z\n")
-    [(line, sentence)] = read(b'{"url": "x", "colour": 1}', Format.JSONL)
+    [(line, sentence)] = read(b'{"url": "x", "colour": 1}', TransferFormat.JSONL)
     assert line == 1
     assert "“colour”" in str(sentence)
 
@@ -79,8 +81,8 @@ def test_an_empty_csv_file_is_refused(data):
 
 
 def test_an_empty_file_of_json_lines_has_no_rows():
-    assert read(b"", Format.JSONL) == []
-    assert read(b"\n  \r\n", Format.JSONL) == []
+    assert read(b"", TransferFormat.JSONL) == []
+    assert read(b"\n  \r\n", TransferFormat.JSONL) == []
 
 
 def test_a_cell_may_have_several_lines():
@@ -117,11 +119,11 @@ def test_a_row_with_another_number_of_cells_is_refused():
     assert [isinstance(x, str) for _, x in found] == [True, True, False]
 
 
-@pytest.mark.parametrize("kind", list(Format))
+@pytest.mark.parametrize("kind", list(TransferFormat))
 @pytest.mark.parametrize("size", [1 << 20, 1000])
 def test_a_long_line_costs_itself_and_no_memory(kind, size):
-    good = b"x,y\n" if kind is Format.CSV else b'{"original_url": "x"}\n'
-    head = b"url,title\n" if kind is Format.CSV else b"\n"
+    good = b"x,y\n" if kind is TransferFormat.CSV else b'{"original_url": "x"}\n'
+    head = b"url,title\n" if kind is TransferFormat.CSV else b"\n"
     data = head + good + b"z" * (MAX_LINE_BYTES + 1) + b"\n" + good + b"z" * 300_000
     found = read(data, kind, size)
     assert [line for line, _ in found] == [2, 3, 4, 5]
@@ -138,14 +140,14 @@ def test_a_header_that_is_too_long_is_refused():
 )
 def test_a_broken_line_of_json_costs_itself(line):
     good = b'{"original_url": "x"}\n'
-    found = read(good + line + b"\n" + good, Format.JSONL)
+    found = read(good + line + b"\n" + good, TransferFormat.JSONL)
     assert [isinstance(x, str) for _, x in found] == [False, True, False]
 
 
 def test_what_is_empty_is_absent():
     line = b'{"url": "x", "title": null, "notes": "", "tags": [], "forward_query": false}'
     expected = {"original_url": "x", "tags": [], "forward_query": False}
-    assert read(line, Format.JSONL) == [(1, expected)]
+    assert read(line, TransferFormat.JSONL) == [(1, expected)]
     assert read(b"url,title\nx,\n") == [(2, {"original_url": "x"})]
 
 
@@ -168,15 +170,15 @@ def test_what_a_csv_writer_writes_is_read_in_any_chunks(rows, size):
     writer = csv.writer(page, quoting=csv.QUOTE_ALL)
     writer.writerow(["original_url", "title"])
     writer.writerows((f"x{url}", title) for url, title in rows)
-    found = [record for _, record in read(page.getvalue().encode(), Format.CSV, size)]
+    found = [record for _, record in read(page.getvalue().encode(), TransferFormat.CSV, size)]
     assert [x["original_url"] for x in found] == [f"x{url}" for url, _ in rows]  # type: ignore[index]
 
 
-@given(st.binary(max_size=300), st.integers(1, 50), st.sampled_from(Format))
+@given(st.binary(max_size=300), st.integers(1, 50), st.sampled_from(TransferFormat))
 def test_no_bytes_are_an_error_but_a_refusal(data, size, kind):
     try:
         found = read(b"url,title\n" + data, kind, size)
     except FileRefused:
-        assert kind is Format.CSV
+        assert kind is TransferFormat.CSV
     else:
         assert found == read(b"url,title\n" + data, kind)

@@ -14,7 +14,7 @@ from kurz.links import fields, lifecycle, urls
 from kurz.links.codes import deterministic
 from kurz.links.errors import FieldRefused
 from kurz.links.model import Link, LinkType, Status, Strategy
-from kurz.links.transfers import Format, Target
+from kurz.links.transfers import Target, TransferFormat
 from kurz.transfer import rows
 from kurz.transfer.reading import reader
 from kurz.transfer.writing import WRITERS, head
@@ -237,7 +237,7 @@ links = st.builds(
 )
 
 
-@given(links, st.sampled_from(Format))
+@given(links, st.sampled_from(TransferFormat))
 def test_a_link_that_was_written_is_read_as_it_was(link, kind):
     reading = reader(kind)
     data = head(kind) + WRITERS[kind]([link], {42: "team"}, NOW)
@@ -250,13 +250,13 @@ def test_a_link_that_was_written_is_read_as_it_was(link, kind):
 
 @given(links)
 def test_no_cell_of_an_export_begins_like_a_formula(link):
-    text = WRITERS[Format.CSV]([link], {42: "team"}, NOW).decode()
+    text = WRITERS[TransferFormat.CSV]([link], {42: "team"}, NOW).decode()
     [cells] = csv.reader(io.StringIO(text, newline=""))
     assert [cell for cell in cells if cell.startswith(tuple("=+-@\t\r"))] == []
 
 
 def test_a_code_that_begins_with_a_minus_is_no_formula():
-    [line] = WRITERS[Format.CSV]([link_of(short_code="-1")], {}, NOW).splitlines()
+    [line] = WRITERS[TransferFormat.CSV]([link_of(short_code="-1")], {}, NOW).splitlines()
     assert line.startswith(b"'-1,")
 
 

@@ -149,7 +149,7 @@ class LinkList(BaseModel):
     next_cursor: str | None
 
 
-class DeedRead(BaseModel):
+class HistoryEntryRead(BaseModel):
     """A change to a link. `changes` maps each field to its old and new value."""
 
     act: str
@@ -160,7 +160,7 @@ class DeedRead(BaseModel):
 
 
 class LinkHistory(Paged):
-    history: list[DeedRead]
+    history: list[HistoryEntryRead]
 
 
 class TrashEmptied(BaseModel):

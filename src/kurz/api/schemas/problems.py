@@ -17,9 +17,15 @@ class Problem(BaseModel):
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of routes that can fail in these ways."""
-    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {status: {"description": _MEANINGS[status], "content": content} for status in statuses}
+    """The `responses` of routes that can fail in these ways; see `RESPONSES`."""
+    return {status: {"$ref": _REFERENCE + _NAMES[status]} for status in statuses}
+
+
+def refer(responses: dict[str, Any]) -> None:
+    """FastAPI adds a description to every response. A reference needs none."""
+    for response in responses.values():
+        if "$ref" in response:
+            response.pop("description", None)
 
 
 _MEANINGS = {
@@ -36,4 +42,24 @@ _MEANINGS = {
     429: "Too many requests, or a quota is reached; `Retry-After` says when to try again.",
     503: "The database is not available, or the server is overloaded; `Retry-After` says when to"
     " try again.",
+}
+_NAMES = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    409: "Conflict",
+    410: "Gone",
+    412: "PreconditionFailed",
+    413: "ContentTooLarge",
+    415: "UnsupportedMediaType",
+    422: "UnprocessableContent",
+    429: "TooManyRequests",
+    503: "ServiceUnavailable",
+}
+_REFERENCE = "#/components/responses/"
+_CONTENT = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+# Every problem answer of the document, once.
+RESPONSES = {
+    name: {"description": _MEANINGS[status], "content": _CONTENT} for status, name in _NAMES.items()
 }

@@ -100,7 +100,7 @@ class BanList(BaseModel):
     next_cursor: str | None
 
 
-class DeedRead(BaseModel):
+class AuditEntryRead(BaseModel):
     """`account_id` is null for the operator on the command line, and for jobs."""
 
     id: int
@@ -113,5 +113,5 @@ class DeedRead(BaseModel):
 
 
 class Audit(BaseModel):
-    deeds: list[DeedRead] = Field(description="Newest first.")
+    deeds: list[AuditEntryRead] = Field(description="Newest first.")
     next_before: int | None = Field(description="Send it as `before` for the next page.")
