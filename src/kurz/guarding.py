@@ -30,5 +30,5 @@ def open_screen(settings: Settings, banned: BannedHosts) -> ListScreen:
 
 async def refresh_screen(screen: ListScreen, banned: BannedHosts) -> None:
     """For what takes long, in a process that hears of nothing: the lists and bans of now."""
-    await banned.refresh(is_deaf=True)
+    await banned.refresh(is_feed_stale=True)
     await asyncio.to_thread(screen.shelf.refresh)

@@ -95,7 +95,7 @@ GAUGES = {
     "requests_in_flight": "Other API requests in progress.",
     "cache_out": "Workers that have stopped using Redis for now, because it does not answer.",
     "lists_unsure": "Workers that cannot use all lists, so visitors of new links see a warning.",
-    "feed_deaf": "Workers whose change feed is stale, so they look up links in memory again.",
+    "feed_stale": "Workers whose change feed is stale, so they look up links in memory again.",
     "database_connections": "Connections to PostgreSQL.",
     "database_in_use": "Connections to PostgreSQL in use.",
     "database_waiting": "Calls waiting for a connection to PostgreSQL.",

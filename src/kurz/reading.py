@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # their driver is not needed on SQLite
 
 # Without a reading of the change log, after which memory is doubted. It is read, and this is looked
 # at, once a second: so a change is seen within 5 s.
-DEAF_SECONDS = 3.0
+FEED_STALE_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ async def open_read_path(
 
     def listen() -> None:
         heard_at = shared.feed.heard_at
-        is_silent = time.monotonic() - heard_at > DEAF_SECONDS
-        resolver.listen(is_deaf=is_silent or heartbeat.is_in_doubt(heard_at))
+        is_silent = time.monotonic() - heard_at > FEED_STALE_SECONDS
+        resolver.listen(is_feed_stale=is_silent or heartbeat.is_in_doubt(heard_at))
         lane.renew(settings.keep_alive_seconds)
 
     heartbeat = Heartbeat(shared.feed.read_now, on_failure=listen)
@@ -143,7 +143,7 @@ async def open_read_path(
 
     async def refresh() -> None:
         await visitors.refresh(clock.now())
-        await kurz.banned_hosts.refresh(is_deaf=resolver.is_deaf)
+        await kurz.banned_hosts.refresh(is_feed_stale=resolver.is_feed_stale)
 
     async def tick() -> None:
         nonlocal refreshing

@@ -147,7 +147,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
 
         async def check_store() -> None:
             await kurz.database.check()
-            if path.resolver.is_deaf:
+            if path.resolver.is_feed_stale:
                 raise StoreUnavailable("Changes by other processes do not arrive at the moment.")
 
         told = _Told(check_store, partial(failing_writes, kurz, path), tell_metrics, tell_system)

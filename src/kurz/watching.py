@@ -13,13 +13,14 @@ import sqlalchemy as sa
 
 from kurz import __version__, metrics
 from kurz.api.cleanup import job_read
-from kurz.api.lamps import light
+from kurz.api.health import assess
 from kurz.api.schemas.cleanup import JobRead
 from kurz.api.schemas.system import (
     ChosenRead,
     DatabaseRead,
     DiskRead,
     FeedRead,
+    HealthRead,
     InstanceRead,
     JournalRead,
     ListRead,
@@ -55,14 +56,14 @@ class Watch:
         database = await self._database(numbers)
         system = SystemRead(
             told_at=datetime.now(UTC),
-            lamps=[],
+            health=HealthRead(components=[]),
             instance=self._instance(numbers),
             database=database,
             redis=await self._redis(numbers),
             memory=_memory(numbers),
             journal=_journal(numbers),
             feed=FeedRead(
-                workers_deaf=numbers.of_the_living("feed_deaf"),
+                workers_stale=numbers.of_the_living("feed_stale"),
                 age_seconds=numbers.feed_age_seconds,
                 wake_ups=numbers.total("feed_wake_ups"),
                 lost_connections=numbers.total("feed_lost_connections"),
@@ -72,7 +73,7 @@ class Watch:
             lists=await asyncio.to_thread(_lists, kurz, numbers),
             chosen=_chosen(settings),
         )
-        return system.model_copy(update={"lamps": light(system)})
+        return system.model_copy(update={"health": assess(system)})
 
     def _instance(self, numbers: Numbers) -> InstanceRead:
         return InstanceRead(

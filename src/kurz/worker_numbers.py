@@ -68,5 +68,5 @@ def _numbers_of_stores(kurz: Kurz, path: ReadPath) -> dict[str, int]:
         "feed_pauses": path.heartbeat.pauses,
         "feed_wake_ups": shared.feed.wake_ups,
         "feed_lost_connections": shared.feed.lost_connections,
-        "feed_deaf": int(path.resolver.is_deaf),
+        "feed_stale": int(path.resolver.is_feed_stale),
     }

@@ -128,8 +128,8 @@ async def test_a_link_that_comes_back_is_told_to_everybody(kurz, archiver, clock
     assert await rows(kurz, code_quarantine) == []
     [tag] = await rows(kurz, link_tags)
     assert (tag.tag, tag.in_trash, tag.link_id) == ("tag", False, link.id)
-    [deed] = await rows(kurz, history)
-    assert (deed.act, deed.account_id, deed.version) == ("restore", None, back.version)
+    [entry] = await rows(kurz, history)
+    assert (entry.act, entry.account_id, entry.version) == ("restore", None, back.version)
 
 
 async def test_the_next_new_link_has_another_id(kurz, archiver):

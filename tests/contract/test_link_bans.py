@@ -53,9 +53,9 @@ async def test_a_ban_is_told_in_the_change_log_and_the_history(kurz, bans, clock
     [*_, last] = await rows(kurz, changes)
     assert (last["link_id"], last["short_code"]) == (link.id, link.short_code)
     assert last["version"] == banned.version
-    deed, *_ = await kurz.store.history(link.id)
-    assert (deed.act, deed.account_id) == ("ban", ADMIN)
-    assert deed.changes == {"status": ("ACTIVE", "BANNED")}
+    entry, *_ = await kurz.store.history(link.id)
+    assert (entry.act, entry.account_id) == ("ban", ADMIN)
+    assert entry.changes == {"status": ("ACTIVE", "BANNED")}
     [row] = await rows(kurz, link_bans)
     assert (row["cause"], row["reason"], row["status_before"]) == ("admin", "phishing", "ACTIVE")
 
@@ -77,8 +77,8 @@ async def test_unbanned_links_are_what_they_were(kurz, bans, clock):
     assert (await found(kurz, trashed)).deleted_at == clock.now()
     assert [row["in_trash"] for row in await rows(kurz, link_tags)] == [True]
     assert await rows(kurz, link_bans) == []
-    deed, *_ = await kurz.store.history(active.id)
-    assert (deed.act, deed.account_id, deed.version) == ("unban", ADMIN, active.version + 2)
+    entry, *_ = await kurz.store.history(active.id)
+    assert (entry.act, entry.account_id, entry.version) == ("unban", ADMIN, active.version + 2)
     [*_, last] = await rows(kurz, changes, changes.c.link_id == active.id)
     assert last["version"] == active.version + 2
 

@@ -115,9 +115,9 @@ async def test_the_trash_keeps_a_link_that_still_answers_as_expired(kurz, reaper
     assert lifecycle.outcome(swept, now) is lifecycle.Outcome.EXPIRED
     [*_, last] = await rows(kurz, changes)
     assert (last["link_id"], last["version"]) == (link.id, swept.version)
-    [deed] = await kurz.store.history(link.id)
-    assert (deed.act, deed.account_id, deed.version) == ("sweep", None, swept.version)
-    assert deed.changes == {"status": ("EXPIRED", "DELETED")}
+    [entry] = await kurz.store.history(link.id)
+    assert (entry.act, entry.account_id, entry.version) == ("sweep", None, swept.version)
+    assert entry.changes == {"status": ("EXPIRED", "DELETED")}
 
 
 async def test_a_paused_link_ends_too_and_its_tags_are_in_the_trash(kurz, reaper, clock):
@@ -129,8 +129,8 @@ async def test_a_paused_link_ends_too_and_its_tags_are_in_the_trash(kurz, reaper
     assert await reaper.sweep(Ended.PERMANENT, Fate.TRASH, now, now, 10) == 1
     [tag] = await rows(kurz, link_tags)
     assert tag["in_trash"]
-    [deed, _] = await kurz.store.history(link.id)
-    assert deed.changes == {"status": ("PAUSED", "DELETED")}
+    [entry, _] = await kurz.store.history(link.id)
+    assert entry.changes == {"status": ("PAUSED", "DELETED")}
     _, total = await kurz.store.list(Scope(0, OWNER), Filter(tag="tag"), now, limit=10)
     assert total == 0
 

@@ -102,20 +102,20 @@ def test_the_first_thing_seen_is_how_it_is(
 
 @pytest.mark.long
 @on_postgres
-def test_a_redis_that_is_gone_is_a_lamp(start_program, environment, visit, pictures, engine):
+def test_a_redis_that_is_gone_is_an_error(start_program, environment, visit, pictures, engine):
     with Scene() as scene:
         program = start_program(**environment, KURZ_REDIS_URL=scene.url, KURZ_WORKERS="2")
         visitor = visit(program)
         set_up(visitor, program, ADMIN)
         visitor.visit("/app/admin")
-        lamp = "document.querySelector('li[data-light=bad]')"
+        error = "document.querySelector('li[data-status=error]')"
         visitor.wait_for_text("PostgreSQL 1")
-        visitor.wait_for(f"{lamp} === null")
+        visitor.wait_for(f"{error} === null")
         with killed(scene):
-            visitor.wait_for(f"{lamp}?.innerText.includes('Redis')")
+            visitor.wait_for(f"{error}?.innerText.includes('Redis')")
             assert "The database answers instead" in visitor.text()
             take(visitor, pictures, "admin-system-redis-out")
-        visitor.wait_for(f"{lamp} === null")
+        visitor.wait_for(f"{error} === null")
 
 
 @on_sqlite

@@ -52,7 +52,7 @@ class Office(Terminal):
     report: str
 
     def acts(self) -> list[str]:
-        return [deed["act"] for deed in self.json("admin", "audit")["deeds"]]
+        return [entry["act"] for entry in self.json("admin", "audit")["entries"]]
 
 
 @pytest.fixture
@@ -130,9 +130,9 @@ def test_the_audit_log_tells_what_the_operator_does_to_others_links(office, tmp_
     ):
         done = office.run(*command)
         assert done.returncode == 0, done.stderr
-        deed = office.json("admin", "audit")["deeds"][0]
-        assert (deed["act"], deed["subject"], deed["via"]) == (act, subject, "cli")
-        assert deed["details"].get("fields") == details
+        entry = office.json("admin", "audit")["entries"][0]
+        assert (entry["act"], entry["subject"], entry["via"]) == (act, subject, "cli")
+        assert entry["details"].get("fields") == details
     before = office.acts()
     for harmless in (
         ("show", "bad"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kurz.reading import DEAF_SECONDS
+from kurz.reading import FEED_STALE_SECONDS
 from kurz.settings import Settings
 from servers.postgres import PostgresServer
 from support.crowd import BROWSER, CLICKS, TRIES, VISITORS, Crowd, recorded
@@ -81,7 +81,7 @@ async def test_while_the_database_is_away_no_click_is_given_out(installation):
                 answer = await line.ask(get(f"/{link.short_code}", BROWSER))
                 assert answer.status == 302
             instance.database.cut()
-            ends_at = time.monotonic() + DEAF_SECONDS + 2
+            ends_at = time.monotonic() + FEED_STALE_SECONDS + 2
             while time.monotonic() < ends_at:
                 answer = await line.ask(get(f"/{limited.short_code}", BROWSER))
                 assert (answer.status, answer.header("retry-after")) == (503, "5")

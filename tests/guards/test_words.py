@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import openapi
 import pytest
 import typer
 
 import kurz
+from kurz import metrics, settings
 from kurz.cli.app import app as command_line
 
 ROOT = Path(kurz.__file__).parent.parent.parent
@@ -42,6 +44,7 @@ def pages() -> Iterator[tuple[str, str]]:
 def helps() -> Iterator[tuple[str, str]]:
     def walk(command: Any, name: str) -> Iterator[tuple[str, str]]:
         texts = [command.help, *(getattr(it, "help", None) for it in command.params)]
+        texts += [option for it in command.params for option in it.opts]
         yield name, "\n".join(text for text in texts if text)
         for each, inner in getattr(command, "commands", {}).items():
             yield from walk(inner, f"{name} {each}")
@@ -62,6 +65,25 @@ def test_no_text_has_wording_to_avoid():
 
 def test_no_label_is_a_word_to_avoid():
     found = [f"{where}: {text}" for where, text in strings() if text in AVOIDED["labels"]]
+    assert not found, "\n".join(found)
+
+
+def names() -> Iterator[tuple[str, str]]:
+    """What programs of others use, and the documents that tell them how."""
+    yield "openapi.json", openapi.document()
+    yield "metrics", " ".join(metrics.NAMES)
+    yield "settings", " ".join(item.name for item in settings.fields())
+    yield from helps()
+    yield from ((path.name, path.read_text()) for path in DOCUMENTS)
+
+
+def test_no_public_name_is_one_to_avoid():
+    found = [
+        f"{where}: {word}"
+        for where, text in names()
+        for word in sorted({word.lower() for word in re.findall("[A-Z]?[a-z]+", text)})
+        if word in AVOIDED["names"]
+    ]
     assert not found, "\n".join(found)
 
 

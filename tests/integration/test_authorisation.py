@@ -678,10 +678,10 @@ async def test_the_audit_log_tells_of_every_act_of_an_administrator(
     [admin] = [caller for caller in world.principals if caller.name == "admin"]
     answer = await world.send(operation, admin.headers)
     assert answer.status_code in operation.success, answer.text
-    deeds = await world.kurz.audit.list(limit=100)
-    assert deeds, f"{operation} leaves no trace: call `note` before the act"
-    assert {deed.account_id for deed in deeds} == {admin.account_id}
-    assert {deed.via for deed in deeds} == {Via.API}
+    entries = await world.kurz.audit.list(limit=100)
+    assert entries, f"{operation} leaves no trace: call `note` before the act"
+    assert {entry.account_id for entry in entries} == {admin.account_id}
+    assert {entry.via for entry in entries} == {Via.API}
 
 
 def test_the_audit_log_is_tried_with_every_way_to_act() -> None:

@@ -227,13 +227,16 @@ async def test_an_administrator_reads_the_audit_log_backwards(kurz, client, admi
     for number in range(3):
         await put(client, admin, f"hosts/host{number}.example", reason="spam")
     first = (await client.get(f"{API}/audit?limit=2", headers=admin.headers)).json()
-    assert [it["subject"] for it in first["deeds"]] == ["host host2.example", "host host1.example"]
-    deed = first["deeds"][0]
-    assert (deed["act"], deed["via"], deed["account_id"]) == ("ban-host", "api", admin.id)
-    assert deed["details"] == {"reason": "spam"}
+    assert [it["subject"] for it in first["entries"]] == [
+        "host host2.example",
+        "host host1.example",
+    ]
+    entry = first["entries"][0]
+    assert (entry["act"], entry["via"], entry["account_id"]) == ("ban-host", "api", admin.id)
+    assert entry["details"] == {"reason": "spam"}
     path = f"{API}/audit?limit=2&before={first['next_before']}"
     rest = (await client.get(path, headers=admin.headers)).json()
-    assert [it["subject"] for it in rest["deeds"]] == ["host host0.example"]
+    assert [it["subject"] for it in rest["entries"]] == ["host host0.example"]
     assert rest["next_before"] is None
     for query, count in (
         ("act=ban-host", 3),
@@ -243,7 +246,7 @@ async def test_an_administrator_reads_the_audit_log_backwards(kurz, client, admi
         ("via=cli", 0),
     ):
         found = await client.get(f"{API}/audit?{query}", headers=admin.headers)
-        assert len(found.json()["deeds"]) == count, query
+        assert len(found.json()["entries"]) == count, query
     for query in ("via=nobody", "act=a%00b", "act=Ban", "act=ban-host%0A"):
         wrong = await client.get(f"{API}/audit?{query}", headers=admin.headers)
         assert wrong.status_code == 422, query

@@ -165,8 +165,8 @@ async def test_the_claim_is_in_the_links_history(browser, ada):
     link = await browser.make()
     await browser.claim(ada, proof(link))
     answer = await browser.client.get(f"{LINKS}/{link['id']}/history", headers=ada.headers)
-    [deed] = answer.json()["history"]
-    assert (deed["act"], deed["account_id"], deed["version"]) == ("claim", ada.id, 2)
+    [entry] = answer.json()["history"]
+    assert (entry["act"], entry["account_id"], entry["version"]) == ("claim", ada.id, 2)
     assert link["claim_token"] not in answer.text
 
 

@@ -146,8 +146,8 @@ class Story:
         found = [life for life in self._lives if life.ended(now) is not None]
         until = self._chance.choice((None, self._some_time()))
         for life in self._chance.sample(found, min(1, len(found))):
-            deed = self._kurz.links.restore(self._id(life), Scope(), expires_at=until)
-            await self._do(deed, partial(life.restore, expires_at=until))
+            action = self._kurz.links.restore(self._id(life), Scope(), expires_at=until)
+            await self._do(action, partial(life.restore, expires_at=until))
 
     async def _delete(self) -> None:
         found = [life for life in self._lives if not life.is_gone and not life.is_in_trash]
@@ -173,12 +173,12 @@ class Story:
     def _some_time(self) -> datetime:
         return self._clock.now() + timedelta(seconds=self._chance.randint(1, 30 * 86400))
 
-    async def _do(self, deed: Awaitable[object], expect: Callable[[datetime], None]) -> None:
+    async def _do(self, action: Awaitable[object], expect: Callable[[datetime], None]) -> None:
         """While it is done, and until all have heard of it, a link answers as before or as it will;
         who has given the new answer does not give the old one again."""
         now = self._clock.now()
         before = self._crowd.expect(self._lives, now)
-        task = asyncio.ensure_future(deed)
+        task = asyncio.ensure_future(action)
         answers = [await self._crowd.visit(self._lives)]
         while not task.done():
             answers.append(await self._crowd.visit(self._lives))

@@ -406,7 +406,7 @@ async def test_edits_at_once_without_a_version_are_all_done(desk):
         5,
     ]
     history = (await desk.get(link, "/history")).json()["history"]
-    assert [deed["version"] for deed in history] == [*range(13, 1, -1)]
+    assert [entry["version"] for entry in history] == [*range(13, 1, -1)]
 
 
 async def test_of_two_links_at_once_one_gets_the_code(desk):
@@ -497,21 +497,21 @@ async def test_history_tells_who_did_what_newest_first(team, people, clock):
     await team.delete(link)
     await other.restore(link)
     history = (await team.get(link, "/history")).json()["history"]
-    assert [(deed["act"], deed["account_id"], deed["version"]) for deed in history] == [
+    assert [(entry["act"], entry["account_id"], entry["version"]) for entry in history] == [
         ("restore", editor.id, 6),
         ("delete", team.person.id, 5),
         ("tags", team.person.id, 4),
         ("edit", team.person.id, 3),
         ("edit", editor.id, 2),
     ]
-    assert [deed["changes"] for deed in history] == [
+    assert [entry["changes"] for entry in history] == [
         {"status": ["DELETED", "ACTIVE"]},
         {"status": ["PAUSED", "DELETED"]},
         {"tags": [["a"], ["b"]]},
         {"status": ["ACTIVE", "PAUSED"]},
         {"title": ["old", "new"], "expires_at": [None, "2027-01-01T00:00:00+00:00"]},
     ]
-    assert {deed["changed_at"] for deed in history} == {"2026-03-01T13:00:00Z"}
+    assert {entry["changed_at"] for entry in history} == {"2026-03-01T13:00:00Z"}
 
 
 async def test_what_was_refused_is_not_in_the_history(desk):

@@ -185,7 +185,7 @@ async def test_nor_does_it_lead_there_any_more(
         rewrite(kurz, blocklist, "good.example\n")
     else:
         await kurz.bans.ban_host("good.example", None, OPERATOR)
-        await kurz.banned_hosts.refresh(is_deaf=True)
+        await kurz.banned_hosts.refresh(is_feed_stale=True)
     assert code_of(await client.get("/", headers=host)) == (410, "link-banned")
     page = await client.get("/", headers=host | PAGE)
     assert (page.status_code, "location" in page.headers) == (410, False)

@@ -1,4 +1,4 @@
-"""What administrators are told of an instance: facts of every part, and lamps that turn."""
+"""What administrators are told of an instance: facts of every part, and the health of each."""
 
 import time
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from kurz import __version__
-from kurz.api.lamps import light
+from kurz.api.health import assess
 from kurz.api.schemas.system import DiskRead, ListRead, ListsRead, SystemRead
 from kurz.bootstrap import open_kurz, prepare
 from kurz.people.passwords import Passwords
@@ -25,8 +25,8 @@ SYSTEM = "/api/v1/admin/system"
 URL = "https://example.com/"
 
 
-def lamps(system: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    return {lamp["about"]: (lamp["light"], lamp["reason"]) for lamp in system["lamps"]}
+def health(system: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    return {it["name"]: (it["status"], it["reason"]) for it in system["health"]["components"]}
 
 
 @pytest.fixture
@@ -54,12 +54,12 @@ async def test_every_part_is_told(client, admin, add_link, kurz, engine):
     names = {"reaper", "housekeeping", "workspaces", "domains", "bans", "screening", "checks"}
     assert {job["job"] for job in system["jobs"]} == names
     assert system["chosen"]["access"] == "public"
-    found = lamps(system)
-    assert found["database"] == ("good", "ok")
-    assert found["feed"] == ("good", "ok")
-    assert found["processes"] == ("bad", "no-jobs")  # here is no jobs process
-    assert found["limits"] == ("wary", "off")
-    assert found["address"] == ("wary", "unset")
+    found = health(system)
+    assert found["database"] == ("ok", "ok")
+    assert found["feed"] == ("ok", "ok")
+    assert found["processes"] == ("error", "no-jobs")  # here is no jobs process
+    assert found["limits"] == ("warning", "off")
+    assert found["address"] == ("warning", "unset")
     assert ("redis" in found) == ("+" in engine)
     assert ("secret" in found) == (engine != "sqlite")
 
@@ -82,13 +82,13 @@ async def test_settings_and_lists_are_told(connect, admin, tmp_path):
     assert (first["rules"], first["problem"]) == (2, None)
     assert first["changed_at"] is not None
     assert second["problem"] is not None
-    found = lamps(system)
-    assert found["lists"] == ("bad", "unreadable")
-    assert found["limits"] == found["address"] == ("good", "ok")
+    found = health(system)
+    assert found["lists"] == ("error", "unreadable")
+    assert found["limits"] == found["address"] == ("ok", "ok")
 
 
 @pytest.mark.parametrize("engine", ["postgres"], indirect=True)
-async def test_a_database_that_is_out_is_a_lamp_and_no_error(connect, settings, clock):
+async def test_a_database_that_is_out_is_told_and_no_failure(connect, settings, clock):
     with PostgresServer() as server:
         own = replace(settings, database_url=server.url())
         await prepare(own, upgrades_postgres=True)
@@ -100,20 +100,20 @@ async def test_a_database_that_is_out_is_a_lamp_and_no_error(connect, settings, 
             answer = await client.get(SYSTEM, headers=admin.headers)
     assert answer.status_code == 200
     system = answer.json()
-    assert lamps(system)["database"] == ("bad", "out")
+    assert health(system)["database"] == ("error", "out")
     assert system["database"]["version"] is None
     assert system["database"]["problem"] is not None
-    assert (lamps(system)["jobs"], system["jobs"]) == (("bad", "unknown"), None)
+    assert (health(system)["jobs"], system["jobs"]) == (("error", "unknown"), None)
 
 
 async def test_a_database_of_another_version_is_not_out(client, admin, kurz):
     other = sa.text("UPDATE alembic_version SET version_num = '0099'")
     await kurz.database.write(lambda connection: connection.execute(other))
     system = (await client.get(SYSTEM, headers=admin.headers)).json()
-    assert lamps(system)["database"] == ("wary", "schema")
+    assert health(system)["database"] == ("warning", "schema")
     assert system["database"]["schema_version"] == "0099"
     assert "0099" in system["database"]["problem"]
-    assert lamps(system)["jobs"] == ("good", "ok")
+    assert health(system)["jobs"] == ("ok", "ok")
 
 
 async def test_a_job_that_failed_is_told(client, admin, kurz):
@@ -127,20 +127,20 @@ async def test_a_job_that_failed_is_told(client, admin, kurz):
     assert job["lease"]["holder"] == "me"
     await runs.end(run_id, Result(Outcome.FAILED, "it broke"), {}, 1.0)
     system = (await client.get(SYSTEM, headers=admin.headers)).json()
-    assert lamps(system)["jobs"] == ("wary", "failed")
+    assert health(system)["jobs"] == ("warning", "failed")
     told = SystemRead.model_validate(system)
     assert told.jobs is not None
     off = [job.model_copy(update={"is_enabled": False}) for job in told.jobs]
-    shown = light(told.model_copy(update={"jobs": off}))
-    assert [lamp.reason for lamp in shown if lamp.about == "jobs"] == ["ok"]
+    shown = assess(told.model_copy(update={"jobs": off})).components
+    assert [it.reason for it in shown if it.name == "jobs"] == ["ok"]
 
 
-async def test_lamps_turn(client, admin):
+async def test_every_status_changes(client, admin):
     system = SystemRead.model_validate((await client.get(SYSTEM, headers=admin.headers)).json())
 
-    def turned(about: str, **parts: object) -> str:
+    def turned(name: str, **parts: object) -> str:
         changed = system.model_copy(update=parts)
-        return next(lamp.reason for lamp in light(changed) if lamp.about == about)
+        return next(it.reason for it in assess(changed).components if it.name == name)
 
     def journal(**numbers: int) -> str:
         return turned("clicks", journal=system.journal.model_copy(update=numbers))
@@ -158,7 +158,7 @@ async def test_lamps_turn(client, admin):
     assert turned("disk", disk=disk.model_copy(update={"free_bytes": 1000})) == "full"
     instance = system.instance.model_copy(update={"jobs": 1, "workers_wanted": 2})
     assert turned("processes", instance=instance) == "few"
-    assert turned("feed", feed=system.feed.model_copy(update={"workers_deaf": 1})) == "deaf"
+    assert turned("feed", feed=system.feed.model_copy(update={"workers_stale": 1})) == "stale"
     failing = system.database.model_copy(update={"workers_failing": 1})
     assert turned("database", database=failing) == "failing"
     busy = system.database.model_copy(update={"waiting": 8})
@@ -179,21 +179,21 @@ def test_workers_tell_of_each_other_and_of_a_redis_that_is_gone(start_program, e
             token = program.set_up("ada@example.com", PASSWORD)
             client.headers["authorization"] = f"Bearer {token}"
 
-            def wait_for(about: str, shown: str) -> dict[str, Any]:
+            def wait_for(name: str, status: str) -> dict[str, Any]:
                 until = time.monotonic() + 20
                 while True:
                     answer = client.get(SYSTEM)
                     assert answer.status_code == 200
                     system: dict[str, Any] = answer.json()
-                    if lamps(system)[about][0] == shown:
+                    if health(system)[name][0] == status:
                         return system
-                    assert time.monotonic() < until, lamps(system)
+                    assert time.monotonic() < until, health(system)
                     time.sleep(0.1)
 
-            instance = wait_for("processes", "good")["instance"]
+            instance = wait_for("processes", "ok")["instance"]
             assert (instance["workers"], instance["jobs"]) == (2, 1)
-            wait_for("redis", "good")
+            wait_for("redis", "ok")
             with killed(scene):
-                system = wait_for("redis", "bad")
-                assert lamps(system)["database"] == ("good", "ok")
-            wait_for("redis", "good")
+                system = wait_for("redis", "error")
+                assert health(system)["database"] == ("ok", "ok")
+            wait_for("redis", "ok")

@@ -50,7 +50,7 @@ BAD_VALUES: tuple[dict[str, Any], ...] = (
     {"root_url": ""},
 )
 
-DEEDS = ("remove", "demote", "leave", "step down", "hand over")
+ACTIONS = ("remove", "demote", "leave", "step down", "hand over")
 
 Connect = Callable[..., Awaitable[httpx2.AsyncClient]]
 Join = Callable[..., Awaitable[Person]]
@@ -604,34 +604,34 @@ class TestTwoOwnersAtOnce:
     ) -> None:
         clients = [await connect(code_length=length) for length in (7, 8)]
         pair = [await people.add(), await people.add()]
-        for number, deed in enumerate(DEEDS * rounds):
+        for number, action in enumerate(ACTIONS * rounds):
             workspace = await people.workspace(pair[0], f"round-{number}")
             await people.join(workspace, pair[1], Role.OWNER)
             for client, person in zip(clients, pair, strict=True):
                 assert await status(client, path(workspace), **person.headers) == 200
             answers = await asyncio.gather(
                 *(
-                    self.act(deed, client, workspace, person, other)
+                    self.act(action, client, workspace, person, other)
                     for client, person, other in zip(clients, pair, pair[::-1], strict=True)
                 )
             )
-            assert Role.OWNER in (await roles(kurz, workspace)).values(), f"both {deed}"
+            assert Role.OWNER in (await roles(kurz, workspace)).values(), f"both {action}"
             assert all(answer.status_code in (200, 204, 403, 404, 409) for answer in answers)
             assert any(answer.status_code in (200, 204) for answer in answers)
 
     @staticmethod
     async def act(
-        deed: str, client: httpx2.AsyncClient, workspace: Workspace, me: Person, other: Person
+        action: str, client: httpx2.AsyncClient, workspace: Workspace, me: Person, other: Person
     ) -> httpx2.Response:
         members = path(workspace, "members")
-        if deed == "remove":
+        if action == "remove":
             return await client.delete(f"{members}/{other.id}", headers=me.headers)
-        if deed == "leave":
+        if action == "leave":
             return await client.delete(f"{members}/{me.id}", headers=me.headers)
-        if deed == "hand over":
+        if action == "hand over":
             body = {"account_id": other.id}
             return await client.post(path(workspace, "transfer"), json=body, headers=me.headers)
-        target = other if deed == "demote" else me
+        target = other if action == "demote" else me
         return await client.patch(
             f"{members}/{target.id}", json={"role": "viewer"}, headers=me.headers
         )

@@ -8,7 +8,7 @@ from support.instances import WORKERS, Installation, Instance
 from support.wake_ups import Silence
 
 USUAL_SECONDS = 0.25  # half of what the look at the log once a second would take
-DEAF_BOUND_SECONDS = 5.0
+STALE_BOUND_SECONDS = 5.0
 
 
 def change_with_wake_ups(installation: Installation, author: Author, **rounds: int) -> int:
@@ -24,7 +24,7 @@ def change_without(
 ) -> int:
     """The same while one of the instances is not woken."""
     with silence(installation, instance):
-        workers = _change(installation, author, DEAF_BOUND_SECONDS, rounds)
+        workers = _change(installation, author, STALE_BOUND_SECONDS, rounds)
     return len(workers.changes)
 
 

@@ -45,7 +45,7 @@ class Listener:
         await until(lambda: set(changes) <= set(self.heard))
 
 
-class DeafWaker:
+class SilentWaker:
     """Hears no wake-ups, and sends none."""
 
     lost_connections = 0

@@ -45,7 +45,7 @@ ADMIN = needs(Permission.ADMIN)
     openapi_extra=ADMIN,
 )
 async def get_system(request: Request) -> SystemRead:
-    """A component that does not answer is reported as `bad`; the request itself succeeds."""
+    """A component that does not answer is reported as `error`; the request itself succeeds."""
     await get_admin(request)
     return await context(request).system()
 

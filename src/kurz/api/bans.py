@@ -189,7 +189,7 @@ async def list_audit(
         before=before, limit=limit, act=act, account_id=account_id, via=via
     )
     return Audit(
-        deeds=[AuditEntryRead.model_validate(deed, from_attributes=True) for deed in found],
+        entries=[AuditEntryRead.model_validate(entry, from_attributes=True) for entry in found],
         next_before=found[-1].id if len(found) == limit else None,
     )
 

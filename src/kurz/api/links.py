@@ -188,12 +188,14 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
         page: Annotated[Page, page_by(int)],
     ) -> LinkHistory:
         """Newest first."""
-        deeds, following = await page.fetch(
+        entries, following = await page.fetch(
             partial(context(request).links.history, link_id, place.scope),
             lambda it: (it.version,),
         )
         return LinkHistory(
-            history=[HistoryEntryRead.model_validate(item, from_attributes=True) for item in deeds],
+            history=[
+                HistoryEntryRead.model_validate(item, from_attributes=True) for item in entries
+            ],
             next_cursor=following,
         )
 

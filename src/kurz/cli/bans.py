@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kurz.bootstrap import Kurz
     from kurz.links.model import Link
-    from kurz.safety.audit import Deed
+    from kurz.safety.audit import AuditEntry
     from kurz.safety.bans import Ban
 
 Email = Annotated[str, typer.Argument(help="The account's e-mail address.")]
@@ -220,46 +220,46 @@ def list_audit(
 ) -> None:
     """List the audit log: actions of administrators and the operator, newest first."""
 
-    async def work(kurz: "Kurz") -> "tuple[Sequence[Deed], dict[int, str], datetime]":
+    async def work(kurz: "Kurz") -> "tuple[Sequence[AuditEntry], dict[int, str], datetime]":
         found = await kurz.audit.list(before=before, limit=limit)
-        ids = {deed.account_id for deed in found if deed.account_id is not None}
+        ids = {entry.account_id for entry in found if entry.account_id is not None}
         known = [account for it in ids if (account := await kurz.account_store.find(it))]
         return found, {account.id: account.email for account in known}, kurz.clock.now()
 
-    deeds, emails, now = with_kurz(data_dir, work)
+    entries, emails, now = with_kurz(data_dir, work)
     if as_json:
         fields = ("id", "done_at", "account_id", "via", "act", "subject", "details")
         output.print_json(
-            {"deeds": [{name: getattr(deed, name) for name in fields} for deed in deeds]}
+            {"entries": [{name: getattr(entry, name) for name in fields} for entry in entries]}
         )
         return
-    if not deeds:
+    if not entries:
         output.print_hint("The audit log is empty.")
         return
     rows = [
         (
-            str(deed.id),
-            output.relative(deed.done_at, now),
-            _who(deed, emails),
-            deed.act,
-            " ".join(filter(None, (deed.subject, _shown(deed)))),
+            str(entry.id),
+            output.relative(entry.done_at, now),
+            _who(entry, emails),
+            entry.act,
+            " ".join(filter(None, (entry.subject, _shown(entry)))),
         )
-        for deed in deeds
+        for entry in entries
     ]
     output.print_table(("number", "when", "who", "action", "subject"), rows)
-    if len(deeds) == limit:
-        more = ["--limit", str(limit), "--before", str(deeds[-1].id)]
+    if len(entries) == limit:
+        more = ["--limit", str(limit), "--before", str(entries[-1].id)]
         output.print_hint("More: " + command(data_dir, "admin", "audit", *more))
 
 
-def _who(deed: "Deed", emails: dict[int, str]) -> str:
-    if deed.account_id is None:
-        return "operator" if deed.via == "cli" else "kurz"
-    return emails.get(deed.account_id, f"account {deed.account_id}")
+def _who(entry: "AuditEntry", emails: dict[int, str]) -> str:
+    if entry.account_id is None:
+        return "operator" if entry.via == "cli" else "kurz"
+    return emails.get(entry.account_id, f"account {entry.account_id}")
 
 
-def _shown(deed: "Deed") -> str:
-    pairs = [f"{name}: {value}" for name, value in deed.details.items()]
+def _shown(entry: "AuditEntry") -> str:
+    pairs = [f"{name}: {value}" for name, value in entry.details.items()]
     return f"({', '.join(pairs)})" if pairs else ""
 
 

@@ -133,7 +133,7 @@ def _embedded() -> list[Finding]:
 
 def _data_folder(settings: Settings) -> list[Finding]:
     """Whether it has room, and how many clicks could not be recorded in it."""
-    from kurz.api.lamps import MIN_FREE_BYTES
+    from kurz.api.health import MIN_FREE_BYTES
     from kurz.clicks.dropped import DroppedClicks
 
     folder = settings.data_dir.resolve()

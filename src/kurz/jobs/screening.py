@@ -129,7 +129,7 @@ class Screening:
     async def _learn(self) -> None:
         """The hosts that are banned by now."""
         self._learned_at = time.monotonic()
-        await self._banned.refresh(is_deaf=True)
+        await self._banned.refresh(is_feed_stale=True)
 
     async def _rest(self) -> None:
         await asyncio.sleep(PAUSE_SECONDS)

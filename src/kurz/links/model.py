@@ -157,7 +157,7 @@ OPERATORS_EDIT = Act("edit")
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class HistoryEntry:
     """One line of a link's history: field → value before and after."""
 
     act: str

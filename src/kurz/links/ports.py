@@ -9,8 +9,8 @@ from kurz.links.model import (
     Act,
     Cached,
     Change,
-    Deed,
     Filter,
+    HistoryEntry,
     Link,
     PageEnd,
     Route,
@@ -80,8 +80,8 @@ class LinkStore(Protocol):
         is taken, or kept for somebody else. The act is kept in the link's history, and the receipt
         as by `insert`; it is handed the link."""
 
-    async def history(self, link_id: int, part: Part = WHOLE) -> Sequence[Deed]:
-        """The last 1000 deeds, newest first."""
+    async def history(self, link_id: int, part: Part = WHOLE) -> Sequence[HistoryEntry]:
+        """The last 1000 entries, newest first."""
 
     async def claim(
         self,

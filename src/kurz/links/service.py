@@ -25,10 +25,10 @@ from kurz.links.minting import Mint
 from kurz.links.model import (
     Act,
     Created,
-    Deed,
     Draft,
     Edit,
     Filter,
+    HistoryEntry,
     Link,
     LinkPage,
     Scope,
@@ -151,7 +151,9 @@ class LinkService:
             return None
         return Created(earlier, is_new=False)
 
-    async def history(self, public_id: int, scope: Scope, part: Part = WHOLE) -> Sequence[Deed]:
+    async def history(
+        self, public_id: int, scope: Scope, part: Part = WHOLE
+    ) -> Sequence[HistoryEntry]:
         link = await self.get(public_id, scope)
         return await self._store.history(link.id, part)
 

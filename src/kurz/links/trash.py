@@ -43,7 +43,7 @@ class Trash:
         account_id: int | None = None,
     ) -> None:
         """Deletes a link for ever, with its history and stats. Only from the trash: nobody is to
-        lose a link by one wrong word. The log tells whose deed it was; no account: the
+        lose a link by one wrong word. The log tells who did it; no account: the
         operator's, who is told at the command line."""
         for _ in range(EDIT_ATTEMPTS):
             link = await self._links.get(public_id, scope)

@@ -122,7 +122,7 @@ class Lane:
         self._waiting: list[_Answer] = []
         self._call_soon: Callable[..., Any] = _not_started
         self._idle_until = 0.0
-        self._is_deaf = False
+        self._is_feed_stale = False
         self._heads: dict[int, bytes] = {}
         # By whether they were a workspace's, and by how they are told, as a note has it.
         self._dead: dict[tuple[Outcome, bool], dict[str, bytes]] = {}
@@ -133,7 +133,7 @@ class Lane:
         self._call_soon = loop.call_soon
         # Also for a connection that is used just before the next time.
         self._idle_until = loop.time() + RENEW_SECONDS + keep_alive_seconds
-        self._is_deaf = self._resolver.is_deaf
+        self._is_feed_stale = self._resolver.is_feed_stale
         if self._visitors.generation != self._generation:
             self._begin_day()
         date = formatdate(usegmt=True).encode()
@@ -181,7 +181,7 @@ class Lane:
                 return False
         key = note.prefix + path if path[1:2] != b"@" else self._key_of_slug(note, path)
         entry = self._entries.get(key) or self._absences.get(key)
-        if entry is None or (self._is_deaf and not self._resolver.is_checked(key)):
+        if entry is None or (self._is_feed_stale and not self._resolver.is_checked(key)):
             entry = None if has_waited else self._load(client, key, note, data, began)
             if entry is None:
                 return client.is_waiting

@@ -23,8 +23,8 @@ MAX_CHECKED = 100_000
 
 
 class Resolver:
-    """While it `is_deaf`, changes by others are not heard of: what is in memory is looked up again
-    before it is believed, and where that fails only redirects are."""
+    """While it `is_feed_stale`, changes by others are not heard of: what is in memory is looked up
+    again before it is believed, and where that fails only redirects are."""
 
     def __init__(
         self,
@@ -43,15 +43,15 @@ class Resolver:
         self._floors = floors or Floors()
         self._now_seconds = now_seconds
         self._flights: dict[bytes, tuple[Load, asyncio.Task[Entry]]] = {}
-        self._checked_at: dict[bytes, float] = {}  # while it is deaf
+        self._checked_at: dict[bytes, float] = {}  # while the feed is stale
         self._breaker = Breaker("database", failures_to_open=1, now_seconds=now_seconds)
-        self.is_deaf = False
+        self.is_feed_stale = False
         self.look_ups = 0
 
     def peek(self, workspace_id: int, short_code: str) -> Entry | None:
         """What memory knows."""
         key = key_of(workspace_id, short_code)
-        if self.is_deaf and not self.is_checked(key):
+        if self.is_feed_stale and not self.is_checked(key):
             return None
         return self.hot.peek(key, self._clock.micros())
 
@@ -98,11 +98,11 @@ class Resolver:
             if link_id:
                 self.hot.forget(key_of(workspace_id, short_code), version, link_id)
 
-    def listen(self, *, is_deaf: bool) -> None:
+    def listen(self, *, is_feed_stale: bool) -> None:
         """Told every second whether changes are heard of."""
-        if is_deaf != self.is_deaf:
+        if is_feed_stale != self.is_feed_stale:
             self._checked_at.clear()
-        self.is_deaf = is_deaf
+        self.is_feed_stale = is_feed_stale
 
     def is_checked(self, key: bytes) -> bool:
         """Whether it was looked up a moment ago."""
@@ -121,7 +121,7 @@ class Resolver:
     async def _look_up(self, load: Load, workspace_id: int, short_code: str) -> Entry:
         self.hot.begin(load)
         try:
-            if self.is_deaf:
+            if self.is_feed_stale:
                 return await self._check(load, workspace_id, short_code)
             cached = await self._cache.find(workspace_id, short_code)
             if cached is not None and self._admits(cached, workspace_id, short_code):
@@ -140,8 +140,8 @@ class Resolver:
         return self._keep(load, workspace_id, found)
 
     async def _check(self, load: Load, workspace_id: int, short_code: str) -> Entry:
-        """While it is deaf: the store, if it is not known to be out; else the best that is known,
-        if that is a redirect. Nobody hears "gone" or "unknown" without the store's word."""
+        """While the feed is stale: the store, if it is not known to be out; else the best that is
+        known, if that is a redirect. Nobody hears "gone" or "unknown" without the store's word."""
         if self._breaker.may_try():
             try:
                 entry = await self._ask_store(load, workspace_id, short_code)
@@ -184,7 +184,7 @@ class Resolver:
 
     def _remember(self, load: Load, entry: Entry) -> Entry:
         self.hot.finish(load, entry)
-        if self.is_deaf:
+        if self.is_feed_stale:
             self._note_check(load.key)
         return entry
 

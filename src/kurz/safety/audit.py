@@ -26,7 +26,7 @@ OPERATOR = Actor(None, Via.CLI)
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AuditEntry:
     """`account_id` None: the operator on the command line, or a job."""
 
     id: int
@@ -58,5 +58,5 @@ class AuditStore(Protocol):
         act: str | None = None,
         account_id: int | None = None,
         via: Via | None = None,
-    ) -> Sequence[Deed]:
+    ) -> Sequence[AuditEntry]:
         """The newest first, from the one before a number on; those only that are so."""

@@ -84,7 +84,7 @@ class Bans:
         ban = self._make(BanKind.HOST, host, reason, actor)
         await self.store.put(ban)
         await self._leases.ask(SCREENING)
-        await self._hosts.refresh(is_deaf=True)
+        await self._hosts.refresh(is_feed_stale=True)
         return ban
 
     async def unban_host(self, host: str, actor: Actor) -> bool:
@@ -93,7 +93,7 @@ class Bans:
         await self._note(actor, "unban-host", f"host {host}")
         is_lifted = await self.store.lift(BanKind.HOST, host, self._clock.now())
         if is_lifted:
-            await self._hosts.refresh(is_deaf=True)
+            await self._hosts.refresh(is_feed_stale=True)
             await self._leases.ask(SCREENING)
         return is_lifted
 

@@ -57,10 +57,10 @@ class BannedHosts:
     def get(self) -> frozenset[str]:
         return self._hosts
 
-    async def refresh(self, *, is_deaf: bool = False) -> None:
-        """`is_deaf`: nothing is heard here at the moment, so ask. An outage is tried again the next
-        time; until then what is at hand stands."""
-        if not self._is_outdated and not is_deaf:
+    async def refresh(self, *, is_feed_stale: bool = False) -> None:
+        """`is_feed_stale`: nothing is heard here at the moment, so ask. An outage is tried again
+        the next time; until then what is at hand stands."""
+        if not self._is_outdated and not is_feed_stale:
             return
         self._is_outdated = False
         try:

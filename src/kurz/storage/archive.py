@@ -32,7 +32,7 @@ from kurz.storage.click_totals import add_totals
 from kurz.storage.clicks import lock_counting
 from kurz.storage.database import Database
 from kurz.storage.ended import are_ended
-from kurz.storage.history import record_deed
+from kurz.storage.history import add_history_entry
 from kurz.storage.job_runs import add_cleaned
 from kurz.storage.job_schema import archive_files, code_quarantine
 from kurz.storage.link_rows import INSERTED, to_link, to_row
@@ -248,7 +248,7 @@ def put_back(
         connection.execute(sa.delete(code_quarantine).where(of_code))
     add_tags(connection, link, link.id)
     record_change(connection, link.id, link.workspace_id, link.short_code, version, now)
-    record_deed(connection, None, link, Act("restore"))
+    add_history_entry(connection, None, link, Act("restore"))
     _put_counts_back(connection, archived)
     return link
 

@@ -7,19 +7,19 @@ from typing import Any
 import sqlalchemy as sa
 
 from kurz.clock import Clock, from_micros
-from kurz.safety.audit import Actor, Deed, Via
+from kurz.safety.audit import Actor, AuditEntry, Via
 from kurz.storage.database import Database
 from kurz.storage.patience import LIST_SECONDS, patience
 from kurz.storage.safety_schema import audit
 
 
-def add_deed(connection: sa.Connection, row: Mapping[str, Any]) -> None:
+def add_entry(connection: sa.Connection, row: Mapping[str, Any]) -> None:
     connection.execute(sa.insert(audit).values(row))
 
 
-def list_deeds(
+def list_entries(
     connection: sa.Connection, before: int | None, limit: int, wanted: Mapping[str, Any]
-) -> list[Deed]:
+) -> list[AuditEntry]:
     query = sa.select(audit).order_by(audit.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(audit.c.id < before)
@@ -27,7 +27,7 @@ def list_deeds(
         if value is not None:
             query = query.where(audit.c[name] == value)
     return [
-        Deed(
+        AuditEntry(
             row.id,
             from_micros(row.done_at),
             row.account_id,
@@ -62,7 +62,7 @@ class SqlAuditStore:
             "subject": subject,
             "details": json.dumps(details or {}, ensure_ascii=False),
         }
-        await self._database.write(add_deed, row)
+        await self._database.write(add_entry, row)
 
     async def list(
         self,
@@ -72,7 +72,7 @@ class SqlAuditStore:
         act: str | None = None,
         account_id: int | None = None,
         via: Via | None = None,
-    ) -> list[Deed]:
+    ) -> list[AuditEntry]:
         wanted = {"act": act, "account_id": account_id, "via": via}
         with patience(LIST_SECONDS):
-            return await self._database.read(list_deeds, before, limit, wanted)
+            return await self._database.read(list_entries, before, limit, wanted)

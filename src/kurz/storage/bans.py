@@ -19,7 +19,7 @@ from kurz.storage.ban_list import find_standing
 from kurz.storage.batches import REST_SECONDS, among
 from kurz.storage.changes import record_changes
 from kurz.storage.database import Database
-from kurz.storage.history import record_deeds
+from kurz.storage.history import add_history_entries
 from kurz.storage.link_rows import to_link
 from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
 from kurz.storage.rounds import rest_after
@@ -211,7 +211,7 @@ def _write(
     written = [(link.id, link.workspace_id, link.short_code, link.version) for link in after]
     record_changes(connection, written, now)
     pairs = [*zip(before, after, strict=True)]
-    record_deeds(connection, pairs, act)
+    add_history_entries(connection, pairs, act)
     for old, new in pairs:
         follow_tags(connection, old, new)
 

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from kurz.clock import from_micros, to_micros
-from kurz.links.model import Act, Deed, Link
+from kurz.links.model import Act, HistoryEntry, Link
 from kurz.paging import Part
 from kurz.storage.pages import part_of
 from kurz.storage.schema import history, links
@@ -29,12 +29,14 @@ FIELDS = (
 )
 
 
-def record_deed(connection: sa.Connection, before: Link | None, after: Link, act: Act) -> None:
+def add_history_entry(
+    connection: sa.Connection, before: Link | None, after: Link, act: Act
+) -> None:
     """Without a link from before, the act says it all."""
-    record_deeds(connection, [(before, after)], act)
+    add_history_entries(connection, [(before, after)], act)
 
 
-def record_deeds(
+def add_history_entries(
     connection: sa.Connection, changed: Iterable[tuple[Link | None, Link]], act: Act
 ) -> None:
     """For one act on many links, each before and after."""
@@ -44,7 +46,7 @@ def record_deeds(
 def record_sweep(connection: sa.Connection, condition: sa.ColumnElement[bool], now: int) -> None:
     """Of links that the reaper is about to move to the trash, however many."""
     changed = sa.literal('{"status": ["') + links.c.status + sa.literal('", "DELETED"]}')
-    deeds = sa.select(
+    entries = sa.select(
         links.c.id,
         links.c.version + 1,
         sa.literal(now, sa.BigInteger),
@@ -52,7 +54,7 @@ def record_sweep(connection: sa.Connection, condition: sa.ColumnElement[bool], n
         changed,
     ).where(condition)
     columns = ["link_id", "version", "changed_at", "act", "changes"]
-    connection.execute(sa.insert(history).from_select(columns, deeds))
+    connection.execute(sa.insert(history).from_select(columns, entries))
 
 
 def _row(before: Link | None, after: Link, act: Act) -> dict[str, Any]:
@@ -71,12 +73,12 @@ def _row(before: Link | None, after: Link, act: Act) -> dict[str, Any]:
     }
 
 
-def list_deeds(connection: sa.Connection, link_id: int, part: Part) -> list[Deed]:
+def list_history(connection: sa.Connection, link_id: int, part: Part) -> list[HistoryEntry]:
     """By version, newest first."""
     found = sa.select(history).where(history.c.link_id == link_id)
     query = part_of(found, part, history.c.version, is_descending=True)
     return [
-        Deed(
+        HistoryEntry(
             row["act"],
             row["account_id"],
             row["version"],

@@ -13,8 +13,8 @@ from kurz.links.model import (
     OPERATORS_EDIT,
     ROOT_WORKSPACE_ID,
     Act,
-    Deed,
     Filter,
+    HistoryEntry,
     Link,
     LinkType,
     PageEnd,
@@ -27,7 +27,7 @@ from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
 from kurz.storage.changes import record_change
 from kurz.storage.database import Database, HotStatement
-from kurz.storage.history import list_deeds, record_deed
+from kurz.storage.history import add_history_entry, list_history
 from kurz.storage.link_rows import INSERTED, canonical_hash, changed_columns, to_link, to_row
 from kurz.storage.listing import list_links
 from kurz.storage.patience import LIST_SECONDS, patience
@@ -130,7 +130,7 @@ def claim_link(
     record_change(
         connection, link.id, link.workspace_id, short_code, link.version, row["updated_at"]
     )
-    record_deed(connection, None, link, Act("claim", account_id))
+    add_history_entry(connection, None, link, Act("claim", account_id))
     spend(connection, allowances, row["updated_at"])
     return link
 
@@ -187,7 +187,7 @@ def update_link(
             connection, link.id, link.workspace_id, code, row["version"], row["updated_at"]
         )
     edited = to_link(row)
-    record_deed(connection, link, edited, act)
+    add_history_entry(connection, link, edited, act)
     follow_tags(connection, link, edited)
     keep_receipt(connection, receipt, edited)
     return edited
@@ -303,8 +303,8 @@ class SqlLinkStore:
         except (sa.exc.IntegrityError, CodeKept):
             return None
 
-    async def history(self, link_id: int, part: Part = WHOLE) -> Sequence[Deed]:
-        return await self._database.read(list_deeds, link_id, part)
+    async def history(self, link_id: int, part: Part = WHOLE) -> Sequence[HistoryEntry]:
+        return await self._database.read(list_history, link_id, part)
 
     async def claim(
         self,

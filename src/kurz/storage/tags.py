@@ -14,7 +14,7 @@ from kurz.paging import WHOLE, Part
 from kurz.storage.batches import among
 from kurz.storage.changes import record_changes
 from kurz.storage.database import Database
-from kurz.storage.history import record_deeds
+from kurz.storage.history import add_history_entries
 from kurz.storage.link_rows import to_link
 from kurz.storage.pages import part_of
 from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
@@ -100,7 +100,7 @@ def rename_some(
         written = [(it.id, it.workspace_id, it.short_code, it.version) for it in after]
         record_changes(connection, written, now)
         of = {link.id: link for link in before}
-        record_deeds(connection, [(of[link.id], link) for link in after], act)
+        add_history_entries(connection, [(of[link.id], link) for link in after], act)
     return len(found), len(after)
 
 

@@ -18,8 +18,8 @@ from kurz.storage.domains import SqlDomainStore
 from support.feed import (
     NEVER_SECONDS,
     SOON_SECONDS,
-    DeafWaker,
     Listener,
+    SilentWaker,
     another_process,
     written_since,
 )
@@ -196,7 +196,7 @@ async def test_a_move_names_the_workspace_and_no_link(kurz, people, kind):
 
 async def test_without_wake_ups_a_write_is_heard_within_a_tick(kurz, people):
     write = await creating(kurz, people)
-    async with another_process(kurz, tick_seconds=SOON_SECONDS, waker=DeafWaker()) as other:
+    async with another_process(kurz, tick_seconds=SOON_SECONDS, waker=SilentWaker()) as other:
         made = await write()
         await other.wait_for([Change(made.id, 0, "new", 1)])
 

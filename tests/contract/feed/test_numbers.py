@@ -23,8 +23,8 @@ from kurz.storage.schema import changes
 from support.feed import (
     NEVER_SECONDS,
     SOON_SECONDS,
-    DeafWaker,
     Listener,
+    SilentWaker,
     TroubledLog,
     another_process,
     until,
@@ -221,7 +221,7 @@ async def test_of_many_writers_at_once_nothing_is_missed(kurz, connect):
     async def listen(delay_seconds: float) -> tuple[Ledger, float]:
         await asyncio.sleep(delay_seconds)
         process = another_process(
-            kurz, tick_seconds=0.01, look_back=dice.choice([1, 5, 20]), waker=DeafWaker()
+            kurz, tick_seconds=0.01, look_back=dice.choice([1, 5, 20]), waker=SilentWaker()
         )
         other = await closing.enter_async_context(process)
         return Ledger(other.feed), time.monotonic()

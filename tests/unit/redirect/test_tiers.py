@@ -169,49 +169,49 @@ async def test_a_look_up_during_which_something_was_written_is_not_passed_on(tie
     assert tiers.resolver.peek(0, "abc") is None
 
 
-# Deaf.
+# A stale feed.
 
 
 @pytest.fixture
-async def deaf(tiers: Tiers) -> Tiers:
+async def stale(tiers: Tiers) -> Tiers:
     """Knows version 1 from before."""
     tiers.store.row = route()
     await tiers.get()
-    tiers.resolver.listen(is_deaf=True)
+    tiers.resolver.listen(is_feed_stale=True)
     tiers.store.finds = tiers.cache.finds = 0
     return tiers
 
 
-async def test_what_is_in_memory_is_looked_up_again_and_believed_for_a_while(deaf):
-    deaf.store.row = route(version=2)
+async def test_what_is_in_memory_is_looked_up_again_and_believed_for_a_while(stale):
+    stale.store.row = route(version=2)
     for _ in range(3):
-        assert await deaf.get() == "https://example.com/1/2"
-        assert deaf.resolver.is_checked(KEY)
-    assert deaf.store.finds == 1
-    deaf.seconds = BELIEF_SECONDS
-    assert not deaf.resolver.is_checked(KEY)
-    deaf.store.row = route(version=3, status=Status.DELETED)
-    assert await deaf.get() is Outcome.MISSING
-    assert deaf.store.finds == 2
+        assert await stale.get() == "https://example.com/1/2"
+        assert stale.resolver.is_checked(KEY)
+    assert stale.store.finds == 1
+    stale.seconds = BELIEF_SECONDS
+    assert not stale.resolver.is_checked(KEY)
+    stale.store.row = route(version=3, status=Status.DELETED)
+    assert await stale.get() is Outcome.MISSING
+    assert stale.store.finds == 2
 
 
-async def test_the_store_comes_first_because_the_second_tier_may_be_behind(deaf):
-    deaf.cache.has = cached(route())
-    deaf.store.row = route(version=2)
-    assert await deaf.get() == "https://example.com/1/2"
+async def test_the_store_comes_first_because_the_second_tier_may_be_behind(stale):
+    stale.cache.has = cached(route())
+    stale.store.row = route(version=2)
+    assert await stale.get() == "https://example.com/1/2"
 
 
-async def test_redirects_go_on_while_the_store_is_out(deaf):
-    deaf.store.is_out = True
+async def test_redirects_go_on_while_the_store_is_out(stale):
+    stale.store.is_out = True
     for _ in range(3):
-        assert await deaf.get() == "https://example.com/1/1"
-    assert deaf.store.finds == 1  # and it is known to be out for a while
-    assert deaf.resolver.is_checked(KEY)
+        assert await stale.get() == "https://example.com/1/1"
+    assert stale.store.finds == 1  # and it is known to be out for a while
+    assert stale.resolver.is_checked(KEY)
 
 
 async def test_nobody_hears_unknown_while_the_store_is_out(tiers):
     assert await tiers.get() is Outcome.MISSING
-    tiers.resolver.listen(is_deaf=True)
+    tiers.resolver.listen(is_feed_stale=True)
     tiers.store.is_out = True
     with pytest.raises(StoreUnavailable):
         await tiers.get()
@@ -222,7 +222,7 @@ async def test_nobody_hears_unknown_while_the_store_is_out(tiers):
 async def test_nobody_hears_gone_while_the_store_is_out(tiers, status):
     tiers.store.row = route(status=status)
     await tiers.get()
-    tiers.resolver.listen(is_deaf=True)
+    tiers.resolver.listen(is_feed_stale=True)
     tiers.store.is_out = True
     with pytest.raises(StoreUnavailable):
         await tiers.get()
@@ -232,7 +232,7 @@ async def test_no_redirect_outlives_its_expiry_while_the_store_is_out(tiers):
     clock = FrozenClock()
     tiers.resolver._clock = clock
     tiers.store.row = route(expires_at=clock.micros() + 60_000_000)
-    tiers.resolver.listen(is_deaf=True)
+    tiers.resolver.listen(is_feed_stale=True)
     assert await tiers.get() == "https://example.com/1/1"
     tiers.store.is_out = True
     clock.advance(seconds=61)
@@ -241,16 +241,16 @@ async def test_no_redirect_outlives_its_expiry_while_the_store_is_out(tiers):
         await tiers.resolver.get(0, "abc")
 
 
-async def test_the_second_tier_is_asked_when_the_store_is_out(deaf):
-    deaf.store.is_out = True
-    deaf.cache.has = cached(route(version=2))
-    assert await deaf.get() == "https://example.com/1/2"
+async def test_the_second_tier_is_asked_when_the_store_is_out(stale):
+    stale.store.is_out = True
+    stale.cache.has = cached(route(version=2))
+    assert await stale.get() == "https://example.com/1/2"
 
 
 async def test_memory_stands_against_what_is_older_in_the_second_tier(tiers):
     tiers.store.row = route(version=2)
     await tiers.get()
-    tiers.resolver.listen(is_deaf=True)
+    tiers.resolver.listen(is_feed_stale=True)
     tiers.store.is_out = True
     for has in (cached(route(version=1)), ABSENCE):
         tiers.cache.has = has
@@ -270,41 +270,41 @@ outdating = pytest.mark.parametrize(
 
 
 @outdating
-async def test_who_knows_that_memory_is_outdated_does_not_use_it(deaf, has):
-    deaf.store.is_out = True
-    deaf.cache.has = has
+async def test_who_knows_that_memory_is_outdated_does_not_use_it(stale, has):
+    stale.store.is_out = True
+    stale.cache.has = has
     with pytest.raises(StoreUnavailable):
-        await deaf.get()
+        await stale.get()
 
 
 @outdating
-async def test_what_was_outdated_once_stays_so_when_the_second_tier_has_lost_its_word(deaf, has):
-    deaf.store.is_out = True
-    deaf.cache.has = has
+async def test_what_was_outdated_once_stays_so_when_the_second_tier_has_lost_its_word(stale, has):
+    stale.store.is_out = True
+    stale.cache.has = has
     for _ in range(2):
         with pytest.raises(StoreUnavailable):
-            await deaf.get()
-        deaf.cache.has = None
+            await stale.get()
+        stale.cache.has = None
 
 
-async def test_memory_stands_when_another_instance_has_just_found_the_same(deaf):
-    deaf.store.is_out = True
-    deaf.cache.has = cached(route(), position=11)  # of a log that is not heard of here
-    assert await deaf.get() == "https://example.com/1/1"
+async def test_memory_stands_when_another_instance_has_just_found_the_same(stale):
+    stale.store.is_out = True
+    stale.cache.has = cached(route(), position=11)  # of a log that is not heard of here
+    assert await stale.get() == "https://example.com/1/1"
 
 
 async def test_what_is_behind_a_change_heard_of_before_is_not_believed_either(tiers):
     tiers.hear(Change(1, 0, "abc", 3), 50)
-    tiers.resolver.listen(is_deaf=True)
+    tiers.resolver.listen(is_feed_stale=True)
     tiers.store.is_out = True
     tiers.cache.has = cached(route(version=2))
     with pytest.raises(StoreUnavailable):
         await tiers.get()
 
 
-async def test_who_hears_again_needs_no_look_up(deaf):
-    await deaf.get()
-    deaf.resolver.listen(is_deaf=False)
-    assert deaf.resolver.peek(0, "abc") is not None
-    deaf.resolver.listen(is_deaf=True)
-    assert deaf.resolver.peek(0, "abc") is None
+async def test_who_hears_again_needs_no_look_up(stale):
+    await stale.get()
+    stale.resolver.listen(is_feed_stale=False)
+    assert stale.resolver.peek(0, "abc") is not None
+    stale.resolver.listen(is_feed_stale=True)
+    assert stale.resolver.peek(0, "abc") is None

@@ -33,7 +33,9 @@ def request(path: str = "/api/v1/links", host: str = OURS, field: str = "") -> b
 def make_lane(tally: Tally) -> Lane:
     """One that knows no link."""
     nothing: Any = None
-    resolver: Any = SimpleNamespace(hot=SimpleNamespace(entries={}, absences={}), is_deaf=False)
+    resolver: Any = SimpleNamespace(
+        hot=SimpleNamespace(entries={}, absences={}), is_feed_stale=False
+    )
     visitors: Any = SimpleNamespace(generation=0, ends_at_micros=2**63)
     fresh = SimpleNamespace(fresh_until_ns=2**63)
     lane = Lane(

@@ -6,10 +6,10 @@ import { Card } from "../ui/Card";
 import { Pager, usePages, useWayBack } from "../ui/Pager";
 import { Empty, Failed, Loading } from "../ui/states";
 import { AdminFrame } from "./AdminFrame";
+import { AuditTable } from "./AuditTable";
 import styles from "./admin.module.css";
-import { DeedTable } from "./DeedTable";
-import { ACTS } from "./deeds";
-import { type DeedFilter, useAccounts, useDeeds } from "./queries";
+import { ACTS } from "./auditActs";
+import { type AuditFilter, useAccounts, useAudit } from "./queries";
 
 const VIAS = ["api", "cli", "job"] as const;
 
@@ -17,12 +17,12 @@ const VIAS = ["api", "cli", "job"] as const;
 export default function AuditPage() {
   const [query, setQuery] = useSearchParams();
   const account = Number(query.get("account"));
-  const filter: DeedFilter = {
+  const filter: AuditFilter = {
     act: ACTS.find((act) => act === query.get("act")) ?? null,
     account: Number.isSafeInteger(account) && account > 0 ? account : null,
     via: VIAS.find((via) => via === query.get("via")) ?? null,
   };
-  const change = (part: keyof DeedFilter, value: string) =>
+  const change = (part: keyof AuditFilter, value: string) =>
     setQuery((before) => {
       const next = new URLSearchParams(before);
       if (value) next.set(part, value);
@@ -32,14 +32,14 @@ export default function AuditPage() {
   return (
     <AdminFrame page="audit">
       <Filter filter={filter} change={change} />
-      <Deeds key={query.toString()} filter={filter} clear={() => setQuery({})} />
+      <Entries key={query.toString()} filter={filter} clear={() => setQuery({})} />
     </AdminFrame>
   );
 }
 
 function Filter(props: {
-  filter: DeedFilter;
-  change: (part: keyof DeedFilter, value: string) => void;
+  filter: AuditFilter;
+  change: (part: keyof AuditFilter, value: string) => void;
 }) {
   const words = useTexts(admin);
   const accounts = useAccounts();
@@ -80,16 +80,16 @@ function Filter(props: {
   );
 }
 
-function Deeds({ filter, clear }: { filter: DeedFilter; clear: () => void }) {
+function Entries({ filter, clear }: { filter: AuditFilter; clear: () => void }) {
   const words = useTexts(admin);
   const pages = usePages<number>(JSON.stringify(filter));
-  const deeds = useDeeds(filter, pages.cursor);
-  const isGone = useWayBack(pages, deeds.data?.deeds.length === 0 && !deeds.isPlaceholderData);
-  if (deeds.isLoadingError) return <Failed error={deeds.error} retry={deeds.refetch} />;
-  if (deeds.isPending || isGone) return <Loading />;
-  if (!deeds.data.deeds.length) {
+  const audit = useAudit(filter, pages.cursor);
+  const isGone = useWayBack(pages, audit.data?.entries.length === 0 && !audit.isPlaceholderData);
+  if (audit.isLoadingError) return <Failed error={audit.error} retry={audit.refetch} />;
+  if (audit.isPending || isGone) return <Loading />;
+  if (!audit.data.entries.length) {
     if (!filter.act && !filter.account && !filter.via) {
-      return <Empty icon="clock" title={words.noDeeds} text={words.noDeedsText} />;
+      return <Empty icon="clock" title={words.noEntries} text={words.noEntriesText} />;
     }
     return (
       <Empty icon="search" title={words.noMatch} text={words.noMatchText}>
@@ -101,8 +101,8 @@ function Deeds({ filter, clear }: { filter: DeedFilter; clear: () => void }) {
   }
   return (
     <Card title={words.audit} text={words.auditText} isFull>
-      <DeedTable deeds={deeds.data.deeds} />
-      <Pager pages={pages} next={deeds.data.next_before} isBusy={deeds.isPlaceholderData} />
+      <AuditTable entries={audit.data.entries} />
+      <Pager pages={pages} next={audit.data.next_before} isBusy={audit.isPlaceholderData} />
     </Card>
   );
 }

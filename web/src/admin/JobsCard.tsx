@@ -3,8 +3,8 @@ import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
 import table from "../ui/table.module.css";
 import { When } from "../ui/When";
-import { Light } from "./Light";
 import type { Job } from "./queries";
+import { StatusText } from "./StatusText";
 import styles from "./SystemPage.module.css";
 import { useUnits } from "./units";
 
@@ -64,10 +64,10 @@ function JobRow({ job, at }: { job: Job; at: string }) {
 
 function JobOutcome({ job }: { job: Job }) {
   const words = useTexts(texts);
-  if (job.lease) return <Light light="good">{words.running}</Light>;
+  if (job.lease) return <StatusText status="ok">{words.running}</StatusText>;
   const outcome = job.last_run?.outcome;
-  if (outcome === "failed") return <Light light="bad">{words.failed}</Light>;
-  if (outcome === "skipped") return <Light light="wary">{words.skipped}</Light>;
-  if (outcome === "done") return <Light light="good">{words.done}</Light>;
+  if (outcome === "failed") return <StatusText status="error">{words.failed}</StatusText>;
+  if (outcome === "skipped") return <StatusText status="warning">{words.skipped}</StatusText>;
+  if (outcome === "done") return <StatusText status="ok">{words.done}</StatusText>;
   return <span className={table.dim}>–</span>;
 }

@@ -4,8 +4,8 @@ import { Card } from "../ui/Card";
 import { useFormats } from "../ui/format";
 import table from "../ui/table.module.css";
 import { When } from "../ui/When";
-import { Light } from "./Light";
 import type { System } from "./queries";
+import { StatusText } from "./StatusText";
 import styles from "./SystemPage.module.css";
 
 type Lists = System["lists"];
@@ -51,7 +51,9 @@ function ListRow({ file }: { file: Lists["files"][number] }) {
         )}
       </td>
       <td>
-        <Light light={file.problem ? "bad" : "good"}>{file.problem ?? words.inUse}</Light>
+        <StatusText status={file.problem ? "error" : "ok"}>
+          {file.problem ?? words.inUse}
+        </StatusText>
       </td>
       <td className={table.dim}>{file.role === "allow" ? words.allow : words.block}</td>
       <td className={table.number} data-label={words.rules}>

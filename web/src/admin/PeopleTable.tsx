@@ -7,9 +7,9 @@ import { Icon } from "../ui/Icon";
 import table from "../ui/table.module.css";
 import { When } from "../ui/When";
 import styles from "./admin.module.css";
-import { Light } from "./Light";
 import { type PersonAct, PersonDialog } from "./PersonDialog";
 import type { Account } from "./queries";
+import { StatusText } from "./StatusText";
 
 export type Person = Account & { isBanned: boolean };
 
@@ -70,9 +70,9 @@ function Row({ person, ask }: { person: Person; ask: (act: PersonAct) => void })
 
 function PersonStatus({ person }: { person: Person }) {
   const words = useTexts(texts);
-  if (person.isBanned) return <Light light="bad">{words.banned}</Light>;
-  if (person.disabled_at) return <Light light="wary">{words.disabled}</Light>;
-  return <Light light="good">{words.active}</Light>;
+  if (person.isBanned) return <StatusText status="error">{words.banned}</StatusText>;
+  if (person.disabled_at) return <StatusText status="warning">{words.disabled}</StatusText>;
+  return <StatusText status="ok">{words.active}</StatusText>;
 }
 
 /** Nobody locks themselves out. */

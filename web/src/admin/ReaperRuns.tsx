@@ -4,9 +4,9 @@ import { Card } from "../ui/Card";
 import { useFormats } from "../ui/format";
 import table from "../ui/table.module.css";
 import { When } from "../ui/When";
-import { Light } from "./Light";
 import type { Run } from "./queries";
 import styles from "./ReaperPage.module.css";
+import { StatusText } from "./StatusText";
 import { useUnits } from "./units";
 
 const COUNTS = ["marked", "trashed", "archived", "purged"] as const;
@@ -76,7 +76,7 @@ function RunRow({ run }: { run: Run }) {
 
 function RunOutcome({ run }: { run: Run }) {
   const words = useTexts(texts);
-  if (run.outcome === "failed") return <Light light="bad">{words.failed}</Light>;
-  if (run.outcome === "skipped") return <Light light="wary">{words.skipped}</Light>;
-  return <Light light="good">{run.outcome === "done" ? words.done : words.running}</Light>;
+  if (run.outcome === "failed") return <StatusText status="error">{words.failed}</StatusText>;
+  if (run.outcome === "skipped") return <StatusText status="warning">{words.skipped}</StatusText>;
+  return <StatusText status="ok">{run.outcome === "done" ? words.done : words.running}</StatusText>;
 }

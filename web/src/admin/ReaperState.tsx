@@ -5,9 +5,9 @@ import { Card } from "../ui/Card";
 import { useFormats } from "../ui/format";
 import { When } from "../ui/When";
 import { Facts } from "./Facts";
-import { Light } from "./Light";
 import type { Reaper } from "./queries";
 import styles from "./ReaperPage.module.css";
+import { StatusText } from "./StatusText";
 import { useUnits } from "./units";
 
 interface Props {
@@ -52,8 +52,8 @@ export function ReaperState({ reaper, stats }: Props) {
 
 function State({ reaper }: { reaper: Reaper }) {
   const words = useTexts(texts);
-  if (reaper.is_running) return <Light light="good">{words.running}</Light>;
-  if (reaper.asked_at) return <Light light="good">{words.asked}</Light>;
-  if (!reaper.is_enabled) return <Light light="wary">{words.off}</Light>;
-  return <Light light="good">{words.resting}</Light>;
+  if (reaper.is_running) return <StatusText status="ok">{words.running}</StatusText>;
+  if (reaper.asked_at) return <StatusText status="ok">{words.asked}</StatusText>;
+  if (!reaper.is_enabled) return <StatusText status="warning">{words.off}</StatusText>;
+  return <StatusText status="ok">{words.resting}</StatusText>;
 }

@@ -7,7 +7,7 @@ import type { System } from "./queries";
 import styles from "./SystemPage.module.css";
 import { useUnits } from "./units";
 
-/** The numbers behind the lamps. */
+/** The numbers behind the health. */
 export function SystemFacts({ system }: { system: System }) {
   return (
     <div className={styles.facts}>
@@ -152,7 +152,7 @@ function Feed({ system: { feed } }: Props) {
       <Facts
         of={{
           [words.lag]: feed.age_seconds ? ago(feed.age_seconds) : words.justNow,
-          [words.deaf]: number(feed.workers_deaf),
+          [words.staleFeed]: number(feed.workers_stale),
           [words.lost]: number(feed.lost_connections),
         }}
       />

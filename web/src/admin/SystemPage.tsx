@@ -3,14 +3,14 @@ import { useTexts } from "../strings/language";
 import { Icon } from "../ui/Icon";
 import { Failed, Loading } from "../ui/states";
 import { AdminFrame } from "./AdminFrame";
+import { Health } from "./Health";
 import { JobsCard } from "./JobsCard";
-import { Lamps } from "./Lamps";
 import { ListsCard } from "./ListsCard";
 import { useSystem } from "./queries";
 import { SystemFacts } from "./SystemFacts";
 import styles from "./SystemPage.module.css";
 
-/** How the instance is: lamps first, then the facts behind them. */
+/** How the instance is: its health first, then the facts behind it. */
 export default function SystemPage() {
   return (
     <AdminFrame page="system">
@@ -33,7 +33,7 @@ function System() {
         </p>
       )}
       <div className={styles.system} data-stale={system.isError || undefined}>
-        <Lamps lamps={system.data.lamps} />
+        <Health components={system.data.health.components} />
         <SystemFacts system={system.data} />
         <JobsCard jobs={system.data.jobs} at={system.data.told_at} />
         <ListsCard lists={system.data.lists} />

@@ -5,7 +5,7 @@ import { api, need, type Schemas } from "../api/client";
 import { everyPage } from "../api/pages";
 
 export type System = Schemas["SystemRead"];
-export type Lamp = Schemas["Lamp"];
+export type HealthComponent = Schemas["HealthComponent"];
 export type Job = Schemas["JobRead"];
 export type Reaper = Schemas["ReaperRead"];
 export type Run = Schemas["RunRead"];
@@ -13,13 +13,13 @@ export type Account = Schemas["AccountRead"];
 export type Report = Schemas["ReportRead"];
 export type ReportState = Report["state"];
 export type Bans = Schemas["BanList"];
-export type Deed = Schemas["Audit"]["deeds"][number];
+export type AuditEntry = Schemas["AuditEntryRead"];
 
 export const LOOK_MS = 5000;
 const WAITING_MS = 1000;
 const RESTING_MS = 10_000;
 export const REPORTS_PAGE = 100;
-export const DEEDS_PAGE = 50;
+export const AUDIT_PAGE = 50;
 
 /** Looked at again and again, as long as somebody sees it. */
 export function useSystem() {
@@ -139,18 +139,18 @@ export function useBans(cursor: string | null) {
   });
 }
 
-export interface DeedFilter {
+export interface AuditFilter {
   act: string | null;
   account: number | null;
-  via: Deed["via"] | null;
+  via: AuditEntry["via"] | null;
 }
 
-export function useDeeds({ act, account, via }: DeedFilter, before: number | null) {
+export function useAudit({ act, account, via }: AuditFilter, before: number | null) {
   return useQuery({
     queryKey: ["admin", "audit", act, account, via, before],
     queryFn: () => {
       const query = {
-        limit: DEEDS_PAGE,
+        limit: AUDIT_PAGE,
         ...(act === null ? {} : { act }),
         ...(account === null ? {} : { account_id: account }),
         ...(via === null ? {} : { via }),

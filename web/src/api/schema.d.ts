@@ -1734,8 +1734,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the health and numbers of this instance
-         * @description A component that does not answer is reported as `bad`; the request itself succeeds.
+         * The health of this instance, and the numbers behind it
+         * @description A component that does not answer has the status `error`; the request succeeds.
          */
         get: operations["get_system"];
         put?: never;
@@ -2248,10 +2248,10 @@ export interface components {
         /** Audit */
         Audit: {
             /**
-             * Deeds
-             * @description Newest first.
+             * Entries
+             * @description The newest first.
              */
-            deeds: components["schemas"]["AuditEntryRead"][];
+            entries: components["schemas"]["AuditEntryRead"][];
             /**
              * Next Before
              * @description Send it as `before` for the next page.
@@ -2665,8 +2665,8 @@ export interface components {
          * @description How workers learn about changes made by others.
          */
         FeedRead: {
-            /** Workers Deaf */
-            workers_deaf: number;
+            /** Workers Stale */
+            workers_stale: number;
             /**
              * Age Seconds
              * @description Of the worker that is furthest behind.
@@ -2694,6 +2694,36 @@ export interface components {
             /** Status */
             status: string;
         };
+        /**
+         * HealthComponent
+         * @description How something is. `reason` says why, in a word: `ok`, or what is wrong.
+         */
+        HealthComponent: {
+            /**
+             * Name
+             * @example redis
+             */
+            name: string;
+            status: components["schemas"]["HealthStatus"];
+            /**
+             * Reason
+             * @example out
+             */
+            reason: string;
+        };
+        /** HealthRead */
+        HealthRead: {
+            /**
+             * Components
+             * @description Those in use: without Redis there is no `redis`.
+             */
+            components: components["schemas"]["HealthComponent"][];
+        };
+        /**
+         * HealthStatus
+         * @enum {string}
+         */
+        HealthStatus: "ok" | "warning" | "error";
         /**
          * HistoryEntryRead
          * @description What somebody did to a link. `changes`: field → value before and after.
@@ -2934,23 +2964,6 @@ export interface components {
             /** Last Used At */
             last_used_at: string | null;
         };
-        /**
-         * Lamp
-         * @description The state of a component. `reason` is `ok`, or a word for what is wrong.
-         */
-        Lamp: {
-            /**
-             * About
-             * @example redis
-             */
-            about: string;
-            light: components["schemas"]["Light"];
-            /**
-             * Reason
-             * @example out
-             */
-            reason: string;
-        };
         /** LeaseRead */
         LeaseRead: {
             /** Holder */
@@ -2966,11 +2979,6 @@ export interface components {
              */
             until: string;
         };
-        /**
-         * Light
-         * @enum {string}
-         */
-        Light: "good" | "wary" | "bad";
         /** LinkBanRead */
         LinkBanRead: {
             /** Link Id */
@@ -3843,11 +3851,7 @@ export interface components {
              * Format: date-time
              */
             told_at: string;
-            /**
-             * Lamps
-             * @description Only components that exist: without Redis there is no `redis` entry.
-             */
-            lamps: components["schemas"]["Lamp"][];
+            health: components["schemas"]["HealthRead"];
             instance: components["schemas"]["InstanceRead"];
             database: components["schemas"]["DatabaseRead"];
             redis: components["schemas"]["RedisRead"] | null;

@@ -8,7 +8,7 @@ import { useFormats } from "../ui/format";
 import { FormProblem } from "../ui/states";
 import { When } from "../ui/When";
 import styles from "./History.module.css";
-import { type Deed, useHistory, usePeople } from "./queries";
+import { type HistoryEntry, useHistory, usePeople } from "./queries";
 
 const FIRST = 8;
 
@@ -17,29 +17,29 @@ export function History() {
   const words = useTexts(texts);
   const history = useHistory();
   const [isWhole, setWhole] = useState(false);
-  const deeds = history.data ?? [];
-  const shown = isWhole ? deeds : deeds.slice(0, FIRST);
+  const entries = history.data ?? [];
+  const shown = isWhole ? entries : entries.slice(0, FIRST);
   if (history.data?.length === 0) return <Card title={words.history} text={words.noHistory} />;
   return (
     <Card title={words.history}>
       {history.isError && <FormProblem error={history.error} />}
       {shown.length > 0 && (
-        <ol className={styles.deeds}>
-          {shown.map((deed) => (
-            <Row key={deed.version} deed={deed} />
+        <ol className={styles.entries}>
+          {shown.map((entry) => (
+            <Row key={entry.version} entry={entry} />
           ))}
         </ol>
       )}
-      {shown.length < deeds.length && (
+      {shown.length < entries.length && (
         <Button variant="default" mt={12} onClick={() => setWhole(true)}>
-          {words.wholeHistory(deeds.length)}
+          {words.wholeHistory(entries.length)}
         </Button>
       )}
     </Card>
   );
 }
 
-function Row({ deed }: { deed: Deed }) {
+function Row({ entry }: { entry: HistoryEntry }) {
   const words = useTexts(texts);
   const people = usePeople();
   const acts: Record<string, string> = {
@@ -51,22 +51,22 @@ function Row({ deed }: { deed: Deed }) {
     claim: words.didClaim,
     tags: words.didTags,
   };
-  const name = deed.account_id === null ? words.operator : people(deed.account_id);
+  const name = entry.account_id === null ? words.operator : people(entry.account_id);
   const who = name === null ? words.you : (name ?? words.somebody);
   return (
     <li>
       <p>
-        <b>{deed.act === "sweep" ? "kurz" : who}</b> {acts[deed.act] ?? deed.act}
+        <b>{entry.act === "sweep" ? "kurz" : who}</b> {acts[entry.act] ?? entry.act}
         <span className={styles.when}>
-          <When at={deed.changed_at} />
+          <When at={entry.changed_at} />
         </span>
       </p>
-      {deed.act !== "sweep" && <Changes changes={deed.changes} />}
+      {entry.act !== "sweep" && <Changes changes={entry.changes} />}
     </li>
   );
 }
 
-function Changes({ changes }: { changes: Deed["changes"] }) {
+function Changes({ changes }: { changes: HistoryEntry["changes"] }) {
   const words = useTexts(texts);
   const fields: Record<string, string> = {
     original_url: words.destination,

@@ -11,9 +11,9 @@ import { useMembers } from "../workspaces/queries";
 const LONGEST_MILLISECONDS = 3_600_000; // more than a month is more than a timer can hold
 
 export type Checks = Schemas["LinkChecksRead"];
-type Told = Schemas["LinkHistory"]["history"][number];
+type Told = Schemas["HistoryEntryRead"];
 /** `changes`: each field with what was there before and after. */
-export type Deed = Omit<Told, "changes"> & { changes: Record<string, readonly unknown[]> };
+export type HistoryEntry = Omit<Told, "changes"> & { changes: Record<string, readonly unknown[]> };
 
 /** Which link a page is about, by its address. */
 export function useWhich(): { workspaceId: number | null; id: number } {
@@ -57,7 +57,7 @@ export function useHistory() {
   const { workspaceId, id } = useWhich();
   return useQuery({
     queryKey: ["links", workspaceId, "history", id],
-    queryFn: async ({ signal }): Promise<Deed[]> => {
+    queryFn: async ({ signal }): Promise<HistoryEntry[]> => {
       const path = "/api/v1/links/{link_id}/history";
       return everyPage(
         (query) => {

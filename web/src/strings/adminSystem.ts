@@ -3,9 +3,9 @@ import { texts } from "./language";
 export const system = texts({
   en: {
     allWell: "All is well",
-    needLook: (count: number) =>
+    warningsFound: (count: number) =>
       count === 1 ? "One thing needs a look" : `${count} things need a look`,
-    bad: (count: number) => (count === 1 ? "One thing is bad" : `${count} things are bad`),
+    errorsFound: (count: number) => (count === 1 ? "One thing is bad" : `${count} things are bad`),
     refreshes: "Looked at every 5 seconds.",
     stale: "There is no answer at the moment. This is how it was:",
     instance: "This instance",
@@ -62,7 +62,7 @@ export const system = texts({
     feed: "Changes by others",
     lag: "Last heard",
     justNow: "just now",
-    deaf: "Workers that do not hear",
+    staleFeed: "Workers that do not hear",
     lost: "Lost connections",
     disk: "Disk",
     folder: "Data folder",
@@ -115,9 +115,9 @@ export const system = texts({
   },
   de: {
     allWell: "Alles in Ordnung",
-    needLook: (count: number) =>
+    warningsFound: (count: number) =>
       count === 1 ? "Eine Sache bitte ansehen" : `${count} Dinge bitte ansehen`,
-    bad: (count: number) =>
+    errorsFound: (count: number) =>
       count === 1 ? "Eine Sache ist schlecht" : `${count} Dinge sind schlecht`,
     refreshes: "Alle 5 Sekunden nachgesehen.",
     stale: "Gerade kommt keine Antwort. So sah es zuletzt aus:",
@@ -175,7 +175,7 @@ export const system = texts({
     feed: "Änderungen von anderen",
     lag: "Zuletzt gehört",
     justNow: "gerade eben",
-    deaf: "Prozesse, die nichts hören",
+    staleFeed: "Prozesse, die nichts hören",
     lost: "Verlorene Verbindungen",
     disk: "Platte",
     folder: "Datenordner",

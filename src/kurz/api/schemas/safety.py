@@ -113,5 +113,5 @@ class AuditEntryRead(BaseModel):
 
 
 class Audit(BaseModel):
-    deeds: list[AuditEntryRead] = Field(description="Newest first.")
+    entries: list[AuditEntryRead] = Field(description="Newest first.")
     next_before: int | None = Field(description="Send it as `before` for the next page.")

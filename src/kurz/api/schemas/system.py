@@ -7,18 +7,24 @@ from pydantic import AwareDatetime, BaseModel, Field
 from kurz.api.schemas.cleanup import JobRead
 
 
-class Light(StrEnum):
-    GOOD = "good"
-    WARY = "wary"
-    BAD = "bad"
+class HealthStatus(StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
 
 
-class Lamp(BaseModel):
+class HealthComponent(BaseModel):
     """The state of a component. `reason` is `ok`, or a word for what is wrong."""
 
-    about: str = Field(examples=["redis"])
-    light: Light
+    name: str = Field(examples=["redis"])
+    status: HealthStatus
     reason: str = Field(examples=["out"])
+
+
+class HealthRead(BaseModel):
+    components: list[HealthComponent] = Field(
+        description="Only components that exist: without Redis there is no `redis` entry."
+    )
 
 
 class InstanceRead(BaseModel):
@@ -103,7 +109,7 @@ class JournalRead(BaseModel):
 class FeedRead(BaseModel):
     """How workers learn about changes made by others."""
 
-    workers_deaf: int
+    workers_stale: int
     age_seconds: int = Field(description="Of the worker that is furthest behind.")
     wake_ups: int
     lost_connections: int
@@ -158,9 +164,7 @@ class SystemRead(BaseModel):
     the database does not answer."""
 
     told_at: AwareDatetime
-    lamps: list[Lamp] = Field(
-        description="Only components that exist: without Redis there is no `redis` entry."
-    )
+    health: HealthRead
     instance: InstanceRead
     database: DatabaseRead
     redis: RedisRead | None

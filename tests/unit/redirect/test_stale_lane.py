@@ -44,8 +44,8 @@ class Client:
         self.is_waiting, self.until = True, until
 
 
-@pytest.mark.parametrize("is_deaf", [False, True])
-async def test_a_link_in_memory_is_looked_up_again_before_it_is_answered(is_deaf):
+@pytest.mark.parametrize("is_feed_stale", [False, True])
+async def test_a_link_in_memory_is_looked_up_again_before_it_is_answered(is_feed_stale):
     resolver = Resolver(HotSet(100, 10**9), Store(), CLOCK)
     await resolver.get(0, "abc")
     misses: Any = SimpleNamespace(is_slowed=lambda _: False)
@@ -63,13 +63,13 @@ async def test_a_link_in_memory_is_looked_up_again_before_it_is_answered(is_deaf
         nothing,
         SimpleNamespace(fresh_until_ns=2**63),
     )
-    resolver.listen(is_deaf=is_deaf)
+    resolver.listen(is_feed_stale=is_feed_stale)
     lane.renew(5)
     lane._call_soon = lambda _: None
     client = Client(lane)
     data = b"GET /abc" + HEAD
     assert lane.answer(client, data)
-    assert client.is_waiting is is_deaf
+    assert client.is_waiting is is_feed_stale
     if client.until is not None:
         await client.until
         client.is_waiting = False

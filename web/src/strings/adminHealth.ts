@@ -1,7 +1,7 @@
 import { texts } from "./language";
 
-/** Of every lamp its name; of every reason a sentence and, after `!`, what to do. */
-export const lamps = texts({
+/** Of every component its name; of every reason a sentence and, after `!`, what to do. */
+export const health = texts({
   en: {
     database: "Database",
     "database.ok": "It answers and can be written to.",
@@ -39,8 +39,8 @@ export const lamps = texts({
     "clicks.damaged!": "The log says which file, and why.",
     feed: "Changes",
     "feed.ok": "Every worker hears of changes at once.",
-    "feed.deaf": "Some worker does not hear of changes, and looks up what it has in memory.",
-    "feed.deaf!": "Look at the database. It passes when that answers again.",
+    "feed.stale": "Some worker does not hear of changes, and looks up what it has in memory.",
+    "feed.stale!": "Look at the database. It passes when that answers again.",
     jobs: "Jobs",
     "jobs.ok": "Their last runs went well.",
     "jobs.failed": "The last run of one has failed.",
@@ -74,9 +74,9 @@ export const lamps = texts({
     secret: "Secret",
     "secret.own": "Every instance has its own: they do not accept each other's sessions.",
     "secret.own!": "Set the same KURZ_SECRET for all of them.",
-    good: "Well",
-    wary: "Look at it",
-    bad: "Bad",
+    ok: "Well",
+    warning: "Look at it",
+    error: "Bad",
   },
   de: {
     database: "Datenbank",
@@ -116,8 +116,8 @@ export const lamps = texts({
     "clicks.damaged!": "Im Log steht, welche Datei und warum.",
     feed: "Änderungen",
     "feed.ok": "Jeder Prozess erfährt sofort von Änderungen.",
-    "feed.deaf": "Ein Prozess erfährt nichts von Änderungen und fragt alles nach.",
-    "feed.deaf!": "Die Datenbank ansehen. Sobald sie antwortet, ist es vorbei.",
+    "feed.stale": "Ein Prozess erfährt nichts von Änderungen und fragt alles nach.",
+    "feed.stale!": "Die Datenbank ansehen. Sobald sie antwortet, ist es vorbei.",
     jobs: "Dienste",
     "jobs.ok": "Die letzten Läufe sind geglückt.",
     "jobs.failed": "Der letzte Lauf eines Dienstes ist misslungen.",
@@ -151,8 +151,8 @@ export const lamps = texts({
     secret: "Geheimnis",
     "secret.own": "Jede Instanz hat ihr eigenes: Sitzungen gelten nur auf einer.",
     "secret.own!": "Für alle dasselbe KURZ_SECRET setzen.",
-    good: "In Ordnung",
-    wary: "Bitte ansehen",
-    bad: "Schlecht",
+    ok: "In Ordnung",
+    warning: "Bitte ansehen",
+    error: "Schlecht",
   },
 });

@@ -3,10 +3,10 @@ import { useTexts } from "../strings/language";
 import { useFormats } from "../ui/format";
 import table from "../ui/table.module.css";
 import { When } from "../ui/When";
-import styles from "./DeedTable.module.css";
-import { type Deed, useAllWorkspaces, useEmails } from "./queries";
+import styles from "./AuditTable.module.css";
+import { type AuditEntry, useAllWorkspaces, useEmails } from "./queries";
 
-export function DeedTable({ deeds }: { deeds: readonly Deed[] }) {
+export function AuditTable({ entries }: { entries: readonly AuditEntry[] }) {
   const words = useTexts(admin);
   return (
     <table className={table.table}>
@@ -19,33 +19,33 @@ export function DeedTable({ deeds }: { deeds: readonly Deed[] }) {
         </tr>
       </thead>
       <tbody>
-        {deeds.map((deed) => (
-          <Row key={deed.id} deed={deed} />
+        {entries.map((entry) => (
+          <Row key={entry.id} entry={entry} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function Row({ deed }: { deed: Deed }) {
+function Row({ entry }: { entry: AuditEntry }) {
   const words = useTexts(admin);
   const acts: Record<string, unknown> = words;
   const emailOf = useEmails();
   const vias = { api: words.viaApi, cli: words.viaCli, job: words.viaJob };
-  const nobody = deed.via === "job" ? words.job : words.operator;
+  const nobody = entry.via === "job" ? words.job : words.operator;
   return (
     <tr>
       <td className={styles.what}>
-        <b>{String(acts[deed.act] ?? deed.act)}</b>
-        <Subject text={deed.subject} />
-        <Details of={deed.details} />
+        <b>{String(acts[entry.act] ?? entry.act)}</b>
+        <Subject text={entry.subject} />
+        <Details of={entry.details} />
       </td>
       <td className={styles.who} data-label={words.who}>
-        {deed.account_id === null ? nobody : (emailOf(deed.account_id) ?? words.unknownPerson)}
+        {entry.account_id === null ? nobody : (emailOf(entry.account_id) ?? words.unknownPerson)}
       </td>
-      <td className={table.dim}>{vias[deed.via]}</td>
+      <td className={table.dim}>{vias[entry.via]}</td>
       <td className={table.dim}>
-        <When at={deed.done_at} />
+        <When at={entry.done_at} />
       </td>
     </tr>
   );
@@ -74,7 +74,7 @@ function Subject({ text }: { text: string | null }) {
   );
 }
 
-function Details({ of }: { of: Deed["details"] }) {
+function Details({ of }: { of: AuditEntry["details"] }) {
   const words = useTexts(admin);
   const { number } = useFormats();
   const names: Record<string, unknown> = { ...words, reason: words.detailReason };
