@@ -3,6 +3,8 @@
 HTTP numbers are not here: the edges map a `Kind` to theirs.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import ClassVar
 
@@ -19,17 +21,21 @@ class Kind(StrEnum):
 
 
 class KurzError(Exception):
-    """A failure somebody can act on. `code` and `title` are stable, the sentence is for people."""
+    """A failure somebody can act on. `code` and `title` are stable, the sentence is for people.
+    `field` is the one of the request whose value was refused."""
 
     kind: ClassVar[Kind]
     code: ClassVar[str]
     title: ClassVar[str]
     retry_after_seconds: int | None = None  # None: trying again does not help
+    field: str | None = None
 
-    def __init__(self, detail: str, **fields: object) -> None:
+    def __init__(self, detail: str, *, field: str | None = None, **fields: object) -> None:
         super().__init__(detail)
         self.detail = detail
         self.fields = fields
+        if field is not None:
+            self.field = field
 
 
 class Unavailable(KurzError):
@@ -95,6 +101,17 @@ class SchemaOutdated(KurzError):
     title = "Database schema does not match this version"
 
 
+@contextmanager
+def renamed(field: str, name: str) -> Iterator[None]:
+    """Refusals of `field` inside have the name that the request has for it."""
+    try:
+        yield
+    except KurzError as error:
+        if error.field == field:
+            error.field = name
+        raise
+
+
 def catalogue() -> list[type[KurzError]]:
     """Every concrete error class that has been imported, by code."""
     found: dict[str, type[KurzError]] = {}
@@ -114,5 +131,6 @@ def problem(error: KurzError, status: int) -> dict[str, object]:
         "title": error.title,
         "status": status,
         "detail": error.detail,
+        **({} if error.field is None else {"field": error.field}),
         **error.fields,
     }

@@ -282,7 +282,9 @@ def test_a_set_up_link_is_printed_and_the_last_one_works_once(start_program, tmp
     terminal = Terminal(environment)
     printed = terminal.run("admin", "setup-link")
     assert "Works once" in printed.stderr
-    assert [entry["act"] for entry in terminal.json("admin", "audit")["entries"]] == ["make-setup-link"]
+    assert [entry["act"] for entry in terminal.json("admin", "audit")["entries"]] == [
+        "make-setup-link"
+    ]
     token = _token(printed.stdout.strip(), "setup")
     with program.client(headers=PUBLIC) as client:
         body = {"email": "eve@example.com", "password": PASSWORD}

@@ -107,6 +107,7 @@ def test_a_link_ends_when_one_says(visitor):
     visitor.choose("Date and time of its end", "2001-01-01T12:00")
     visitor.click("Shorten")
     visitor.wait_for_text("it is in the past")
+    assert visitor.evaluate("document.querySelector('fieldset [role=alert]') !== null") == "True"
     visitor.choose("Date and time of its end", "12345-01-01T12:00")
     visitor.click("Shorten")
     visitor.wait_for_text("Choose a year of four digits.")
@@ -146,6 +147,12 @@ def test_what_is_refused_stands_beside_its_field_and_all_stays_typed(visitor, pr
     visitor.wait_for_text("This alias is taken. Choose another one.")
     visitor.wait_for("document.activeElement.labels?.[0]?.textContent === 'Alias'")
     assert (visitor.value("Long address"), visitor.value("Title")) == (ADDRESS, "Kept")
+    visitor.type("Title", "a\u202eb")
+    visitor.type("Alias", "autumn")
+    visitor.click("Shorten")
+    visitor.wait_for("document.activeElement.labels?.[0]?.textContent === 'Title'")
+    assert visitor.evaluate("document.activeElement.ariaInvalid") == "true"
+    visitor.type("Title", "Kept")
     visitor.evaluate("history.back()")
     refuse_to_leave(visitor)
     visitor.press("Escape")

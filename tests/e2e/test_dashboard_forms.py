@@ -21,6 +21,7 @@ from support.visitor import Visitor
 pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 
 LIST = "/api/v1/links?*"
+REFUSED = "document.querySelector('input[aria-invalid=true]')"
 
 
 def edit(visitor: Visitor, code: str) -> None:
@@ -98,6 +99,34 @@ def test_a_form_outlives_its_link(visitor):
         visitor.wait_for_text("Nothing fits" if "?" in path else "It answers nobody.")
         assert visitor.value("Notes") == "A long story"
         do(visitor, "POST", f"/links/{link['id']}/restore", {})
+
+
+def test_what_the_server_refuses_stands_beside_its_field(visitor, program):
+    program.set_up("admin@example.com", PASSWORD)
+    visitor.visit("/app/sign-up")
+    visitor.type("E-mail", "admin@example.com")
+    visitor.type("Password", PASSWORD)
+    visitor.press("Enter")
+    visitor.wait_for(f"{REFUSED}?.type === 'email'")
+    visitor.type("E-mail", "ada@example.com")
+    visitor.type("Password", "password1")
+    visitor.press("Enter")
+    visitor.wait_for(f"{REFUSED}?.autocomplete === 'new-password'")
+    visitor.type("Password", PASSWORD)
+    visitor.press("Enter")
+    visitor.wait_for("location.pathname === '/app/links'")
+    for slug in ("press", "taken"):
+        do(visitor, "POST", "/workspaces", {"name": slug, "slug": slug})
+    visitor.visit("/app/w/1/settings")
+    visitor.type("Short name in addresses", "taken")
+    visitor.press("Enter")
+    visitor.wait_for(f"{REFUSED}?.value === 'taken'")
+    do(visitor, "POST", "/workspaces/1/domains", {"host": "go.example.com"})
+    visitor.visit("/app/w/1/domains")
+    visitor.type("Leads to", "ftp://example.com/")
+    visitor.press("Enter")
+    visitor.wait_for(f"{REFUSED}?.value === 'ftp://example.com/'")
+    assert visitor.evaluate("document.querySelector('form > [role=alert]') === null") == "True"
 
 
 def test_a_code_that_was_imported_may_stay(visitor):

@@ -1,5 +1,10 @@
-"""The OpenAPI document reads well: names are names, and nothing is written out many times."""
+"""The OpenAPI document reads well: names are names, and nothing is written out many times. Refusals
+of values are of use to programs."""
 
+import ast
+from pathlib import Path
+
+import kurz
 from kurz.api.app import create_api
 
 DOCUMENT = create_api(None).openapi()  # type: ignore[arg-type]
@@ -22,3 +27,23 @@ def test_every_problem_is_one_of_the_shared_responses():
     assert len(answers) > 500
     assert [answer for answer in answers if answer.keys() != {"$ref"}] == []
     assert {answer["$ref"] for answer in answers} == shared
+
+
+def test_every_refusal_of_a_value_names_its_field():
+    """Of errors that may be about any field. The command line, which names options, is apart."""
+    general = {"FieldRefused", "InstantRefused", "NameRefused", "PeriodRefused"}
+    sources = Path(kurz.__file__).parent
+    found = 0
+    silent = []
+    for path in sources.rglob("*.py"):
+        if path.is_relative_to(sources / "cli"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Raise(exc=ast.Call(func=ast.Name(id=name), keywords=named)):
+                    if name in general:
+                        found += 1
+                        if not any(keyword.arg == "field" for keyword in named):
+                            silent.append(f"{path.relative_to(sources)}:{node.lineno}")
+    assert found > 40
+    assert silent == []

@@ -111,7 +111,11 @@ async def _create_for_stranger(request: Request) -> Response:
     if extra := sorted(body.model_fields_set - ANONYMOUS_FIELDS):
         names = ", ".join(f"`{name}`" for name in extra)
         raise SignInRequired(
-            f"Without an account, a link cannot have {names}. Sign in, or leave it out."
+            f"Without an account, a link cannot have {names}. Sign in, or leave it out.",
+            errors=[
+                {"field": name, "code": SignInRequired.code, "detail": SignInRequired.title}
+                for name in extra
+            ],
         )
     maker = await find_maker(request, None, None)
     return (await make(request, maker, body)).respond()

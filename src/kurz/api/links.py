@@ -271,7 +271,8 @@ async def edit(
         if "expires_at" in changes or not 1 <= seconds <= MAX_SECONDS:
             raise InstantRefused(
                 f"`expires_in` must be a number of seconds from 1 to {MAX_SECONDS}. It cannot"
-                " be combined with `expires_at`."
+                " be combined with `expires_at`.",
+                field="expires_in",
             )
         changes["expires_at"] = kurz.clock.now() + timedelta(seconds=seconds)
     return await kurz.links.edit(

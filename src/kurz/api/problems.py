@@ -160,6 +160,6 @@ def refusal(errors: Iterable[Mapping[str, Any]]) -> KurzError:
         if error["type"] == "json_invalid":
             return BodyMalformed("The body is not valid JSON.")
         field = ".".join(str(part) for part in error["loc"] if part not in _PLACES)
-        found.append({"field": field or "body", "problem": error["msg"]})
+        found.append({"field": field or "body", "code": error["type"], "detail": error["msg"]})
     names = ", ".join(f"`{item['field']}`" for item in found)
     return RequestRefused(f"These values are not valid: {names}.", errors=found)

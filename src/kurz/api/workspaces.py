@@ -14,6 +14,7 @@ from kurz.api.responses import Answer
 from kurz.api.schemas.people import WorkspaceCreate, WorkspaceEdit, WorkspaceList, WorkspaceRead
 from kurz.api.schemas.problems import problems
 from kurz.api.security import needs, owner, session
+from kurz.errors import renamed
 from kurz.links import urls
 from kurz.links.errors import DestinationRefused
 from kurz.people.access import Permission, Role
@@ -104,11 +105,12 @@ async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> Workspa
     changes = await read_edit(request, WorkspaceEdit, "root_url", "default_expiry_days")
     if changes.get("root_url") is not None:
         own_hosts = await OwnHosts(kurz.base_url, kurz.domains, kurz.dashboard_url).get()
-        judged = urls.judge(changes["root_url"], own_hosts, kurz.own_hosts_of(request))
-        if not kurz.screen.admit(judged.location):
-            raise DestinationRefused(
-                "Some blocklists cannot be read at the moment. Try again later."
-            )
+        with renamed("original_url", "root_url"):
+            judged = urls.judge(changes["root_url"], own_hosts, kurz.own_hosts_of(request))
+            if not kurz.screen.admit(judged.location):
+                raise DestinationRefused(
+                    "Some blocklists cannot be read at the moment. Try again later."
+                )
         changes["root_url"] = judged.location
     edited = await kurz.teams.edit(workspace_id, changes, max_slugs=kurz.caps.slugs)
     return workspace_read(edited, Role.OWNER)

@@ -104,7 +104,8 @@ def cut(period: Period, interval: Interval) -> Pieces:
     if len(hours) > MAX_DAYS_OF_HOURS * 24 + 1:  # one night of the year has an hour twice
         raise PeriodRefused(
             f"Hours are available for periods of up to {MAX_DAYS_OF_HOURS} days. Choose a"
-            " shorter period or another interval."
+            " shorter period or another interval.",
+            field="interval",
         )
     return Pieces([(EPOCH + hour * _HOUR).astimezone(period.zone) for hour in hours], hours)
 
@@ -127,15 +128,16 @@ def read_period(now: datetime, start: str | None, end: str | None, zone: str | N
     else:
         first = _read(start, place, "from", is_end=False)
     if first >= last:
-        raise PeriodRefused("`from` must be before `to`.")
+        raise PeriodRefused("`from` must be before `to`.", field="from")
     if last - first > MAX_DAYS * _DAY:
-        raise PeriodRefused(f"A period can have at most {MAX_DAYS} days.")
+        raise PeriodRefused(f"A period can have at most {MAX_DAYS} days.", field="from")
     today = (now - EPOCH).days if first <= now < last else None
     period = Period(first.astimezone(place), last.astimezone(place), place, today)
     if not period.hours:
         raise PeriodRefused(
             "Clicks are counted by the hour, and no hour starts in this period. Choose a"
-            " longer one."
+            " longer one.",
+            field="from",
         )
     return period
 
@@ -159,7 +161,9 @@ def read_zone(name: str | None) -> tzinfo:
             return ZoneInfo(name)
         except (KeyError, ValueError, OSError):  # such as the name of a folder
             pass
-    raise PeriodRefused("`zone` must be the name of a time zone, such as Europe/Berlin.")
+    raise PeriodRefused(
+        "`zone` must be the name of a time zone, such as Europe/Berlin.", field="zone"
+    )
 
 
 def _read(text: str, zone: tzinfo, field: str, *, is_end: bool) -> datetime:
@@ -179,7 +183,8 @@ def _read(text: str, zone: tzinfo, field: str, *, is_end: bool) -> datetime:
         pass
     raise PeriodRefused(
         f"`{field}` must be a date or time, such as 2026-03-31 or 2026-03-31T18:00:00Z, in a"
-        f" year from {_YEARS[0]} to {_YEARS[-1]}."
+        f" year from {_YEARS[0]} to {_YEARS[-1]}.",
+        field=field,
     )
 
 

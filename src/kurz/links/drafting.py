@@ -66,7 +66,9 @@ class Drafting:
     def _expiry(self, draft: Draft, now: datetime) -> datetime | None:
         if draft.expires_at is not None:
             if draft.expires_in_seconds is not None:
-                raise InstantRefused("Use either `expires_at` or `expires_in`, not both.")
+                raise InstantRefused(
+                    "Use either `expires_at` or `expires_in`, not both.", field="expires_at"
+                )
             return checked_end(draft.expires_at, now)
         if draft.expires_in_seconds is not None:
             return now + self._life(draft.expires_in_seconds, is_anonymous=draft.is_anonymous)
@@ -80,11 +82,15 @@ class Drafting:
 
     def _life(self, seconds: int, *, is_anonymous: bool) -> timedelta:
         if seconds <= 0:
-            raise InstantRefused("`expires_in` must be a number of seconds, 1 or more.")
+            raise InstantRefused(
+                "`expires_in` must be a number of seconds, 1 or more.", field="expires_in"
+            )
         longest = int((self.temporary_life if is_anonymous else LONGEST_LIFE).total_seconds())
         if seconds > longest:
             hint = " without an account" if is_anonymous else ""
-            raise InstantRefused(f"`expires_in` can be at most {longest} seconds{hint}.")
+            raise InstantRefused(
+                f"`expires_in` can be at most {longest} seconds{hint}.", field="expires_in"
+            )
         return timedelta(seconds=seconds)
 
 
@@ -136,25 +142,25 @@ def _expiring(link: Link, expires_at: datetime | None, now: datetime) -> Mapping
 
 def checked_end(expires_at: datetime, now: datetime) -> datetime:
     if expires_at <= now:
-        raise InstantRefused("`expires_at` is in the past.")
-    return _utc(expires_at)
+        raise InstantRefused("`expires_at` is in the past.", field="expires_at")
+    return _utc(expires_at, "expires_at")
 
 
 def _start(starts_at: datetime | None, now: datetime) -> datetime | None:
     if starts_at is None:
         return None
     if starts_at < now:
-        raise InstantRefused("`starts_at` is in the past.")
-    return _utc(starts_at)
+        raise InstantRefused("`starts_at` is in the past.", field="starts_at")
+    return _utc(starts_at, "starts_at")
 
 
-def _utc(instant: datetime) -> datetime:
+def _utc(instant: datetime, field: str) -> datetime:
     try:
         return instant.astimezone(UTC)
     except OverflowError:  # the calendar ends with the year 9999, in UTC too
-        raise InstantRefused("This date is too far in the future.") from None
+        raise InstantRefused("This date is too far in the future.", field=field) from None
 
 
 def _check_order(starts_at: datetime | None, expires_at: datetime | None) -> None:
     if starts_at is not None and expires_at is not None and starts_at >= expires_at:
-        raise InstantRefused("`starts_at` must be before the link expires.")
+        raise InstantRefused("`starts_at` must be before the link expires.", field="starts_at")

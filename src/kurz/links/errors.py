@@ -27,6 +27,7 @@ class DestinationRefused(KurzError):
     kind = Kind.INVALID
     code = "destination-refused"
     title = "Destination not allowed"
+    field = "original_url"
 
 
 class LinkChanged(KurzError):
@@ -57,12 +58,14 @@ class StrategyRefused(KurzError):
     kind = Kind.INVALID
     code = "strategy-refused"
     title = "Invalid code strategy"
+    field = "strategy"
 
 
 class CursorRefused(KurzError):
     kind = Kind.INVALID
     code = "cursor-refused"
     title = "Invalid cursor"
+    field = "cursor"
 
 
 class CodesExhausted(Unavailable):
@@ -86,12 +89,14 @@ class CustomCodeRefused(KurzError):
     kind = Kind.INVALID
     code = "custom-code-refused"
     title = "Invalid custom code"
+    field = "custom_code"
 
 
 class CustomCodeTaken(KurzError):
     kind = Kind.CONFLICT
     code = "custom-code-taken"
     title = "Custom code already taken"
+    field = "custom_code"
 
 
 def code_taken(code: str) -> CustomCodeTaken:
@@ -117,6 +122,7 @@ class UrlRefused(KurzError):
     kind = Kind.INVALID
     code = "url-refused"
     title = "URL cannot be shortened"
+    field = "original_url"
 
     def __init__(self, flaw: UrlFlaw, detail: str) -> None:
         super().__init__(detail, flaw=flaw)

@@ -27,13 +27,17 @@ def check(
     if notes is not None:
         _check_text("notes", notes, MAX_NOTES_LENGTH, breaks="\n\t")
     if len(tags) > MAX_TAGS:
-        raise FieldRefused(f"A link can have at most {MAX_TAGS} tags.")
+        raise FieldRefused(f"A link can have at most {MAX_TAGS} tags.", field="tags")
     for tag in tags:
         _check_text("tags", tag, MAX_TAG_LENGTH)
     if redirect_status is not None and redirect_status not in REDIRECT_STATUSES:
-        raise FieldRefused("`redirect_status` must be 301, 302, 307 or 308.")
+        raise FieldRefused(
+            "`redirect_status` must be 301, 302, 307 or 308.", field="redirect_status"
+        )
     if max_clicks is not None and not 1 <= max_clicks <= MAX_CLICKS:
-        raise FieldRefused(f"`max_clicks` must be a whole number from 1 to {MAX_CLICKS}.")
+        raise FieldRefused(
+            f"`max_clicks` must be a whole number from 1 to {MAX_CLICKS}.", field="max_clicks"
+        )
 
 
 def check_search(text: str) -> None:
@@ -44,9 +48,11 @@ def _check_text(field: str, text: str, longest: int, breaks: str = "") -> None:
     """Text that both engines store, and every page and terminal shows as it is. `breaks` are the
     control characters it may have."""
     if not text.strip() or len(text) > longest:
-        raise FieldRefused(f"`{field}` must have 1 to {longest} characters.")
+        raise FieldRefused(f"`{field}` must have 1 to {longest} characters.", field=field)
     if any(_is_unfit(letter) and letter not in breaks for letter in text):
-        raise FieldRefused(f"`{field}` contains a control character or is not valid text.")
+        raise FieldRefused(
+            f"`{field}` contains a control character or is not valid text.", field=field
+        )
 
 
 def _is_unfit(letter: str) -> bool:

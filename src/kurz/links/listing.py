@@ -54,7 +54,9 @@ class Listing:
 def _check_search(text: str) -> None:
     fields.check_search(text)
     if len(text) < MIN_SEARCH_LENGTH:
-        raise FieldRefused(f"`search` must have at least {MIN_SEARCH_LENGTH} characters.")
+        raise FieldRefused(
+            f"`search` must have at least {MIN_SEARCH_LENGTH} characters.", field="search"
+        )
 
 
 def _value(link: Link, sort: Sort) -> int | None:

@@ -35,9 +35,11 @@ def render(
 ) -> bytes:
     """The picture of a URL, `size` pixels wide and high, or `FieldRefused`."""
     if format not in list(Picture):
-        raise FieldRefused("`format` must be svg or png.")
+        raise FieldRefused("`format` must be svg or png.", field="format")
     if not SMALLEST <= size <= LARGEST:
-        raise FieldRefused(f"`size` must be a number of pixels from {SMALLEST} to {LARGEST}.")
+        raise FieldRefused(
+            f"`size` must be a number of pixels from {SMALLEST} to {LARGEST}.", field="size"
+        )
     _check_colours(dark, light)
     code = _code(url, margin, error)
     if format == Picture.SVG:
@@ -63,23 +65,27 @@ _HALVES = {(0, 0): "█", (0, 1): "▀", (1, 0): "▄", (1, 1): " "}
 
 def _code(url: str, margin: int, error: str) -> segno.QRCode:
     if not 0 <= margin <= WIDEST_MARGIN:
-        raise FieldRefused(f"`margin` must be a number of modules from 0 to {WIDEST_MARGIN}.")
+        raise FieldRefused(
+            f"`margin` must be a number of modules from 0 to {WIDEST_MARGIN}.", field="margin"
+        )
     if error not in LEVELS:
-        raise FieldRefused("`error` must be L, M, Q or H.")
+        raise FieldRefused("`error` must be L, M, Q or H.", field="error")
     try:
         # The level is what was asked for; a higher one at no cost would surprise.
         return segno.make_qr(url, error=error, boost_error=False)
     except segno.DataOverflowError:
-        raise FieldRefused("This URL is too long for a QR code.") from None
+        raise FieldRefused("This URL is too long for a QR code.", field=None) from None
 
 
 def _check_colours(dark: str, light: str) -> None:
     if not _COLOUR.fullmatch(dark):
-        raise FieldRefused("`dark` must be a colour such as #1a2b3c.")
+        raise FieldRefused("`dark` must be a colour such as #1a2b3c.", field="dark")
     if light != TRANSPARENT and not _COLOUR.fullmatch(light):
-        raise FieldRefused("`light` must be a colour such as #1a2b3c, or transparent.")
+        raise FieldRefused(
+            "`light` must be a colour such as #1a2b3c, or transparent.", field="light"
+        )
     if dark.lower() == light.lower():
-        raise FieldRefused("`dark` and `light` must be different colours.")
+        raise FieldRefused("`dark` and `light` must be different colours.", field="light")
 
 
 def _svg(code: segno.QRCode, margin: int, size: int, dark: str, light: str) -> bytes:
@@ -104,7 +110,9 @@ def _png(code: segno.QRCode, margin: int, size: int, dark: str, light: str) -> b
     modules = len(code.matrix) + 2 * margin
     scale = size // modules
     if not scale:
-        raise FieldRefused(f"`size` is too small: this QR code needs at least {modules} pixels.")
+        raise FieldRefused(
+            f"`size` is too small: this QR code needs at least {modules} pixels.", field="size"
+        )
     before = (size - len(code.matrix) * scale) // 2
     empty = _png_line(b"", size)
     lines = [empty] * before

@@ -252,7 +252,10 @@ class LinkService:
             now = self._clock.now()
             if lifecycle.status(link, now) not in (Status.EXPIRED, Status.DELETED):
                 if expires_at is not None:
-                    raise InstantRefused("This link is active. Edit it to change when it expires.")
+                    raise InstantRefused(
+                        "This link is active. Edit it to change when it expires.",
+                        field="expires_at",
+                    )
                 return link
             changes = revival_of(link, expires_at, now)
             changes |= {"held_at": self._screened(link.location, now)}

@@ -56,8 +56,8 @@ class Outcome(StrEnum):
 
 @dataclass(slots=True)
 class RowResult:
-    """`line` is where the row begins in its file; `problem` is the stable code of the reason, and
-    `flaw` what is wrong with a URL that was refused."""
+    """`line` is where the row begins in its file; `problem` is the stable code of the reason,
+    `field` the column that was refused, and `flaw` what is wrong with a URL."""
 
     line: int
     outcome: Outcome
@@ -65,6 +65,7 @@ class RowResult:
     original_url: str | None = None
     problem: str | None = None
     reason: str | None = None
+    field: str | None = None
     flaw: str | None = None
 
     @property
@@ -80,6 +81,7 @@ class RowResult:
             "original_url": self.original_url,
             "problem": self.problem,
             "reason": self.reason,
+            "field": self.field,
             "flaw": self.flaw,
         }
         return {name: value for name, value in fields.items() if value is not None}

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from kurz.clock import Clock
+from kurz.errors import renamed
 from kurz.paging import WHOLE, Part
 from kurz.people import passwords
 from kurz.people.devices import Device
@@ -128,12 +129,13 @@ class AccountService:
         came from this machine. Where registration is closed, it takes an invitation."""
         email = normalise_email(email)
         passwords.check(password, email)
-        token_hash = None
-        if invitation is not None:
-            token_hash = (await self._find_pass(invitation, Purpose.INVITATION)).token_hash
-        elif not self._is_open:
-            raise RegistrationClosed(BY_INVITATION)
-        return await self._insert(email, password, pass_hash=token_hash, asker=asker)
+        if invitation is None:
+            if not self._is_open:
+                raise RegistrationClosed(BY_INVITATION)
+            return await self._insert(email, password, asker=asker)
+        with renamed("token", "invitation"):
+            found = await self._find_pass(invitation, Purpose.INVITATION)
+            return await self._insert(email, password, pass_hash=found.token_hash, asker=asker)
 
     async def create_admin(self, email: str, password: str) -> Account:
         """An administrator, by somebody who may read and write the store itself."""
@@ -186,7 +188,7 @@ class AccountService:
     ) -> Account:
         account = await self.get(account_id)
         if not await self._passwords.verify(password, account.password_hash, asker):
-            raise SignInRefused("The current password is incorrect.")
+            raise SignInRefused("The current password is incorrect.", field="password")
         return account
 
     async def change_password(
@@ -199,8 +201,10 @@ class AccountService:
         ends_keys: bool = False,
     ) -> Account:
         """Ends every token of the account; `ends_keys` as the store's."""
-        account = await self.check_password(account_id, old, asker)
-        passwords.check(new, account.email)
+        with renamed("password", "old_password"):
+            account = await self.check_password(account_id, old, asker)
+        with renamed("password", "new_password"):
+            passwords.check(new, account.email)
         hashed = await self._passwords.hash(new, asker)
         changed = await self._store.set_password(
             account_id, hashed, epoch=account.epoch, ends_keys=ends_keys

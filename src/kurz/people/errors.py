@@ -61,18 +61,21 @@ class EmailRefused(KurzError):
     kind = Kind.INVALID
     code = "email-refused"
     title = "Invalid e-mail address"
+    field = "email"
 
 
 class EmailTaken(KurzError):
     kind = Kind.CONFLICT
     code = "email-taken"
     title = "E-mail address already in use"
+    field = "email"
 
 
 class PasswordRefused(KurzError):
     kind = Kind.INVALID
     code = "password-refused"
     title = "Password not accepted"
+    field = "password"
 
 
 class AccountNotFound(KurzError):
@@ -85,6 +88,7 @@ class PassRefused(KurzError):
     kind = Kind.INVALID
     code = "pass-refused"
     title = "Invalid one-time link"
+    field = "token"
 
 
 class KeyNotFound(KurzError):
@@ -103,6 +107,7 @@ class SlugTaken(KurzError):
     kind = Kind.CONFLICT
     code = "slug-taken"
     title = "Slug already taken"
+    field = "slug"
 
 
 class MemberNotFound(KurzError):
@@ -139,12 +144,14 @@ class DomainRefused(KurzError):
     kind = Kind.INVALID
     code = "domain-refused"
     title = "Invalid domain"
+    field = "host"
 
 
 class DomainTaken(KurzError):
     kind = Kind.CONFLICT
     code = "domain-taken"
     title = "Domain belongs to another workspace"
+    field = "host"
 
 
 class DomainNotFound(KurzError):

@@ -84,11 +84,11 @@ class KeyService:
         check_name(name)
         now = self._clock.now()
         if not permissions:
-            raise NameRefused("Choose at least one scope for the key.")
+            raise NameRefused("Choose at least one scope for the key.", field="scopes")
         if expires_at is not None:
             expires_at = _in_utc(expires_at)
             if expires_at <= now:
-                raise NameRefused("`expires_at` is in the past.")
+                raise NameRefused("`expires_at` is in the past.", field="expires_at")
         prefix = "".join(secrets.choice(_PREFIX_LETTERS) for _ in range(8))
         secret = secrets.token_urlsafe(32)
         key = Key(
@@ -135,7 +135,7 @@ def _in_utc(instant: datetime) -> datetime:
     try:
         return instant.astimezone(UTC)
     except OverflowError:  # 9999-12-31 in a zone west of Greenwich
-        raise NameRefused("`expires_at` is too far in the future.") from None
+        raise NameRefused("`expires_at` is too far in the future.", field="expires_at") from None
 
 
 def looks_like_key(text: str) -> bool:

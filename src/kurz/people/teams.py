@@ -95,11 +95,14 @@ class Teams:
         if "slug" in changes:
             check_slug(changes["slug"])
         if changes.get("strategy", STRATEGIES[0]) not in STRATEGIES:
-            raise NameRefused(f"`strategy` must be one of {', '.join(STRATEGIES)}.")
+            raise NameRefused(
+                f"`strategy` must be one of {', '.join(STRATEGIES)}.", field="strategy"
+            )
         days = changes.get("default_expiry_days")
         if days is not None and not 0 <= days <= MAX_EXPIRY_DAYS:
             raise NameRefused(
-                f"`default_expiry_days` must be a number from 0 to {MAX_EXPIRY_DAYS}."
+                f"`default_expiry_days` must be a number from 0 to {MAX_EXPIRY_DAYS}.",
+                field="default_expiry_days",
             )
         edited = await self._store.update(workspace_id, changes, max_slugs=max_slugs)
         if edited is None:
@@ -152,7 +155,7 @@ class Teams:
     ) -> Workspace:
         """Hands the workspace over: the other member owns it, the caller stays as editor."""
         if account_id == caller.account_id:
-            raise NameRefused("You already own this workspace.")
+            raise NameRefused("You already own this workspace.", field="account_id")
         from_id = caller.account_id
         if not await self._store.transfer(workspace_id, from_id, account_id, at_most=at_most):
             raise MemberNotFound("A workspace can only be transferred to one of its members.")

@@ -158,5 +158,6 @@ def check_slug(slug: str) -> None:
     if not is_slug(slug):
         raise NameRefused(
             "A slug must have 1 to 64 characters: a-z, 0-9 and, except at the start and"
-            " end, hyphens."
+            " end, hyphens.",
+            field="slug",
         )

@@ -221,6 +221,7 @@ def check_reason(reason: str | None) -> str | None:
     if len(reason) > MAX_REASON_LENGTH or not reason.isprintable():
         raise FieldRefused(
             f"The reason must be one line of plain text with at most {MAX_REASON_LENGTH}"
-            " characters."
+            " characters.",
+            field="reason",
         )
     return reason

@@ -7,6 +7,7 @@ class HostRefused(KurzError):
     kind = Kind.INVALID
     code = "host-refused"
     title = "Invalid host"
+    field = "host"
 
 
 class ReportNotFound(KurzError):

@@ -85,7 +85,7 @@ class ReportStore(Protocol):
 def read_complaint(category: str, message: str | None, contact: str | None) -> Complaint:
     """What a form or a program has sent."""
     if category not in [*Category]:
-        raise FieldRefused(f"`category` must be one of {', '.join(Category)}.")
+        raise FieldRefused(f"`category` must be one of {', '.join(Category)}.", field="category")
     return Complaint(
         Category(category),
         clean("message", message),
@@ -102,5 +102,5 @@ def clean(
     kept = "".join(it for it in text if it in breaks or unicodedata.category(it) not in _UNFIT)
     kept = kept.strip()
     if len(kept) > longest:
-        raise FieldRefused(f"`{field}` can have at most {longest} characters.")
+        raise FieldRefused(f"`{field}` can have at most {longest} characters.", field=field)
     return kept or None

@@ -38,9 +38,9 @@ def judge(
     line = record(alive, "", now) | {"tags": [*alive.tags]}
     like_new = rows.to_link(line, target, url, now)
     if not like_new.short_code:
-        raise FieldRefused("The link has no code.")
+        raise FieldRefused("The link has no code.", field="short_code")
     if archived.claim_hash is not None and len(archived.claim_hash) != CLAIM_HASH_BYTES:
-        raise FieldRefused("`claim_hash` is not the hash of a claim token.")
+        raise FieldRefused("`claim_hash` is not the hash of a claim token.", field="claim_hash")
     _check_days(archived.days, now)
     link = replace(
         like_new,
@@ -66,12 +66,14 @@ def _check_days(days: Collection[CountedDay], now: datetime) -> None:
     last = (now + rows.CLOCK_SKEW).date()
     for day in days:
         if not EPOCH.date() <= day.day <= last or day.day in seen:
-            raise FieldRefused(f"`days` has {day.day}, which is in the future or listed twice.")
+            raise FieldRefused(
+                f"`days` has {day.day}, which is in the future or listed twice.", field="days"
+            )
         seen.add(day.day)
         if not _are_counts(day.counts):
-            raise FieldRefused(f"`counts` of {day.day} are not valid.")
+            raise FieldRefused(f"`counts` of {day.day} are not valid.", field="days")
         if not sketch.is_sound(day.sketch):
-            raise FieldRefused(f"`sketch` of {day.day} is not valid.")
+            raise FieldRefused(f"`sketch` of {day.day} is not valid.", field="days")
 
 
 def _are_counts(data: bytes) -> bool:
@@ -94,4 +96,6 @@ def _utc(instant: datetime | None) -> datetime | None:
     try:
         return None if instant is None else instant.astimezone(UTC)
     except OverflowError:
-        raise InstantRefused("`last_checked_at` is before year 1 or after 9999.") from None
+        raise InstantRefused(
+            "`last_checked_at` is before year 1 or after 9999.", field="last_checked_at"
+        ) from None

@@ -85,7 +85,7 @@ class Keeper:
             return RowResult(row.line, Outcome.EXISTED, link.short_code, link.original_url)
         is_kept = not holder.original_url
         why = "is reserved for its former owner" if is_kept else "already leads to another URL"
-        taken = CustomCodeTaken(f"The code “{link.short_code}” {why}.")
+        taken = CustomCodeTaken(f"The code “{link.short_code}” {why}.", field="short_code")
         return RowResult(
             row.line,
             Outcome.CONFLICT,
@@ -93,6 +93,7 @@ class Keeper:
             link.original_url,
             taken.code,
             taken.detail,
+            taken.field,
         )
 
     def _try_next(self, row: Row, attempt: int) -> RowResult | None:
@@ -106,5 +107,11 @@ class Keeper:
 def _refused(row: Row, error: KurzError) -> RowResult:
     code = row.link.short_code if row.attempt is None else None
     return RowResult(
-        row.line, Outcome.REFUSED, code, row.link.original_url, error.code, error.detail
+        row.line,
+        Outcome.REFUSED,
+        code,
+        row.link.original_url,
+        error.code,
+        error.detail,
+        error.field,
     )

@@ -86,14 +86,14 @@ class Preparer:
             prepared = self.prepare(record)
             if prepared is not None:
                 return prepared
-        missing = WorkspaceNotFound(f"There is no workspace “{shown(name)}”.")
+        missing = WorkspaceNotFound(f"There is no workspace “{shown(name)}”.", field="workspace")
         return refusal(line, {} if isinstance(found, str) else found, missing)
 
 
 def _workspace(record: dict[str, Any]) -> str:
     name = record.get("workspace", "")
     if not isinstance(name, str):
-        raise FieldRefused("`workspace` must be the slug of a workspace.")
+        raise FieldRefused("`workspace` must be the slug of a workspace.", field="workspace")
     return name
 
 
@@ -106,5 +106,6 @@ def refusal(line: int, record: dict[str, Any], error: KurzError) -> RowResult:
         shown(url) if isinstance(url, str) else None,
         error.code,
         error.detail,
+        error.field,
         error.flaw if isinstance(error, UrlRefused) else None,
     )

@@ -58,7 +58,7 @@ def to_link(record: dict[str, Any], target: Target, url: urls.JudgedUrl, now: da
     )
     _check_fields(link)
     if link.starts_at and link.expires_at and link.starts_at >= link.expires_at:
-        raise InstantRefused("`starts_at` must be before the link expires.")
+        raise InstantRefused("`starts_at` must be before the link expires.", field="starts_at")
     _settle(link, record, now)
     return link
 
@@ -66,7 +66,7 @@ def to_link(record: dict[str, Any], target: Target, url: urls.JudgedUrl, now: da
 def original_url(record: dict[str, Any]) -> str:
     found = _text(record, "original_url")
     if found is None:
-        raise FieldRefused("The row has no `original_url`.")
+        raise FieldRefused("The row has no `original_url`.", field="original_url")
     return found.strip(" \t")
 
 
@@ -119,10 +119,14 @@ def _status(status: Status | None, link: Link, now: datetime) -> Status:
     if status is None:
         return Status.DELETED if link.deleted_at else Status.ACTIVE
     if status is Status.EXPIRED and (link.expires_at is None or link.expires_at > now):
-        raise FieldRefused("`status` is EXPIRED, but `expires_at` is not in the past.")
+        raise FieldRefused(
+            "`status` is EXPIRED, but `expires_at` is not in the past.", field="status"
+        )
     if status is Status.EXHAUSTED:
         if link.max_clicks is None or link.clicks_used < link.max_clicks:
-            raise FieldRefused("`status` is EXHAUSTED, but `clicks_used` is below `max_clicks`.")
+            raise FieldRefused(
+                "`status` is EXHAUSTED, but `clicks_used` is below `max_clicks`.", field="status"
+            )
         return Status.ACTIVE
     return status
 
@@ -143,19 +147,22 @@ def _code(record: dict[str, Any]) -> str:
         return ""
     if not custom.is_possible(code):
         raise CustomCodeRefused(
-            "A code must have 1 to 128 characters: letters, digits, “.”, “_”, “~” and “-”."
+            "A code must have 1 to 128 characters: letters, digits, “.”, “_”, “~” and “-”.",
+            field="short_code",
         )
     if code in _STEPS:
-        raise CustomCodeRefused(f"“{code}” cannot be a code: browsers remove it from URLs.")
+        raise CustomCodeRefused(
+            f"“{code}” cannot be a code: browsers remove it from URLs.", field="short_code"
+        )
     if is_reserved(code):
-        raise CustomCodeRefused(f"“{code}” is a reserved word.")
+        raise CustomCodeRefused(f"“{code}” is a reserved word.", field="short_code")
     return code
 
 
 def _text(record: dict[str, Any], field: str) -> str | None:
     value = record.get(field)
     if value is not None and not isinstance(value, str):
-        raise FieldRefused(f"`{field}` must be text.")
+        raise FieldRefused(f"`{field}` must be text.", field=field)
     return value
 
 
@@ -166,7 +173,7 @@ def _tags(value: Any) -> tuple[str, ...]:
         return split_tags(value)
     if isinstance(value, list) and all(isinstance(tag, str) for tag in value):
         return tuple(value)
-    raise FieldRefused("`tags` must be a list of texts.")
+    raise FieldRefused("`tags` must be a list of texts.", field="tags")
 
 
 def _count(record: dict[str, Any], field: str) -> int | None:
@@ -176,7 +183,7 @@ def _count(record: dict[str, Any], field: str) -> int | None:
     if isinstance(value, str) and value.isdecimal() and value.isascii() and len(value) < 20:
         value = int(value)
     if type(value) is not int or not 0 <= value <= MAX_COUNT:
-        raise FieldRefused(f"`{field}` must be a whole number, 0 or more.")
+        raise FieldRefused(f"`{field}` must be a whole number, 0 or more.", field=field)
     return value
 
 
@@ -188,7 +195,9 @@ def _milliseconds(value: Any) -> float | None:
     except (ValueError, OverflowError):
         number = math.nan
     if not 0 <= number < math.inf:
-        raise FieldRefused("`avg_redirect_ms` must be a number, 0 or more.")
+        raise FieldRefused(
+            "`avg_redirect_ms` must be a number, 0 or more.", field="avg_redirect_ms"
+        )
     return number
 
 
@@ -201,7 +210,7 @@ def _is_true(record: dict[str, Any], field: str) -> bool:
         return True
     if word in _FALSE:
         return False
-    raise FieldRefused(f"`{field}` must be true or false.")
+    raise FieldRefused(f"`{field}` must be true or false.", field=field)
 
 
 def _choice(record: dict[str, Any], field: str, choices: dict[str, T]) -> T | None:
@@ -209,14 +218,14 @@ def _choice(record: dict[str, Any], field: str, choices: dict[str, T]) -> T | No
     if value is None:
         return None
     if not isinstance(value, str) or value not in choices:
-        raise FieldRefused(f"`{field}` must be one of {', '.join(choices)}.")
+        raise FieldRefused(f"`{field}` must be one of {', '.join(choices)}.", field=field)
     return choices[value]
 
 
 def _past(record: dict[str, Any], field: str, now: datetime) -> datetime | None:
     instant = _instant(record, field)
     if instant is not None and instant > now and instant > now + CLOCK_SKEW:
-        raise InstantRefused(f"`{field}` is in the future.")
+        raise InstantRefused(f"`{field}` is in the future.", field=field)
     return instant
 
 
@@ -231,4 +240,6 @@ def _instant(record: dict[str, Any], field: str) -> datetime | None:
             return instant
         return instant.astimezone(UTC) if instant.tzinfo else instant.replace(tzinfo=UTC)
     except (TypeError, ValueError, OverflowError):
-        raise InstantRefused(f"`{field}` must be a time such as 2030-01-31T18:00:00Z.") from None
+        raise InstantRefused(
+            f"`{field}` must be a time such as 2030-01-31T18:00:00Z.", field=field
+        ) from None

@@ -1,7 +1,7 @@
 import { Button, PasswordInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Problem } from "../api/client";
+import { isRefused, Problem } from "../api/client";
 import { deleteAccount, useMe } from "../api/session";
 import { getWorkspaces } from "../app/place";
 import { account as texts } from "../strings/account";
@@ -41,8 +41,8 @@ function Ask({ onClose }: { onClose: () => void }) {
   const isBlocked = (fates.data?.blocked.length ?? 0) > 0;
   const end = async () => {
     await deleteAccount(password).catch((error: unknown) => {
-      const isWrong = error instanceof Problem && error.code === "sign-in-refused";
-      throw isWrong ? new Problem(error.status, "password-wrong", words.wrongPassword) : error;
+      const isWrong = isRefused(error, "password");
+      throw isWrong ? new Problem(401, "password-wrong", words.wrongPassword) : error;
     });
     location.assign("/");
   };

@@ -10,7 +10,7 @@ import { useTexts } from "../strings/language";
 import { Choices } from "../ui/Choices";
 import { Dialog } from "../ui/Dialog";
 import form from "../ui/form.module.css";
-import { FormProblem } from "../ui/states";
+import { FormProblem, useRefusal } from "../ui/states";
 import styles from "./keys.module.css";
 import { NewKey } from "./NewKey";
 
@@ -76,6 +76,7 @@ function KeyForm(props: {
   const [where, setWhere] = useState("");
   const [days, setDays] = useState("365");
   const [isTried, setTried] = useState(false);
+  const refusal = useRefusal(props.error, "name");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setTried(true);
@@ -96,7 +97,7 @@ function KeyForm(props: {
         maxLength={100}
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
-        error={isTried && !name.trim() && words.needName}
+        error={(isTried && !name.trim() && words.needName) || refusal.beside("name")}
       />
       <ScopeChoice chosen={scopes} onChange={setScopes} />
       {isTried && scopes.length === 0 && <p className={styles.wrong}>{words.needScope}</p>}
@@ -104,7 +105,7 @@ function KeyForm(props: {
         <PlaceSelect value={where} onChange={setWhere} />
         <LifeSelect value={days} onChange={setDays} />
       </div>
-      <FormProblem error={props.error} />
+      <FormProblem error={refusal.rest} />
       <div className={form.acts}>
         <Button variant="default" disabled={props.isBusy} onClick={props.onClose}>
           {cancel}

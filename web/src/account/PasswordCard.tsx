@@ -1,13 +1,13 @@
 import { Button, Checkbox, PasswordInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { api, need, Problem } from "../api/client";
+import { api, isRefused, need, Problem } from "../api/client";
 import { changePassword, useMe } from "../api/session";
 import { account as texts } from "../strings/account";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
 import form from "../ui/form.module.css";
-import { FormProblem } from "../ui/states";
+import { FormProblem, useRefusal } from "../ui/states";
 import { toast } from "../ui/toasts";
 import { useKeys } from "./keyQueries";
 
@@ -39,7 +39,8 @@ export function PasswordCard() {
       if (unrevoked.length === 0) toast(words.changed);
     },
   });
-  const isWrong = isRefusal(change.error);
+  const isWrong = isRefused(change.error, "old_password");
+  const refusal = useRefusal(change.error, "old_password", "new_password");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setTried(true);
@@ -66,7 +67,7 @@ export function PasswordCard() {
           autoComplete="new-password"
           value={next}
           onChange={(event) => setNext(event.currentTarget.value)}
-          error={isTried && isShort && words.shortPassword}
+          error={(isTried && isShort && words.shortPassword) || refusal.beside("new_password")}
         />
         <Checkbox
           label={words.revokeKeys}
@@ -74,7 +75,7 @@ export function PasswordCard() {
           onChange={(event) => setEndsKeys(event.currentTarget.checked)}
         />
         <WorkspaceKeys chosen={revoked} onChange={setRevoked} />
-        {!isWrong && <FormProblem error={change.error} />}
+        <FormProblem error={refusal.rest} />
         {!!change.data?.length && <FormProblem text={words.unrevoked} />}
         <div className={`${form.acts} ${form.left}`}>
           <Button type="submit" loading={change.isPending}>
@@ -120,9 +121,4 @@ async function revoke(key_id: number): Promise<boolean> {
   } catch (error) {
     return error instanceof Problem && error.status === 404;
   }
-}
-
-/** Whether it was the present password that did not fit. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof Problem && error.code === "sign-in-refused";
 }

@@ -6,7 +6,7 @@ import { isSignUpOpen } from "../api/server";
 import { signUp } from "../api/session";
 import { account } from "../strings/account";
 import { useTexts } from "../strings/language";
-import { FormProblem } from "../ui/states";
+import { FormProblem, useRefusal } from "../ui/states";
 import styles from "./account.module.css";
 import { Entrance } from "./Entrance";
 import { SetUpNotice } from "./SetUpNotice";
@@ -41,6 +41,7 @@ function SignUpForm() {
       go("/links");
     },
   });
+  const refusal = useRefusal(send.error, "email", "password");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setTried(true);
@@ -56,7 +57,7 @@ function SignUpForm() {
         autoFocus
         value={email}
         onChange={(event) => setEmail(event.currentTarget.value)}
-        error={isTried && !email && words.needEmail}
+        error={(isTried && !email && words.needEmail) || refusal.beside("email")}
       />
       <PasswordInput
         label={words.password}
@@ -65,9 +66,9 @@ function SignUpForm() {
         autoComplete="new-password"
         value={password}
         onChange={(event) => setPassword(event.currentTarget.value)}
-        error={isTried && isShort && words.shortPassword}
+        error={(isTried && isShort && words.shortPassword) || refusal.beside("password")}
       />
-      <FormProblem error={send.error} />
+      <FormProblem error={refusal.rest} />
       <Button type="submit" size="md" loading={send.isPending}>
         {words.make}
       </Button>

@@ -57,6 +57,8 @@ export class Problem extends Error {
   readonly detail: string;
   readonly retryAfterSeconds: number | null;
   readonly fields: Record<string, unknown>;
+  /** The fields of the request that were refused, without the place in a list: `tags`, not `tags.0`. */
+  readonly refused: readonly string[];
 
   constructor(
     status: number,
@@ -71,7 +73,15 @@ export class Problem extends Error {
     this.detail = detail;
     this.retryAfterSeconds = retryAfterSeconds;
     this.fields = fields;
+    const { field, errors } = fields as Partial<Schemas["Problem"]>;
+    const names = field ? [field] : (errors ?? []).map((error) => error.field);
+    this.refused = names.map((name) => name.replace(/\.\d+$/, ""));
   }
+}
+
+/** Whether it was this field that the server refused. */
+export function isRefused(error: unknown, field: string): boolean {
+  return error instanceof Problem && error.refused.includes(field);
 }
 
 function problemOf(response: Response, body: unknown): Problem {

@@ -2677,6 +2677,21 @@ export interface components {
             /** Lost Connections */
             lost_connections: number;
         };
+        /** FieldError */
+        FieldError: {
+            /**
+             * Field
+             * @example tags.0
+             */
+            field: string;
+            /**
+             * Code
+             * @example string_type
+             */
+            code: string;
+            /** Detail */
+            detail: string;
+        };
         /**
          * GlobalStats
          * @description `totalLinks` are those that are ACTIVE.
@@ -3496,6 +3511,18 @@ export interface components {
              * @default null
              */
             detail?: string | null;
+            /**
+             * Field
+             * @description The field that was refused.
+             * @default null
+             */
+            field?: string | null;
+            /**
+             * Errors
+             * @description Where several fields may be refused at once, each of them.
+             * @default null
+             */
+            errors?: components["schemas"]["FieldError"][] | null;
         } & {
             [key: string]: unknown;
         };
@@ -3711,6 +3738,11 @@ export interface components {
             problem: string;
             /** Reason */
             reason: string;
+            /**
+             * Field
+             * @description The field that was refused.
+             */
+            field?: string | null;
             /**
              * Flaw
              * @description What is wrong with a refused URL.

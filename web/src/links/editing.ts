@@ -91,23 +91,17 @@ export function isAlias(code: string): boolean {
   return /^[A-Za-z0-9_-]{3,64}$/.test(code);
 }
 
-const ABOUT: Record<string, Name> = {
-  "url-refused": "original_url",
-  "destination-refused": "original_url",
-  "custom-code-taken": "custom_code",
-  "custom-code-refused": "custom_code",
-  "instant-refused": "expiry",
-  "strategy-refused": "strategy",
-};
-
 /** A refusal stands beside the field it is about. */
 export function wrongBy(problem: Problem): Wrong {
   if (problem.status === 401) return {}; // the sign-in dialog says it
-  const named = /^`(\w+)`/.exec(problem.detail)?.[1];
-  const isStart = problem.code === "instant-refused" && named === "starts_at";
-  const isNamed = problem.code === "field-refused" && NAMES.some((name) => name === named);
-  const name = isStart || isNamed ? (named as Name) : (ABOUT[problem.code] ?? "");
-  return { [name]: problem };
+  const names = problem.refused.map(nameOf);
+  return Object.fromEntries((names.length ? names : [""]).map((name) => [name, problem]));
+}
+
+/** The field of the form that is sent as this one. */
+function nameOf(field: string): Name | "" {
+  if (field === "expires_at" || field === "expires_in") return "expiry";
+  return NAMES.find((name) => name === field) ?? "";
 }
 
 /** What makes a new link. What was left alone is not sent: the server knows what is usual. */

@@ -144,13 +144,13 @@ function useReason(): (row: RowProblem) => string {
   const words = useTexts(transfer);
   const language = useLanguage();
   const text = useProblemText();
-  return ({ outcome, problem, reason, flaw }) => {
+  return ({ outcome, problem, reason, field, flaw }) => {
     if (outcome === "conflict") return words.taken;
-    if (reason.includes("no `original_url`")) return words.rowNoUrl;
+    const isValue = VALUES.has(problem) && field;
+    if (isValue && field === "original_url") return words.rowNoUrl;
     // Values of every kind: what the server says of them fits better than a sentence for all.
-    const field = VALUES.has(problem) && /^`(\w+)`/.exec(reason)?.[1];
-    if (field && language !== "en") return words.badField(field);
-    const known = field ? reason : text(new Problem(422, problem, reason, null, { flaw }));
+    if (isValue && language !== "en") return words.badField(field);
+    const known = isValue ? reason : text(new Problem(422, problem, reason, null, { flaw }));
     return known.replaceAll("`", "");
   };
 }

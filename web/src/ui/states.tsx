@@ -1,6 +1,6 @@
 import { Button, Loader } from "@mantine/core";
 import type { ReactNode } from "react";
-import { Problem } from "../api/client";
+import { isRefused, Problem } from "../api/client";
 import { common } from "../strings/common";
 import { useTexts } from "../strings/language";
 import { useProblemText } from "../strings/problems";
@@ -59,6 +59,16 @@ export function useErrorText(): (error: unknown) => string {
   const words = useTexts(common);
   const text = useProblemText();
   return (error) => (error instanceof Problem ? text(error) : words.unknown);
+}
+
+/** A refusal by the server, beside the fields of a form: `beside` has the sentence of a field, and
+ *  `rest` is the error if it is about none of them. */
+export function useRefusal(error: unknown, ...fields: string[]) {
+  const text = useErrorText();
+  return {
+    beside: (field: string) => isRefused(error, field) && text(error),
+    rest: fields.some((field) => isRefused(error, field)) ? null : error,
+  };
 }
 
 export function ProblemText({ error }: { error: unknown }) {

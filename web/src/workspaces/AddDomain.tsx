@@ -7,7 +7,7 @@ import { domains as texts } from "../strings/domains";
 import { useTexts } from "../strings/language";
 import { Dialog } from "../ui/Dialog";
 import form from "../ui/form.module.css";
-import { FormProblem } from "../ui/states";
+import { FormProblem, useRefusal } from "../ui/states";
 import { at, useRenewal } from "./queries";
 
 /** The first step; the others stand on the domain's card. */
@@ -28,6 +28,7 @@ export function AddDomain(props: { workspaceId: number; onClose: () => void }) {
     },
     onSuccess: props.onClose,
   });
+  const refusal = useRefusal(add.error, "host");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setTried(true);
@@ -51,9 +52,9 @@ export function AddDomain(props: { workspaceId: number; onClose: () => void }) {
             setHost(event.currentTarget.value);
             setKey(newIdempotencyKey());
           }}
-          error={isTried && !host.trim() && words.needHost}
+          error={(isTried && !host.trim() && words.needHost) || refusal.beside("host")}
         />
-        <FormProblem error={add.error} />
+        <FormProblem error={refusal.rest} />
         <div className={form.acts}>
           <Button variant="default" disabled={add.isPending} onClick={props.onClose}>
             {cancel}

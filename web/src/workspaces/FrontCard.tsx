@@ -6,7 +6,7 @@ import { domains as texts } from "../strings/domains";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
 import form from "../ui/form.module.css";
-import { FormProblem } from "../ui/states";
+import { FormProblem, useRefusal } from "../ui/states";
 import { toast } from "../ui/toasts";
 import { editWorkspace, useRenewal } from "./queries";
 
@@ -22,6 +22,7 @@ export function FrontCard({ workspace, mayManage }: { workspace: Workspace; mayM
       toast(words.saved);
     },
   });
+  const refusal = useRefusal(save.error, "root_url");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate();
@@ -43,8 +44,9 @@ export function FrontCard({ workspace, mayManage }: { workspace: Workspace; mayM
           inputMode="url"
           value={url}
           onChange={(event) => setUrl(event.currentTarget.value)}
+          error={refusal.beside("root_url")}
         />
-        <FormProblem error={save.error} />
+        <FormProblem error={refusal.rest} />
         <div className={`${form.acts} ${form.left}`}>
           <Button
             type="submit"

@@ -10,7 +10,7 @@ import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Dialog } from "../ui/Dialog";
 import form from "../ui/form.module.css";
-import { FormProblem } from "../ui/states";
+import { FormProblem, useRefusal } from "../ui/states";
 import { toast } from "../ui/toasts";
 import { bare } from "../ui/urls";
 import { editWorkspace, useRenewal } from "./queries";
@@ -32,6 +32,7 @@ export default function NewWorkspace({ onClose }: { onClose: () => void }) {
   const [isTried, setTried] = useState(false);
   const slug = typedSlug ?? slugOf(name);
   const create = useCreate(onClose);
+  const refusal = useRefusal(create.error, "name", "slug");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setTried(true);
@@ -48,7 +49,7 @@ export default function NewWorkspace({ onClose }: { onClose: () => void }) {
           maxLength={100}
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          error={isTried && !name.trim() && words.needName}
+          error={(isTried && !name.trim() && words.needName) || refusal.beside("name")}
         />
         <TextInput
           label={words.slug}
@@ -57,11 +58,11 @@ export default function NewWorkspace({ onClose }: { onClose: () => void }) {
           maxLength={64}
           value={slug}
           onChange={(event) => setSlug(event.currentTarget.value.toLowerCase())}
-          error={isTried && !slug && words.slugHint}
+          error={(isTried && !slug && words.slugHint) || refusal.beside("slug")}
         />
         <StrategyChoice chosen={strategy} onChange={setStrategy} />
         <p className={form.dim}>{words.strategyLater}</p>
-        <FormProblem error={create.error} />
+        <FormProblem error={refusal.rest} />
         <Acts isBusy={create.isPending} onClose={onClose} />
       </form>
     </Dialog>

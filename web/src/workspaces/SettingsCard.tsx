@@ -8,7 +8,7 @@ import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Card } from "../ui/Card";
 import form from "../ui/form.module.css";
-import { FormProblem } from "../ui/states";
+import { FormProblem, useRefusal } from "../ui/states";
 import { toast } from "../ui/toasts";
 import { bare } from "../ui/urls";
 import { editWorkspace, useRenewal } from "./queries";
@@ -50,6 +50,7 @@ export function SettingsCard({ workspace }: { workspace: Workspace }) {
       toast(words.saved);
     },
   });
+  const refusal = useRefusal(save.error, "name", "slug", "default_expiry_days");
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setTried(true);
@@ -58,11 +59,11 @@ export function SettingsCard({ workspace }: { workspace: Workspace }) {
   return (
     <Card title={workspace.name} text={words.settingsText}>
       <form className={`${form.form} ${form.wide}`} onSubmit={submit} noValidate>
-        <Names draft={draft} change={change} isTried={isTried} />
+        <Names draft={draft} change={change} isTried={isTried} beside={refusal.beside} />
         <StrategyChoice chosen={draft.strategy} onChange={(strategy) => change({ strategy })} />
         <p className={form.dim}>{words.strategyLater}</p>
-        <Expiry draft={draft} change={change} isTried={isTried} />
-        <FormProblem error={save.error} />
+        <Expiry draft={draft} change={change} isTried={isTried} beside={refusal.beside} />
+        <FormProblem error={refusal.rest} />
         <div className={`${form.acts} ${form.left}`}>
           <Button
             type="submit"
@@ -81,9 +82,10 @@ interface PartProps {
   draft: Draft;
   change: (part: Partial<Draft>) => void;
   isTried: boolean;
+  beside: ReturnType<typeof useRefusal>["beside"];
 }
 
-function Names({ draft, change, isTried }: PartProps) {
+function Names({ draft, change, isTried, beside }: PartProps) {
   const words = useTexts(texts);
   return (
     <>
@@ -92,7 +94,7 @@ function Names({ draft, change, isTried }: PartProps) {
         maxLength={100}
         value={draft.name}
         onChange={(event) => change({ name: event.currentTarget.value })}
-        error={isTried && !draft.name.trim() && words.needName}
+        error={(isTried && !draft.name.trim() && words.needName) || beside("name")}
       />
       <TextInput
         label={words.slug}
@@ -101,13 +103,13 @@ function Names({ draft, change, isTried }: PartProps) {
         maxLength={64}
         value={draft.slug}
         onChange={(event) => change({ slug: event.currentTarget.value.toLowerCase() })}
-        error={isTried && !draft.slug && words.slugHint}
+        error={(isTried && !draft.slug && words.slugHint) || beside("slug")}
       />
     </>
   );
 }
 
-function Expiry({ draft, change, isTried }: PartProps) {
+function Expiry({ draft, change, isTried, beside }: PartProps) {
   const words = useTexts(texts);
   return (
     <div className={form.row}>
@@ -128,7 +130,9 @@ function Expiry({ draft, change, isTried }: PartProps) {
           inputMode="numeric"
           value={draft.days}
           onChange={(event) => change({ days: event.currentTarget.value })}
-          error={isTried && daysOf(draft) === null && words.needDays}
+          error={
+            (isTried && daysOf(draft) === null && words.needDays) || beside("default_expiry_days")
+          }
         />
       )}
     </div>

@@ -19,6 +19,7 @@ from kurz.api.responses import Answer
 from kurz.api.schemas.links import ClaimItem, LinkCreate
 from kurz.api.schemas.problems import problems
 from kurz.api.security import needs, nobody
+from kurz.errors import renamed
 from kurz.links.model import Created, Filter, LinkType, Status
 from kurz.people.access import Permission
 from kurz.people.accounts import Account
@@ -264,7 +265,8 @@ async def _create(request: Request, maker: Maker) -> Response:
         return Answer(201, _read(shown), {"location": shown["short_url"]})
 
     wanted = LinkCreate.model_validate({"original_url": body.original_url})
-    answer = await make(request, maker, wanted, render)
+    with renamed("original_url", "originalUrl"):
+        answer = await make(request, maker, wanted, render)
     return answer.respond()
 
 

@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class FieldError(BaseModel):
+    field: str = Field(examples=["tags.0"])
+    code: str = Field(examples=["string_type"])
+    detail: str
 
 
 class Problem(BaseModel):
@@ -14,6 +20,14 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str | None = None
+    field: str | None = Field(
+        None, exclude_if=lambda field: field is None, description="The field that was refused."
+    )
+    errors: list[FieldError] | None = Field(
+        None,
+        exclude_if=lambda errors: errors is None,
+        description="Where several fields may be refused at once, each of them.",
+    )
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

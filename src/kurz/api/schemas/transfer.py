@@ -14,6 +14,7 @@ class RowProblem(BaseModel):
     original_url: str | None = None
     problem: str = Field(description="A stable code for the reason.")
     reason: str
+    field: str | None = Field(None, description="The field that was refused.")
     flaw: str | None = Field(None, description="What is wrong with a refused URL.")
 
 
