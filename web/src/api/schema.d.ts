@@ -1734,8 +1734,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The health of this instance, and the numbers behind it
-         * @description A component that does not answer has the status `error`; the request succeeds.
+         * Get the health and numbers of this instance
+         * @description A component that does not answer is reported as `error`; the request itself succeeds.
          */
         get: operations["get_system"];
         put?: never;
@@ -2249,7 +2249,7 @@ export interface components {
         Audit: {
             /**
              * Entries
-             * @description The newest first.
+             * @description Newest first.
              */
             entries: components["schemas"]["AuditEntryRead"][];
             /**
@@ -2260,7 +2260,7 @@ export interface components {
         };
         /**
          * AuditEntryRead
-         * @description `account_id` null: the operator on the command line, or a job.
+         * @description `account_id` is null for the operator on the command line, and for jobs.
          */
         AuditEntryRead: {
             /** Id */
@@ -2711,7 +2711,7 @@ export interface components {
         };
         /**
          * HealthComponent
-         * @description How something is. `reason` says why, in a word: `ok`, or what is wrong.
+         * @description The state of a component. `reason` is `ok`, or a word for what is wrong.
          */
         HealthComponent: {
             /**
@@ -2730,7 +2730,7 @@ export interface components {
         HealthRead: {
             /**
              * Components
-             * @description Those in use: without Redis there is no `redis`.
+             * @description Only components that exist: without Redis there is no `redis` entry.
              */
             components: components["schemas"]["HealthComponent"][];
         };
@@ -2741,7 +2741,7 @@ export interface components {
         HealthStatus: "ok" | "warning" | "error";
         /**
          * HistoryEntryRead
-         * @description What somebody did to a link. `changes`: field → value before and after.
+         * @description A change to a link. `changes` maps each field to its old and new value.
          */
         HistoryEntryRead: {
             /** Act */
@@ -4608,7 +4608,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The body cannot be read. */
+        /** @description The request body cannot be read. */
         BadRequest: {
             headers: {
                 [name: string]: unknown;
@@ -4617,7 +4617,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Nobody signed in, or the credential does not fit. */
+        /** @description No credential was sent, or it is not valid. */
         Unauthorized: {
             headers: {
                 [name: string]: unknown;
@@ -4626,7 +4626,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description This is not yours to do. */
+        /** @description You do not have permission. */
         Forbidden: {
             headers: {
                 [name: string]: unknown;
@@ -4635,7 +4635,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description There is nothing here that you may see. */
+        /** @description Not found, or not visible to you. */
         NotFound: {
             headers: {
                 [name: string]: unknown;
@@ -4644,7 +4644,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description It is taken, or was changed at the same time. */
+        /** @description Already taken, or changed at the same time. */
         Conflict: {
             headers: {
                 [name: string]: unknown;
@@ -4653,7 +4653,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description It was taken down. */
+        /** @description The link was taken down. */
         Gone: {
             headers: {
                 [name: string]: unknown;
@@ -4662,7 +4662,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description It is not in the state that `If-Match` names. */
+        /** @description The current version differs from `If-Match`. */
         PreconditionFailed: {
             headers: {
                 [name: string]: unknown;
@@ -4671,7 +4671,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is too large. */
+        /** @description The request body is too large. */
         ContentTooLarge: {
             headers: {
                 [name: string]: unknown;
@@ -4680,7 +4680,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body has a type that is not accepted. */
+        /** @description The `Content-Type` is not supported. */
         UnsupportedMediaType: {
             headers: {
                 [name: string]: unknown;
@@ -4689,7 +4689,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description A value is not accepted. */
+        /** @description A value is not valid. */
         UnprocessableContent: {
             headers: {
                 [name: string]: unknown;
@@ -4698,7 +4698,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Too often, or a quota is used up; `Retry-After` says when to try again. */
+        /** @description Too many requests, or a quota is reached; `Retry-After` says when to try again. */
         TooManyRequests: {
             headers: {
                 [name: string]: unknown;
@@ -4963,7 +4963,7 @@ export interface operations {
     import_links: {
         parameters: {
             query?: {
-                /** @description Else the type of the body tells. */
+                /** @description By default, the type of the body decides. */
                 format?: components["schemas"]["TransferFormat"] | null;
                 dry_run?: boolean;
             };
@@ -5042,7 +5042,7 @@ export interface operations {
     import_links_in_workspace: {
         parameters: {
             query?: {
-                /** @description Else the type of the body tells. */
+                /** @description By default, the type of the body decides. */
                 format?: components["schemas"]["TransferFormat"] | null;
                 dry_run?: boolean;
             };
