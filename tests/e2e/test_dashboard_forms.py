@@ -21,7 +21,7 @@ from support.visitor import Visitor
 pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 
 LIST = "/api/v1/links?*"
-REFUSED = "document.querySelector('input[aria-invalid=true]')"
+REFUSED = "document.querySelector('input:is([aria-invalid=true], [data-invalid])')"
 
 
 def edit(visitor: Visitor, code: str) -> None:
