@@ -73,13 +73,15 @@ class Caller:
     def require_personal(self) -> None:
         """For links at the root and the installation: a workspace's key has nothing to do there."""
         if self.key_workspace_id is not None:
-            raise PermissionMissing("This key is limited to another workspace.")
+            raise PermissionMissing(
+                "This key is limited to one workspace. Use a key for all workspaces."
+            )
 
 
 def require_role(role: Role, permission: Permission) -> None:
     if permission not in _OF_ROLES[role]:
         raise PermissionMissing(
-            f"You are {_NAMES[role]} in this workspace, which is read-only. Ask an owner to"
+            f"You are {_NAMES[role]} in this workspace and can only read. Ask an owner to"
             " make you an editor."
         )
 
