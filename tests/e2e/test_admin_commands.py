@@ -83,7 +83,7 @@ def test_people_are_looked_after(terminal, tmp_path):
         "may_import_many",
     }
     disabled = terminal.run("admin", "disable", "ADA@müller.de")
-    assert disabled.stdout == "ada@xn--mller-kva.de is disabled.\n"
+    assert disabled.stdout == "ada@xn--mller-kva.de is now disabled.\n"
     lost = terminal.run("admin", "disable", "admin@example.com")
     assert lost.returncode == 4
     assert lost.stderr == (
@@ -97,7 +97,7 @@ def test_people_are_looked_after(terminal, tmp_path):
     ]
     assert "2 accounts" in table.stderr
     enabled = terminal.run("admin", "enable", "ada@müller.de")
-    assert enabled.stdout == "ada@xn--mller-kva.de is enabled.\n"
+    assert enabled.stdout == "ada@xn--mller-kva.de is now enabled.\n"
     accounts = terminal.json("admin", "list")["accounts"]
     assert [item["disabled_at"] for item in accounts] == [None, None]
     assert "hash" not in json.dumps(accounts)
@@ -143,7 +143,7 @@ MISTAKES: list[tuple[list[str], str | bytes, int, str]] = [
     (["create", "eve@example.com", "--password-file", "-"], "password1", 2, "too common"),
     (["reset-password", "nobody@example.com"], "", 3, "no account"),
     (["workspace", "create", "team", "--owner", "ada@example.com"], "", 4, "slug"),
-    (["key", "create", EMAIL, "--name", "x", "--scope", "admin"], "", 6, "no administrator"),
+    (["key", "create", EMAIL, "--name", "x", "--scope", "admin"], "", 6, "not an administrator"),
 ]
 MORE_MISTAKES: list[tuple[list[str], str | bytes, int, str]] = [
     (["create", "ada", "--password-file", "-"], PASSWORD, 2, "e-mail address"),

@@ -135,7 +135,7 @@ def test_a_file_of_somebody_else_needs_a_word_and_passes_the_same_judges(termina
     done = terminal.run("archive", "restore", file, "--foreign")
     assert done.returncode == 1
     first, second = done.stdout.splitlines()
-    assert first.startswith("/api  not restored: not a valid link: “api” is a word")
+    assert first.startswith("/api  not restored: not a valid link: “api” is a reserved word.")
     assert second == "/two  restored"
 
 

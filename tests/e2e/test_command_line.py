@@ -185,7 +185,7 @@ def test_the_doctor_tells_of_lost_clicks_and_of_a_disk_without_room(terminal, tm
     sick = terminal.run("doctor", KURZ_MIN_FREE_MEGABYTES="1000000")
     assert sick.returncode == 1
     assert "1,234 clicks could not be recorded" in sick.stdout
-    assert "Below 1000000 MiB (KURZ_MIN_FREE_MEGABYTES) no clicks are recorded" in sick.stdout
+    assert "Clicks are not recorded below 1000000 MiB (KURZ_MIN_FREE_MEGABYTES)" in sick.stdout
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)

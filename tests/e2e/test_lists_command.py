@@ -43,7 +43,7 @@ def test_it_tells_which_lists_there_are(terminal, blocklist):
     assert str(blocklist) in text
     assert "none yet" in text
     assert "it is on a blocklist" in terminal.run("admin", "lists", "--url", BAD).stdout
-    assert "may lead there." in terminal.run("admin", "lists", "--url", GOOD).stdout
+    assert "Links to this URL are allowed." in terminal.run("admin", "lists", "--url", GOOD).stdout
 
 
 def test_a_list_that_is_gone_is_told_of_and_holds_links(terminal, blocklist):

@@ -75,7 +75,7 @@ def on_screen(terminal: Terminal, *arguments: str) -> str:
 
 def due(text: str) -> dict[str, str]:
     """What is due, by row."""
-    return dict(re.findall(r"^(\S.{13}) +\S.{6}  (\S+) +\S+$", text, re.MULTILINE)[1:])
+    return dict(re.findall(r"^(\S.{13}) +\S.{10}  (\S+) +\S+$", text, re.MULTILINE)[1:])
 
 
 @usually_on("sqlite", among=DATABASES)

@@ -269,7 +269,7 @@ def test_progress_is_shown_on_a_terminal(local):
     text = os.read(leader, 100_000).decode()
     os.close(leader)
     assert " rows " in text
-    assert " a second" in text
+    assert " per second" in text
 
 
 def test_a_link_has_a_qr_code(local):

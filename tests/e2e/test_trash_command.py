@@ -37,7 +37,7 @@ def test_a_link_goes_to_the_trash_and_back_or_for_ever(terminal):
     for code in ("first", "second"):
         terminal.run("delete", code)
     shown = terminal.run("trash").stdout.splitlines()
-    assert shown[0].split() == ["deleted", "link", "clicks", "by", "purged", "leads", "to"]
+    assert shown[0].split() == ["deleted", "link", "clicks", "by", "purged", "destination"]
     assert [re.findall(r" (/\w+) ", line) for line in shown[1:]] == [["/second"], ["/first"]]
     assert all(
         "owner" in line and ("in 29 d 23 h" in line or "in 30 d" in line) for line in shown[1:]
@@ -64,7 +64,7 @@ def test_emptying_asks_first(terminal):
     assert "--yes" in refused.stderr
     code, screen = terminal.type_at("trash", "empty", answers=["n"])
     assert code == 130
-    assert "Delete 2 links for ever?" in screen
+    assert "Permanently delete 2 links?" in screen
     assert len(codes(terminal)) == 2
     code, screen = terminal.type_at("trash", "empty", answers=["y"])
     assert (code, "2 links permanently deleted." in screen) == (0, True)

@@ -103,7 +103,7 @@ def test_a_failed_write_of_links_is_named(start):
         link = {"original_url": "https://example.com/"}
         refused = client.post("/api/v1/links", json=link)
         assert refused.status_code == 503
-        assert refused.json()["title"] == "The database is not available"
+        assert refused.json()["title"] == "Database unavailable"
         for _ in range(5):
             assert client.post("/api/v1/links", json=link).status_code == 503
         told = [line for line in program.log().splitlines() if "store-unavailable" in line]

@@ -74,7 +74,7 @@ async def check_dead(
         assert "example.com" not in answer.text
 
 
-MISSING = (404, "link-not-found", "no link at this address")
+MISSING = (404, "link-not-found", "no link here")
 EXPIRED = (410, "link-expired", "expired")
 EXHAUSTED = (410, "link-exhausted", "used up")
 BANNED = (410, "link-banned", "taken down")
