@@ -99,7 +99,7 @@ def second_loader(program: Program) -> Iterator[int]:
     ) as process:
         try:
             assert process.stdout is not None
-            assert process.stdout.readline().startswith("Working")
+            assert process.stdout.readline().startswith("Running")
             yield process.pid
         finally:
             process.kill()

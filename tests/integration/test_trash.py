@@ -222,7 +222,8 @@ async def test_the_log_tells_who_deleted_for_ever(place):
         assert (await place.purge(made[0])).status_code == 204
         await place.empty_trash()
         await place.empty_trash()  # nothing is left
-    one, many = [line for line in lines if "for ever" in line["event"]]
+    events = ("link permanently deleted", "trash emptied")
+    one, many = [line for line in lines if line["event"] in events]
     assert one["link_id"] == made[0]["id"]
     assert many["links"] == 2
     assert one["account_id"] is not None
