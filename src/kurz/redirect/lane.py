@@ -111,7 +111,7 @@ class Lane:
         self._micros = clock.micros
         self._tally = tally
         self._freshness = freshness
-        # For what is no GET: the answer to a chunk, or None, and it goes the long way.
+        # For what is no GET: the answer to a chunk, or None, and it takes the ASGI path.
         self.answer_other: Callable[[bytes], bytes | None] = lambda _: None
         self._others = 0  # of those that wait
         self._contact = contact

@@ -1,5 +1,5 @@
 """Slots that accounts hold in all workers and instances: one for a running import, and one for each
-stream of live numbers. Whoever holds a slot renews it; if the process is killed, it expires."""
+stream of live numbers. The process that holds a slot renews it; if killed, the slot expires."""
 
 import asyncio
 import secrets
