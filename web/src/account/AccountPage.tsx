@@ -4,11 +4,11 @@ import { account as texts } from "../strings/account";
 import { app } from "../strings/app";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
+import { Facts } from "../ui/Facts";
 import { Icon } from "../ui/Icon";
 import { PageHead } from "../ui/PageHead";
 import { When } from "../ui/When";
 import { QuotaCard } from "../workspaces/QuotaCard";
-import styles from "./account.module.css";
 import { EndCard } from "./EndCard";
 import { LookCard } from "./LookCard";
 import { PasswordCard } from "./PasswordCard";
@@ -50,16 +50,14 @@ function YouCard() {
   if (!me) return null;
   return (
     <Card title={words.you} text={words.youText}>
-      <dl className={styles.facts}>
-        <dt>{words.email}</dt>
-        <dd>{me.email}</dd>
-        <dt>{words.rights}</dt>
-        <dd>{me.is_admin ? words.isAdmin : words.isMember}</dd>
-        <dt>{words.since}</dt>
-        <dd>
-          <When at={me.created_at} />
-        </dd>
-      </dl>
+      <Facts
+        look="columns"
+        of={{
+          [words.email]: me.email,
+          [words.rights]: me.is_admin ? words.isAdmin : words.isMember,
+          [words.since]: <When at={me.created_at} />,
+        }}
+      />
     </Card>
   );
 }

@@ -27,7 +27,7 @@ export function Entrance(props: {
       </header>
       <main className={styles.main}>
         <h1>{props.heading}</h1>
-        {props.text && <p className={styles.lead}>{props.text}</p>}
+        {props.text && <p>{props.text}</p>}
         {props.children}
       </main>
     </div>

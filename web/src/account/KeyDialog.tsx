@@ -1,14 +1,15 @@
-import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { NativeSelect, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useRef, useState } from "react";
 import { api, need, newIdempotencyKey, type Schemas } from "../api/client";
 import { useMe } from "../api/session";
 import { useWorkspaces } from "../app/place";
-import { common } from "../strings/common";
 import { keys as texts } from "../strings/keys";
 import { useTexts } from "../strings/language";
 import { Choices } from "../ui/Choices";
+import { useCutChoice } from "../ui/CutNote";
 import { Dialog } from "../ui/Dialog";
+import { DialogActs } from "../ui/DialogActs";
 import form from "../ui/form.module.css";
 import { FormProblem, useRefusal } from "../ui/states";
 import styles from "./keys.module.css";
@@ -70,7 +71,6 @@ function KeyForm(props: {
   onClose: () => void;
 }) {
   const words = useTexts(texts);
-  const { cancel } = useTexts(common);
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<Scope[]>(["links:read", "links:create"]);
   const [where, setWhere] = useState("");
@@ -106,14 +106,7 @@ function KeyForm(props: {
         <LifeSelect value={days} onChange={setDays} />
       </div>
       <FormProblem error={refusal.rest} />
-      <div className={form.acts}>
-        <Button variant="default" disabled={props.isBusy} onClick={props.onClose}>
-          {cancel}
-        </Button>
-        <Button type="submit" loading={props.isBusy}>
-          {words.make}
-        </Button>
-      </div>
+      <DialogActs verb={words.make} isBusy={props.isBusy} onClose={props.onClose} />
     </form>
   );
 }
@@ -140,16 +133,18 @@ function ScopeChoice(props: { chosen: readonly Scope[]; onChange: (scopes: Scope
 function PlaceSelect({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const words = useTexts(texts);
   const { data = [] } = useWorkspaces();
+  const cutOf = useCutChoice();
   return (
     <NativeSelect
       label={words.where}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
       data={[
-        { value: "", label: words.everywhere },
+        { value: "", label: words.allWorkspaces },
         ...data
           .filter(({ deleted_at }) => !deleted_at)
           .map(({ id, name }) => ({ value: String(id), label: name })),
+        ...cutOf(data),
       ]}
     />
   );

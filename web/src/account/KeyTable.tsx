@@ -1,72 +1,61 @@
 import { Button } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { api, need } from "../api/client";
 import { useWorkspaces } from "../app/place";
 import { keys as texts } from "../strings/keys";
 import { useTexts } from "../strings/language";
-import { Confirm } from "../ui/Confirm";
+import { Asking } from "../ui/Confirm";
+import { type Column, DataTable } from "../ui/DataTable";
 import { useNow } from "../ui/format";
-import table from "../ui/table.module.css";
-import { toast } from "../ui/toasts";
+import { Tag } from "../ui/Tag";
 import { When } from "../ui/When";
 import type { Key } from "./keyQueries";
 import styles from "./keys.module.css";
 
 export function KeyTable({ keys }: { keys: readonly Key[] }) {
   const words = useTexts(texts);
-  return (
-    <table className={table.table}>
-      <thead>
-        <tr>
-          <th scope="col">{words.key}</th>
-          <th scope="col">{words.scopes}</th>
-          <th scope="col">{words.workspace}</th>
-          <th scope="col">{words.lastUsed}</th>
-          <th scope="col">{words.expires}</th>
-          <th scope="col">
-            <span className="unseen">{words.acts}</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => (
-          <Row key={key.id} of={key} />
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function Row({ of: key }: { of: Key }) {
-  const words = useTexts(texts);
-  return (
-    <tr>
-      <td>
-        <div className={styles.name}>{key.name}</div>
-        <code className={styles.prefix}>{key.prefix}_…</code>
-      </td>
-      <td>
+  const columns: Column<Key>[] = [
+    {
+      head: words.key,
+      cell: (key) => (
+        <>
+          <div className={styles.name}>{key.name}</div>
+          <code className={styles.prefix}>{key.prefix}_…</code>
+        </>
+      ),
+    },
+    {
+      head: words.scopes,
+      cell: (key) => (
         <ul className={styles.scopes}>
           {key.scopes.map((scope) => (
-            <li key={scope}>{words[scope]}</li>
+            <li key={scope}>
+              <Tag>{words[scope]}</Tag>
+            </li>
           ))}
         </ul>
-      </td>
-      <td className={`${table.dim} ${styles.place}`}>
-        <Place workspaceId={key.workspace_id} />
-      </td>
-      <td className={table.dim} data-label={words.lastUsed}>
-        {key.last_used_at ? <When at={key.last_used_at} /> : words.neverUsed}
-      </td>
-      <td className={table.dim} data-label={words.expires}>
-        <End at={key.expires_at} />
-      </td>
-      <td className={`${table.acts} ${table.corner}`}>
-        <Revoke of={key} />
-      </td>
-    </tr>
-  );
+      ),
+    },
+    {
+      head: words.workspace,
+      kind: "dim",
+      className: styles.place,
+      cell: (key) => <Place workspaceId={key.workspace_id} />,
+    },
+    {
+      head: words.lastUsed,
+      kind: "dim",
+      label: true,
+      cell: (key) => (key.last_used_at ? <When at={key.last_used_at} /> : words.neverUsed),
+    },
+    {
+      head: words.expires,
+      kind: "dim",
+      label: true,
+      cell: (key) => <End at={key.expires_at} />,
+    },
+    { head: words.acts, kind: "corner", cell: (key) => <Revoke of={key} /> },
+  ];
+  return <DataTable columns={columns} rows={keys} keyOf={(key) => key.id} />;
 }
 
 function Place({ workspaceId }: { workspaceId: number | null }) {
@@ -86,34 +75,27 @@ function End({ at }: { at: string | null }) {
 
 function Revoke({ of: key }: { of: Key }) {
   const words = useTexts(texts);
-  const queries = useQueryClient();
-  const [isAsking, setAsking] = useState(false);
-  const revoke = async () => {
-    await need(api.DELETE("/api/v1/keys/{key_id}", { params: { path: { key_id: key.id } } }));
-    await queries.invalidateQueries({ queryKey: ["keys"] });
-    toast(words.revoked(key.name));
-  };
+  const params = { path: { key_id: key.id } };
   return (
-    <>
-      <Button
-        variant="default"
-        size="compact-sm"
-        aria-label={words.revoke(key.name)}
-        onClick={() => setAsking(true)}
-      >
-        {words.revokeVerb}
-      </Button>
-      {isAsking && (
-        <Confirm
-          title={words.revokeTitle(key.name)}
-          verb={words.revokeVerb}
-          isDangerous
-          act={revoke}
-          onClose={() => setAsking(false)}
+    <Asking
+      button={(ask) => (
+        <Button
+          variant="default"
+          size="compact-sm"
+          aria-label={words.revoke(key.name)}
+          onClick={ask}
         >
-          {words.revokeText}
-        </Confirm>
+          {words.revokeVerb}
+        </Button>
       )}
-    </>
+      title={words.revokeTitle(key.name)}
+      verb={words.revokeVerb}
+      isDangerous
+      act={() => need(api.DELETE("/api/v1/keys/{key_id}", { params }))}
+      renews={["keys"]}
+      said={words.revoked(key.name)}
+    >
+      {words.revokeText}
+    </Asking>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { keys as texts } from "../strings/keys";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
+import { CutNote } from "../ui/CutNote";
 import { Icon } from "../ui/Icon";
 import { PageHead } from "../ui/PageHead";
 import { Empty, Failed, Loading } from "../ui/states";
@@ -42,6 +43,7 @@ function List({ onNew }: { onNew: () => void }) {
   return (
     <Card title={words.yours} text={words.text} isFull>
       <KeyTable keys={keys.data} />
+      <CutNote of={keys.data} />
     </Card>
   );
 }

@@ -1,8 +1,8 @@
-import { Button } from "@mantine/core";
 import type { Schemas } from "../api/client";
 import { baseUrl } from "../api/server";
 import { keys as texts } from "../strings/keys";
 import { useTexts } from "../strings/language";
+import { DialogEnd } from "../ui/DialogActs";
 import form from "../ui/form.module.css";
 import { Secret } from "../ui/Secret";
 import styles from "./keys.module.css";
@@ -20,9 +20,7 @@ export function NewKey({ made, onClose }: { made: Made; onClose: () => void }) {
         <p className={styles.curl}>{words.example}</p>
         <Secret value={exampleOf(made)} label={words.copyExample} />
       </div>
-      <div className={form.acts}>
-        <Button onClick={onClose}>{words.done}</Button>
-      </div>
+      <DialogEnd verb="done" onClose={onClose} />
     </div>
   );
 }

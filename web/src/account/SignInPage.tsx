@@ -3,10 +3,10 @@ import { Link, useLocation, useSearchParams } from "wouter";
 import { isSignUpOpen } from "../api/server";
 import { account } from "../strings/account";
 import { useTexts } from "../strings/language";
+import { Credentials } from "./Credentials";
 import { Entrance } from "./Entrance";
 import { ownPath } from "./ownPath";
 import { SetUpNotice } from "./SetUpNotice";
-import { SignInForm } from "./SignInForm";
 
 export function SignInPage() {
   const words = useTexts(account);
@@ -14,13 +14,13 @@ export function SignInPage() {
   const [, go] = useLocation();
   const [query] = useSearchParams();
   const enter = () => {
-    queries.clear(); // of whoever was here before
+    queries.clear(); // of the person before
     go(ownPath(query.get("next")));
   };
   return (
     <Entrance title={words.signIn} heading={words.welcome}>
       <SetUpNotice />
-      <SignInForm onDone={enter} />
+      <Credentials onDone={enter} />
       {isSignUpOpen ? (
         <p>
           {words.noAccount} <Link href="/sign-up">{words.signUp}</Link>

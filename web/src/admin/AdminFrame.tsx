@@ -24,7 +24,7 @@ export function AdminFrame(props: { page: Label; acts?: ReactNode; children: Rea
   return (
     <>
       <PageHead title={words.title}>{props.acts}</PageHead>
-      <nav className={styles.tabs} aria-label={words.pages}>
+      <nav ref={useTabInSight()} className={styles.tabs} aria-label={words.pages}>
         {PAGES.map(({ path, label }) => (
           <Tab key={path} path={path} label={label} />
         ))}
@@ -33,6 +33,23 @@ export function AdminFrame(props: { page: Label; acts?: ReactNode; children: Rea
       {props.children}
     </>
   );
+}
+
+/** Tabs that are wider than the screen show the one of this page, also when their width changes:
+ *  by a count that comes later, by another language, by turning a phone. */
+function useTabInSight() {
+  const tabs = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const nav = tabs.current;
+    if (nav === null) return;
+    const sizes = new ResizeObserver(() => {
+      const tab = nav.querySelector<HTMLElement>("[aria-current]");
+      if (tab) nav.scrollLeft = tab.offsetLeft - (nav.clientWidth - tab.offsetWidth) / 2;
+    });
+    for (const part of [nav, ...nav.children]) sizes.observe(part);
+    return () => sizes.disconnect();
+  }, []);
+  return tabs;
 }
 
 /** After the frame's own, which all of its pages have in common. */
@@ -46,17 +63,8 @@ function Tab({ path, label }: { path: string; label: Label }) {
   const { number } = useFormats();
   const [isHere] = useRoute(path);
   const open = useOpenReports();
-  const link = useRef<HTMLAnchorElement>(null);
-  useEffect(() => {
-    if (isHere) link.current?.scrollIntoView({ inline: "center", block: "nearest" });
-  }, [isHere]);
   return (
-    <Link
-      ref={link}
-      href={path}
-      className={styles.tab ?? ""}
-      aria-current={isHere ? "page" : undefined}
-    >
+    <Link href={path} className={styles.tab ?? ""} aria-current={isHere ? "page" : undefined}>
       {words[label]}
       {label === "reports" && Boolean(open.data) && (
         <span className={styles.count} title={words.openReports(number(open.data ?? 0))}>

@@ -3,7 +3,9 @@ import { useSearchParams } from "wouter";
 import { admin } from "../strings/admin";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
+import { useCutChoice } from "../ui/CutNote";
 import { Pager, usePages, useWayBack } from "../ui/Pager";
+import { changed } from "../ui/query";
 import { Empty, Failed, Loading } from "../ui/states";
 import { AdminFrame } from "./AdminFrame";
 import { AuditTable } from "./AuditTable";
@@ -23,12 +25,7 @@ export default function AuditPage() {
     via: VIAS.find((via) => via === query.get("via")) ?? null,
   };
   const change = (part: keyof AuditFilter, value: string) =>
-    setQuery((before) => {
-      const next = new URLSearchParams(before);
-      if (value) next.set(part, value);
-      else next.delete(part);
-      return next;
-    });
+    setQuery((before) => changed(before, { [part]: value }));
   return (
     <AdminFrame page="audit">
       <Filter filter={filter} change={change} />
@@ -43,6 +40,7 @@ function Filter(props: {
 }) {
   const words = useTexts(admin);
   const accounts = useAccounts();
+  const cutOf = useCutChoice();
   const { filter, change } = props;
   const vias = { api: words.viaApi, cli: words.viaCli, job: words.viaJob };
   return (
@@ -65,6 +63,7 @@ function Filter(props: {
           ...(accounts.data ?? [])
             .filter(({ is_admin, id }) => is_admin || id === filter.account)
             .map(({ id, email }) => ({ value: String(id), label: email })),
+          ...cutOf(accounts.data ?? []),
         ]}
       />
       <NativeSelect

@@ -1,54 +1,37 @@
 import { admin } from "../strings/admin";
 import { useTexts } from "../strings/language";
+import { type Column, DataTable } from "../ui/DataTable";
 import { useFormats } from "../ui/format";
-import table from "../ui/table.module.css";
 import { When } from "../ui/When";
 import styles from "./AuditTable.module.css";
 import { type AuditEntry, useAllWorkspaces, useEmails } from "./queries";
 
 export function AuditTable({ entries }: { entries: readonly AuditEntry[] }) {
   const words = useTexts(admin);
-  return (
-    <table className={table.table}>
-      <thead>
-        <tr>
-          <th scope="col">{words.what}</th>
-          <th scope="col">{words.who}</th>
-          <th scope="col">{words.via}</th>
-          <th scope="col">{words.when}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {entries.map((entry) => (
-          <Row key={entry.id} entry={entry} />
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function Row({ entry }: { entry: AuditEntry }) {
-  const words = useTexts(admin);
   const acts: Record<string, unknown> = words;
   const emailOf = useEmails();
   const vias = { api: words.viaApi, cli: words.viaCli, job: words.viaJob };
-  const nobody = entry.via === "job" ? words.job : words.operator;
-  return (
-    <tr>
-      <td className={styles.what}>
-        <b>{String(acts[entry.act] ?? entry.act)}</b>
-        <Subject text={entry.subject} />
-        <Details of={entry.details} />
-      </td>
-      <td className={styles.who} data-label={words.who}>
-        {entry.account_id === null ? nobody : (emailOf(entry.account_id) ?? words.unknownPerson)}
-      </td>
-      <td className={table.dim}>{vias[entry.via]}</td>
-      <td className={table.dim}>
-        <When at={entry.done_at} />
-      </td>
-    </tr>
-  );
+  const nameOf = ({ account_id, via }: AuditEntry) => {
+    if (account_id === null) return via === "job" ? words.job : words.operator;
+    return emailOf(account_id) ?? words.unknownPerson;
+  };
+  const columns: Column<AuditEntry>[] = [
+    {
+      head: words.what,
+      className: styles.what,
+      cell: (entry) => (
+        <>
+          <b>{String(acts[entry.act] ?? entry.act)}</b>
+          <Subject text={entry.subject} />
+          <Details of={entry.details} />
+        </>
+      ),
+    },
+    { head: words.who, label: true, className: styles.who, cell: nameOf },
+    { head: words.via, kind: "dim", cell: (entry) => vias[entry.via] },
+    { head: words.when, kind: "dim", cell: (entry) => <When at={entry.done_at} /> },
+  ];
+  return <DataTable columns={columns} rows={entries} keyOf={(entry) => entry.id} />;
 }
 
 /** "account 12" is whom people know by an address. */

@@ -1,25 +1,20 @@
 import { TextInput } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, need } from "../api/client";
 import { reports as texts } from "../strings/adminReports";
 import { useTexts } from "../strings/language";
 import { Confirm } from "../ui/Confirm";
-import { toast } from "../ui/toasts";
 import { ReasonField } from "./ReasonField";
 import styles from "./ReportsPage.module.css";
 
 export function BanHost({ onClose }: { onClose: () => void }) {
   const words = useTexts(texts);
-  const queries = useQueryClient();
   const [host, setHost] = useState("");
   const [reason, setReason] = useState("");
-  const run = async () => {
+  const ban = () => {
     const params = { path: { host: host.trim() } };
     const body = { reason: reason.trim() || null };
-    const ban = await need(api.PUT("/api/v1/admin/hosts/{host}/ban", { params, body }));
-    await queries.invalidateQueries({ queryKey: ["admin"] });
-    toast(words.hostBanned(ban.subject));
+    return need(api.PUT("/api/v1/admin/hosts/{host}/ban", { params, body }));
   };
   return (
     <Confirm
@@ -27,7 +22,9 @@ export function BanHost({ onClose }: { onClose: () => void }) {
       verb={words.banHostVerb}
       isDangerous
       isDisabled={!host.trim()}
-      act={run}
+      act={ban}
+      renews={["admin"]}
+      said={({ subject }) => words.hostBanned(subject)}
       onClose={onClose}
     >
       <p>{words.banHostText}</p>

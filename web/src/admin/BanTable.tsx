@@ -3,7 +3,7 @@ import { useState } from "react";
 import { admin } from "../strings/admin";
 import { reports as texts } from "../strings/adminReports";
 import { useTexts } from "../strings/language";
-import table from "../ui/table.module.css";
+import { type Column, DataTable } from "../ui/DataTable";
 import { When } from "../ui/When";
 import type { Bans } from "./queries";
 import { useEmails } from "./queries";
@@ -28,54 +28,54 @@ export function BanTable({ bans }: { bans: Bans }) {
   const emailOf = useEmails();
   const rows = useRows(bans);
   const [asked, setAsked] = useState<Lifted | null>(null);
+  const columns: Column<Row>[] = [
+    {
+      head: words.subject,
+      className: styles.subject,
+      cell: (row) => (
+        <>
+          <span className={row.kind === "person" ? undefined : "mono"}>{row.name}</span>
+          {row.why && <div className={styles.meta}>{row.why}</div>}
+        </>
+      ),
+    },
+    { head: words.kind, cell: (row) => words[row.kind] },
+    {
+      head: common.reason,
+      label: (row) => (row.reason ? common.reason : undefined),
+      className: styles.reason,
+      cell: (row) => row.reason,
+    },
+    { head: words.since, kind: "dim", label: true, cell: (row) => <When at={row.since} /> },
+    {
+      head: common.by,
+      kind: "dim",
+      label: true,
+      cell: ({ by }) => (by === null ? common.operator : (emailOf(by) ?? common.unknownPerson)),
+    },
+    {
+      head: words.unban,
+      kind: "acts",
+      cell: (row) =>
+        row.lifted && (
+          <Button
+            variant="default"
+            size="xs"
+            aria-label={words.unbanOf(row.name)}
+            onClick={() => setAsked(row.lifted)}
+          >
+            {words.unban}
+          </Button>
+        ),
+    },
+  ];
   return (
     <>
-      <table className={table.table}>
-        <thead>
-          <tr>
-            <th scope="col">{words.subject}</th>
-            <th scope="col">{words.kind}</th>
-            <th scope="col">{common.reason}</th>
-            <th scope="col">{words.since}</th>
-            <th scope="col">{common.by}</th>
-            <th scope="col">
-              <span className="unseen">{words.unban}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={`${row.kind} ${row.name} ${row.since}`}>
-              <td className={styles.subject}>
-                <span className={row.kind === "person" ? undefined : "mono"}>{row.name}</span>
-                {row.why && <div className={styles.meta}>{row.why}</div>}
-              </td>
-              <td>{words[row.kind]}</td>
-              <td className={styles.reason} data-label={row.reason ? common.reason : undefined}>
-                {row.reason}
-              </td>
-              <td className={table.dim} data-label={words.since}>
-                <When at={row.since} />
-              </td>
-              <td className={table.dim} data-label={common.by}>
-                {row.by === null ? common.operator : (emailOf(row.by) ?? common.unknownPerson)}
-              </td>
-              <td className={table.acts}>
-                {row.lifted && (
-                  <Button
-                    variant="default"
-                    size="xs"
-                    aria-label={words.unbanOf(row.name)}
-                    onClick={() => setAsked(row.lifted)}
-                  >
-                    {words.unban}
-                  </Button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        columns={columns}
+        rows={rows}
+        keyOf={(row) => `${row.kind} ${row.name} ${row.since}`}
+      />
       {asked && <Unban lifted={asked} onClose={() => setAsked(null)} />}
     </>
   );

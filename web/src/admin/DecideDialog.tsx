@@ -5,7 +5,6 @@ import { api, need, Problem } from "../api/client";
 import { reports as texts } from "../strings/adminReports";
 import { useTexts } from "../strings/language";
 import { Confirm } from "../ui/Confirm";
-import { toast } from "../ui/toasts";
 import { type Group, hostOf } from "./groups";
 import styles from "./ReportsPage.module.css";
 
@@ -32,7 +31,6 @@ export function DecideDialog({ group, state, onClose }: Props) {
     } finally {
       await queries.invalidateQueries({ queryKey: ["admin"] });
     }
-    toast(isUpheld ? words.nowUpheld(code) : words.nowDismissed(code));
   };
   return (
     <Confirm
@@ -40,6 +38,7 @@ export function DecideDialog({ group, state, onClose }: Props) {
       verb={isUpheld ? words.upholdVerb : words.dismissVerb}
       isDangerous={isUpheld}
       act={run}
+      said={isUpheld ? words.nowUpheld(code) : words.nowDismissed(code)}
       onClose={onClose}
     >
       <p>{isUpheld ? words.upholdText : words.dismissText(reports.length)}</p>

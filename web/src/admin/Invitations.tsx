@@ -1,17 +1,17 @@
 import { Button } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import { api, need } from "../api/client";
+import { api, need, type Schemas } from "../api/client";
 import { admin } from "../strings/admin";
 import { people as texts } from "../strings/adminPeople";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
-import { Confirm } from "../ui/Confirm";
+import { Asking } from "../ui/Confirm";
+import { CutNote } from "../ui/CutNote";
+import { type Column, DataTable } from "../ui/DataTable";
 import { Failed, Loading } from "../ui/states";
-import table from "../ui/table.module.css";
-import { toast } from "../ui/toasts";
 import { When } from "../ui/When";
 import { useEmails, useInvitations } from "./queries";
+
+type Invitation = Schemas["InvitationRead"];
 
 /** Links that let somebody make an account, and were not used yet. */
 export function Invitations() {
@@ -19,70 +19,52 @@ export function Invitations() {
   const { operator, unknownPerson } = useTexts(admin);
   const invitations = useInvitations();
   const emailOf = useEmails();
-  const [asked, setAsked] = useState<number | null>(null);
   if (invitations.isLoadingError)
     return <Failed error={invitations.error} retry={invitations.refetch} />;
   if (invitations.isPending) return <Loading />;
   if (!invitations.data.length) {
     return <Card title={words.invitations} text={words.noInvitations} />;
   }
+  const columns: Column<Invitation>[] = [
+    {
+      head: words.madeBy,
+      cell: ({ created_by: by }) => (by === null ? operator : (emailOf(by) ?? unknownPerson)),
+    },
+    { head: words.made, kind: "dim", label: true, cell: (item) => <When at={item.created_at} /> },
+    {
+      head: words.expires,
+      kind: "dim",
+      label: true,
+      cell: (item) => <When at={item.expires_at} />,
+    },
+    { head: words.acts, kind: "acts", cell: (item) => <Withdraw invitationId={item.id} /> },
+  ];
   return (
     <Card title={words.invitations} isFull>
-      <table className={table.table}>
-        <thead>
-          <tr>
-            <th scope="col">{words.madeBy}</th>
-            <th scope="col">{words.made}</th>
-            <th scope="col">{words.expires}</th>
-            <th scope="col">
-              <span className="unseen">{words.acts}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {invitations.data.map((item) => (
-            <tr key={item.id}>
-              <td>
-                {item.created_by === null ? operator : (emailOf(item.created_by) ?? unknownPerson)}
-              </td>
-              <td className={table.dim} data-label={words.made}>
-                <When at={item.created_at} />
-              </td>
-              <td className={table.dim} data-label={words.expires}>
-                <When at={item.expires_at} />
-              </td>
-              <td className={table.acts}>
-                <Button variant="default" size="xs" onClick={() => setAsked(item.id)}>
-                  {words.withdraw}
-                </Button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {asked !== null && <Withdraw invitationId={asked} onClose={() => setAsked(null)} />}
+      <DataTable columns={columns} rows={invitations.data} keyOf={(item) => item.id} />
+      <CutNote of={invitations.data} />
     </Card>
   );
 }
 
-function Withdraw({ invitationId, onClose }: { invitationId: number; onClose: () => void }) {
+function Withdraw({ invitationId }: { invitationId: number }) {
   const words = useTexts(texts);
-  const queries = useQueryClient();
-  const run = async () => {
-    const params = { path: { invitation_id: invitationId } };
-    await need(api.DELETE("/api/v1/admin/invitations/{invitation_id}", { params }));
-    await queries.invalidateQueries({ queryKey: ["admin", "invitations"] });
-    toast(words.withdrawn);
-  };
+  const params = { path: { invitation_id: invitationId } };
   return (
-    <Confirm
+    <Asking
+      button={(ask) => (
+        <Button variant="default" size="xs" onClick={ask}>
+          {words.withdraw}
+        </Button>
+      )}
       title={words.withdrawAsk}
       verb={words.withdraw}
       isDangerous
-      act={run}
-      onClose={onClose}
+      act={() => need(api.DELETE("/api/v1/admin/invitations/{invitation_id}", { params }))}
+      renews={["admin", "invitations"]}
+      said={words.withdrawn}
     >
       <p>{words.withdrawText}</p>
-    </Confirm>
+    </Asking>
   );
 }

@@ -1,11 +1,10 @@
-import { Button } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { need, newIdempotencyKey, type Schemas } from "../api/client";
 import { people as texts } from "../strings/adminPeople";
-import { common } from "../strings/common";
 import { useTexts } from "../strings/language";
 import { Dialog } from "../ui/Dialog";
+import { DialogActs, DialogEnd } from "../ui/DialogActs";
 import { Secret } from "../ui/Secret";
 import { FormProblem } from "../ui/states";
 import styles from "./admin.module.css";
@@ -25,7 +24,6 @@ interface Props {
 /** Makes a link that works once, and shows it once. */
 export function OneTime({ title, ask, verb, text, path, onClose }: Props) {
   const words = useTexts(texts);
-  const { cancel } = useTexts(common);
   const queries = useQueryClient();
   const [key] = useState(newIdempotencyKey);
   const made = useMutation({
@@ -37,20 +35,17 @@ export function OneTime({ title, ask, verb, text, path, onClose }: Props) {
       <p className={styles.dialogText}>{made.data ? text : ask}</p>
       {made.data && <Secret value={made.data.url} label={words.copyLink} />}
       <FormProblem error={made.error} />
-      <div className={styles.dialogActs}>
-        {made.data ? (
-          <Button onClick={onClose}>{words.done}</Button>
-        ) : (
-          <>
-            <Button variant="default" data-autofocus disabled={made.isPending} onClick={onClose}>
-              {cancel}
-            </Button>
-            <Button loading={made.isPending} onClick={() => made.mutate()}>
-              {verb}
-            </Button>
-          </>
-        )}
-      </div>
+      {made.data ? (
+        <DialogEnd verb="done" onClose={onClose} />
+      ) : (
+        <DialogActs
+          verb={verb}
+          act={() => made.mutate()}
+          isBusy={made.isPending}
+          isCancelFirst
+          onClose={onClose}
+        />
+      )}
     </Dialog>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { people as texts } from "../strings/adminPeople";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
+import { CutNote } from "../ui/CutNote";
 import { useFormats } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Empty, Failed, Loading } from "../ui/states";
@@ -10,8 +11,8 @@ import { AdminFrame } from "./AdminFrame";
 import styles from "./admin.module.css";
 import { Invitations } from "./Invitations";
 import { OneTime } from "./OneTime";
-import { PeopleTable, type Person } from "./PeopleTable";
-import { useAccounts, useBans } from "./queries";
+import { PeopleTable } from "./PeopleTable";
+import { type Person, useAccounts, useBans } from "./queries";
 import { Workspaces } from "./Workspaces";
 
 const SHOWN = 100; // rows at first: there may be thousands of accounts
@@ -98,6 +99,7 @@ function Accounts() {
         ) : (
           <Empty icon="search" title={words.noMatch} text={words.noMatchText} />
         )}
+        <CutNote of={accounts.data} />
         {found.length > limit && (
           <div className={styles.more}>
             <Button variant="subtle" onClick={() => setLimit(limit + SHOWN)}>

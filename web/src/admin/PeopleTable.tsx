@@ -3,68 +3,58 @@ import { useState } from "react";
 import { useMe } from "../api/session";
 import { people as texts } from "../strings/adminPeople";
 import { useTexts } from "../strings/language";
-import { Icon } from "../ui/Icon";
-import table from "../ui/table.module.css";
+import { type Column, DataTable } from "../ui/DataTable";
+import { IconButton } from "../ui/IconButton";
+import { Tag } from "../ui/Tag";
 import { When } from "../ui/When";
 import styles from "./admin.module.css";
 import { type PersonAct, PersonDialog } from "./PersonDialog";
-import type { Account } from "./queries";
+import type { Person } from "./queries";
 import { StatusText } from "./StatusText";
-
-export type Person = Account & { isBanned: boolean };
 
 export function PeopleTable({ people }: { people: readonly Person[] }) {
   const words = useTexts(texts);
   const [asked, setAsked] = useState<{ person: Person; act: PersonAct } | null>(null);
+  const ownId = useMe().data?.id;
+  const columns: Column<Person>[] = [
+    {
+      head: words.person,
+      className: styles.person,
+      cell: (person) => (
+        <>
+          <b title={person.email}>{person.email}</b>
+          {person.id === ownId && <Tag>{words.you}</Tag>}
+          {person.is_admin && <Tag>{words.admin}</Tag>}
+          {person.may_import_many && <Tag>{words.largeImports}</Tag>}
+        </>
+      ),
+    },
+    { head: words.status, cell: (person) => <PersonStatus person={person} /> },
+    {
+      head: words.seen,
+      kind: "dim",
+      label: true,
+      cell: ({ signed_in_at: at }) => (at ? <When at={at} /> : words.never),
+    },
+    {
+      head: words.since,
+      kind: "dim",
+      label: true,
+      cell: (person) => <When at={person.created_at} />,
+    },
+    {
+      head: words.acts,
+      kind: "corner",
+      cell: (person) => (
+        <Acts person={person} isMe={person.id === ownId} ask={(act) => setAsked({ person, act })} />
+      ),
+    },
+  ];
   return (
     <>
-      <table className={table.table}>
-        <thead>
-          <tr>
-            <th scope="col">{words.person}</th>
-            <th scope="col">{words.status}</th>
-            <th scope="col">{words.seen}</th>
-            <th scope="col">{words.since}</th>
-            <th scope="col">
-              <span className="unseen">{words.acts}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {people.map((person) => (
-            <Row key={person.id} person={person} ask={(act) => setAsked({ person, act })} />
-          ))}
-        </tbody>
-      </table>
+      <DataTable columns={columns} rows={people} keyOf={(person) => person.id} />
       {asked && <PersonDialog {...asked} onClose={() => setAsked(null)} />}
     </>
-  );
-}
-
-function Row({ person, ask }: { person: Person; ask: (act: PersonAct) => void }) {
-  const words = useTexts(texts);
-  const isMe = useMe().data?.id === person.id;
-  return (
-    <tr>
-      <td className={styles.person}>
-        <b title={person.email}>{person.email}</b>
-        {isMe && <span className={styles.tag}>{words.you}</span>}
-        {person.is_admin && <span className={styles.tag}>{words.admin}</span>}
-        {person.may_import_many && <span className={styles.tag}>{words.largeImports}</span>}
-      </td>
-      <td>
-        <PersonStatus person={person} />
-      </td>
-      <td className={table.dim} data-label={words.seen}>
-        {person.signed_in_at ? <When at={person.signed_in_at} /> : words.never}
-      </td>
-      <td className={table.dim} data-label={words.since}>
-        <When at={person.created_at} />
-      </td>
-      <td className={`${table.acts} ${styles.corner}`}>
-        <Acts person={person} isMe={isMe} ask={ask} />
-      </td>
-    </tr>
   );
 }
 
@@ -79,13 +69,10 @@ function PersonStatus({ person }: { person: Person }) {
 function Acts(props: { person: Person; isMe: boolean; ask: (act: PersonAct) => void }) {
   const words = useTexts(texts);
   const { person, isMe, ask } = props;
-  const label = words.actsOf(person.email);
   return (
     <Menu position="bottom-end" width={232} shadow="md">
       <Menu.Target>
-        <button type="button" className={styles.menu} aria-label={label} title={label}>
-          <Icon name="more" />
-        </button>
+        <IconButton icon="more" label={words.actsOf(person.email)} />
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item onClick={() => ask("reset")}>{words.reset}…</Menu.Item>

@@ -1,13 +1,11 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, need } from "../api/client";
 import { people as texts } from "../strings/adminPeople";
 import { useTexts } from "../strings/language";
 import { Confirm } from "../ui/Confirm";
-import { toast } from "../ui/toasts";
 import { OneTime } from "./OneTime";
-import type { Person } from "./PeopleTable";
 import { PersonQuota } from "./PersonQuota";
+import type { Person } from "./queries";
 import { ReasonField } from "./ReasonField";
 
 export type PersonAct =
@@ -43,7 +41,6 @@ const DONE = {
 /** Asks, does it, and says so. */
 export function PersonDialog({ person, act, onClose }: Props) {
   const words = useTexts(texts);
-  const queries = useQueryClient();
   const [reason, setReason] = useState("");
   if (act === "reset") {
     return (
@@ -58,17 +55,14 @@ export function PersonDialog({ person, act, onClose }: Props) {
     );
   }
   if (act === "quota") return <PersonQuota person={person} onClose={onClose} />;
-  const run = async () => {
-    await doAct(person.id, act, reason.trim() || null);
-    await queries.invalidateQueries({ queryKey: ["admin"] });
-    toast(words[DONE[act]](person.email));
-  };
   return (
     <Confirm
       title={words[`${act}Ask`](person.email)}
       verb={words[act]}
       isDangerous={DANGEROUS.includes(act)}
-      act={run}
+      act={() => doAct(person.id, act, reason.trim() || null)}
+      renews={["admin"]}
+      said={words[DONE[act]](person.email)}
       onClose={onClose}
     >
       <p>{words[`${act}Text`]}</p>
@@ -81,7 +75,7 @@ function doAct(
   accountId: number,
   act: Exclude<PersonAct, "reset" | "quota">,
   reason: string | null,
-) {
+): Promise<unknown> {
   const params = { path: { account_id: accountId } };
   const ban = "/api/v1/admin/accounts/{account_id}/ban";
   if (act === "ban") return need(api.PUT(ban, { params, body: { reason } }));

@@ -1,54 +1,42 @@
 import { reaper as texts } from "../strings/adminReaper";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
+import { type Column, DataTable } from "../ui/DataTable";
 import { useFormats } from "../ui/format";
-import table from "../ui/table.module.css";
 import type { Reaper } from "./queries";
 import { useUnits } from "./units";
+
+type Rule = Reaper["rules"][number];
 
 /** What becomes of which links, and when. */
 export function ReaperRules({ reaper }: { reaper: Reaper }) {
   const words = useTexts(texts);
-  return (
-    <Card title={words.rules} text={<Preset reaper={reaper} />} isFull>
-      <table className={table.table}>
-        <thead>
-          <tr>
-            <th scope="col">{words.kind}</th>
-            <th scope="col">{words.fate}</th>
-            <th scope="col">{words.after}</th>
-            <th scope="col" className={table.number}>
-              {words.now}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {reaper.rules.map((rule) => (
-            <RuleRow key={rule.ended} rule={rule} />
-          ))}
-        </tbody>
-      </table>
-    </Card>
-  );
-}
-
-function RuleRow({ rule }: { rule: Reaper["rules"][number] }) {
-  const words = useTexts(texts);
   const { number } = useFormats();
   const { span } = useUnits();
-  const after = rule.after_seconds;
-  const stays = after === null || rule.waiting === null;
+  const stays = (rule: Rule) => rule.after_seconds === null || rule.waiting === null;
+  const columns: Column<Rule>[] = [
+    { head: words.kind, cell: (rule) => words[rule.ended] },
+    { head: words.fate, cell: (rule) => (stays(rule) ? words.stays : words[rule.fate]) },
+    {
+      head: words.after,
+      kind: "dim",
+      label: (rule) => (rule.after_seconds && !stays(rule) ? words.after : undefined),
+      cell: (rule) => {
+        if (stays(rule)) return words.forEver;
+        return rule.after_seconds ? span(rule.after_seconds) : words.atOnce;
+      },
+    },
+    {
+      head: words.now,
+      kind: "number",
+      label: true,
+      cell: ({ waiting }) => (waiting === null ? "–" : number(waiting)),
+    },
+  ];
   return (
-    <tr>
-      <td>{words[rule.ended]}</td>
-      <td>{stays ? words.stays : words[rule.fate]}</td>
-      <td className={table.dim} data-label={after && !stays ? words.after : undefined}>
-        {stays ? words.forEver : after ? span(after) : words.atOnce}
-      </td>
-      <td className={table.number} data-label={words.now}>
-        {rule.waiting === null ? "–" : number(rule.waiting)}
-      </td>
-    </tr>
+    <Card title={words.rules} text={<Preset reaper={reaper} />} isFull>
+      <DataTable columns={columns} rows={reaper.rules} keyOf={(rule) => rule.ended} />
+    </Card>
   );
 }
 

@@ -1,8 +1,9 @@
 import { reaper as texts } from "../strings/adminReaper";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
+import { type Column, DataTable } from "../ui/DataTable";
 import { useFormats } from "../ui/format";
-import table from "../ui/table.module.css";
+import { Tag } from "../ui/Tag";
 import { When } from "../ui/When";
 import type { Run } from "./queries";
 import styles from "./ReaperPage.module.css";
@@ -13,64 +14,49 @@ const COUNTS = ["marked", "trashed", "archived", "purged"] as const;
 
 export function ReaperRuns({ runs }: { runs: readonly Run[] }) {
   const words = useTexts(texts);
-  if (!runs.length) return <Card title={words.runs} text={words.noRunsText} />;
-  return (
-    <Card title={words.runs} isFull>
-      <table className={table.table}>
-        <thead>
-          <tr>
-            <th scope="col">{words.started}</th>
-            <th scope="col">{words.outcome}</th>
-            <th scope="col" className={table.number}>
-              {words.took}
-            </th>
-            {COUNTS.map((name) => (
-              <th key={name} scope="col" className={table.number}>
-                {words[name]}
-              </th>
-            ))}
-            <th scope="col">{words.where}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <RunRow key={`${run.started_at} ${run.holder}`} run={run} />
-          ))}
-        </tbody>
-      </table>
-    </Card>
-  );
-}
-
-function RunRow({ run }: { run: Run }) {
-  const words = useTexts(texts);
   const { number } = useFormats();
   const { span } = useUnits();
-  const seconds = run.ended_at
-    ? (Date.parse(run.ended_at) - Date.parse(run.started_at)) / 1000
-    : null;
+  if (!runs.length) return <Card title={words.runs} text={words.noRunsText} />;
+  const columns: Column<Run>[] = [
+    {
+      head: words.started,
+      className: styles.began,
+      cell: (run) => (
+        <>
+          <When at={run.started_at} /> {run.is_asked && <Tag>{words.byHand}</Tag>}
+          {run.reason && <div className={styles.reason}>{run.reason}</div>}
+        </>
+      ),
+    },
+    { head: words.outcome, cell: (run) => <RunOutcome run={run} /> },
+    {
+      head: words.took,
+      kind: "number",
+      label: true,
+      className: styles.took,
+      cell: ({ started_at, ended_at }) =>
+        ended_at ? span((Date.parse(ended_at) - Date.parse(started_at)) / 1000) : "–",
+    },
+    ...COUNTS.map(
+      (name): Column<Run> => ({
+        head: words[name],
+        kind: "number",
+        label: true,
+        cell: (run) => number(run.counts[name] ?? 0),
+      }),
+    ),
+    {
+      head: words.where,
+      kind: "dim",
+      className: styles.holder,
+      title: (run) => run.holder,
+      cell: (run) => run.holder,
+    },
+  ];
   return (
-    <tr>
-      <td className={styles.began}>
-        <When at={run.started_at} />
-        {run.is_asked && <span className={styles.asked}>{words.byHand}</span>}
-        {run.reason && <div className={styles.reason}>{run.reason}</div>}
-      </td>
-      <td>
-        <RunOutcome run={run} />
-      </td>
-      <td className={`${table.number} ${styles.took}`} data-label={words.took}>
-        {seconds === null ? "–" : span(seconds)}
-      </td>
-      {COUNTS.map((name) => (
-        <td key={name} className={table.number} data-label={words[name]}>
-          {number(run.counts[name] ?? 0)}
-        </td>
-      ))}
-      <td className={`${table.dim} ${styles.holder}`} title={run.holder}>
-        {run.holder}
-      </td>
-    </tr>
+    <Card title={words.runs} isFull>
+      <DataTable columns={columns} rows={runs} keyOf={(run) => `${run.started_at} ${run.holder}`} />
+    </Card>
   );
 }
 

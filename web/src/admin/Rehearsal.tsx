@@ -1,9 +1,10 @@
-import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api, need } from "../api/client";
 import { reaper as texts } from "../strings/adminReaper";
 import { useTexts } from "../strings/language";
 import { Dialog } from "../ui/Dialog";
+import { DialogEnd } from "../ui/DialogActs";
+import form from "../ui/form.module.css";
 import { useFormats } from "../ui/format";
 import { Failed, Loading } from "../ui/states";
 import type { Reaper } from "./queries";
@@ -27,14 +28,10 @@ export function Rehearsal({ onClose }: { onClose: () => void }) {
       {found.data && (
         <>
           <Forecast reaper={found.data} />
-          <p className={styles.dry}>{words.dryText}</p>
+          <p className={form.dim}>{words.dryText}</p>
         </>
       )}
-      <div className={styles.close}>
-        <Button variant="default" data-autofocus onClick={onClose}>
-          {words.close}
-        </Button>
-      </div>
+      <DialogEnd verb="close" onClose={onClose} />
     </Dialog>
   );
 }

@@ -5,8 +5,8 @@ import { admin } from "../strings/admin";
 import { reports as texts } from "../strings/adminReports";
 import { useTexts } from "../strings/language";
 import { Icon } from "../ui/Icon";
+import { Tag } from "../ui/Tag";
 import { When } from "../ui/When";
-import adminStyles from "./admin.module.css";
 import { DecideDialog } from "./DecideDialog";
 import type { Group } from "./groups";
 import { type Report, useEmails } from "./queries";
@@ -30,7 +30,7 @@ export function ReportGroup({ group }: { group: Group }) {
               {words[category]}
             </span>
           ))}
-          <span className={adminStyles.tag}>{words.times(reports.length)}</span>
+          <Tag>{words.times(reports.length)}</Tag>
         </span>
         {hasPreview && (
           <a

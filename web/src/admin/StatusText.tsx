@@ -1,18 +1,16 @@
 import type { ReactNode } from "react";
 import type { Schemas } from "../api/client";
-import { Icon, type IconName } from "../ui/Icon";
-import styles from "./StatusText.module.css";
+import { Badge } from "../ui/Badge";
 
 export type HealthStatus = Schemas["HealthStatus"];
 
-const SHAPES: Record<HealthStatus, IconName> = { ok: "done", warning: "warn", error: "stop" };
+const LOOKS = {
+  ok: { tone: "good", shape: "done" },
+  warning: { tone: "wary", shape: "warn" },
+  error: { tone: "bad", shape: "stop" },
+} as const;
 
-/** Colour, shape and word; `children` is the word. */
+/** `children` is the word. */
 export function StatusText({ status, children }: { status: HealthStatus; children: ReactNode }) {
-  return (
-    <span className={styles.status} data-status={status}>
-      <Icon name={SHAPES[status]} size={16} />
-      {children}
-    </span>
-  );
+  return <Badge {...LOOKS[status]}>{children}</Badge>;
 }

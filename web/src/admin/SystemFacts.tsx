@@ -1,8 +1,9 @@
 import { system as texts } from "../strings/adminSystem";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
+import { Facts } from "../ui/Facts";
 import { useFormats } from "../ui/format";
-import { Facts } from "./Facts";
+import { Meter } from "../ui/Meter";
 import type { System } from "./queries";
 import styles from "./SystemPage.module.css";
 import { useUnits } from "./units";
@@ -173,9 +174,7 @@ function Disk({ system: { disk } }: Props) {
           [words.folder]: <span className="mono">{disk.folder}</span>,
         }}
       />
-      <div className={styles.bar} aria-hidden="true">
-        <div style={{ width: `${Math.round(used * 100)}%` }} />
-      </div>
+      <Meter share={used} />
     </Card>
   );
 }

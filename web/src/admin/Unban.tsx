@@ -1,9 +1,7 @@
-import { useQueryClient } from "@tanstack/react-query";
 import { api, need } from "../api/client";
 import { reports as texts } from "../strings/adminReports";
 import { useTexts } from "../strings/language";
 import { Confirm } from "../ui/Confirm";
-import { toast } from "../ui/toasts";
 
 /** A ban that is to end: of whom or what. */
 export interface Lifted {
@@ -20,14 +18,15 @@ const TEXTS = {
 
 export function Unban({ lifted, onClose }: { lifted: Lifted; onClose: () => void }) {
   const words = useTexts(texts);
-  const queries = useQueryClient();
-  const run = async () => {
-    await lift(lifted);
-    await queries.invalidateQueries({ queryKey: ["admin"] });
-    toast(words.unbanned(lifted.name));
-  };
   return (
-    <Confirm title={words.unbanAsk(lifted.name)} verb={words.unban} act={run} onClose={onClose}>
+    <Confirm
+      title={words.unbanAsk(lifted.name)}
+      verb={words.unban}
+      act={() => lift(lifted)}
+      renews={["admin"]}
+      said={words.unbanned(lifted.name)}
+      onClose={onClose}
+    >
       <p>{words[TEXTS[lifted.kind]]}</p>
     </Confirm>
   );

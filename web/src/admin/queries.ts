@@ -10,6 +10,7 @@ export type Job = Schemas["JobRead"];
 export type Reaper = Schemas["ReaperRead"];
 export type Run = Schemas["RunRead"];
 export type Account = Schemas["AccountRead"];
+export type Person = Account & { isBanned: boolean };
 export type Report = Schemas["ReportRead"];
 export type ReportState = Report["state"];
 export type Bans = Schemas["BanList"];

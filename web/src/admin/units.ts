@@ -41,17 +41,17 @@ function makeUnits(locale: string): Units {
     },
     span: (seconds) => {
       if (seconds > 0 && seconds < 1) return write(seconds * 1000, "millisecond", "short");
-      const [unit, length] = fit(seconds);
+      const [unit, length] = unitFor(seconds);
       return write(seconds / length, unit, "long");
     },
     ago: (seconds) => {
-      const [unit, length] = fit(seconds);
+      const [unit, length] = unitFor(seconds);
       return before.format(-Math.round(seconds / length), unit);
     },
     percent: (part) => percent.format(part),
   };
 }
 
-function fit(seconds: number) {
+function unitFor(seconds: number) {
   return SPANS.find(([, length]) => seconds >= length) ?? SPANS[3];
 }

@@ -86,11 +86,16 @@ export interface paths {
         };
         /**
          * Export links
-         * @description All links, oldest first, in a file that `import` accepts.
+         * @description All links that match, oldest first, in a file that `import` accepts.
          */
         get: operations["export_links"];
         put?: never;
-        post?: never;
+        /**
+         * Export chosen links
+         * @description Up to 1000 links by their IDs, oldest first. IDs of links that you cannot read are
+         *     skipped.
+         */
+        post: operations["export_chosen_links"];
         delete?: never;
         options?: never;
         head?: never;
@@ -129,11 +134,16 @@ export interface paths {
         };
         /**
          * Export links
-         * @description All links, oldest first, in a file that `import` accepts.
+         * @description All links that match, oldest first, in a file that `import` accepts.
          */
         get: operations["export_links_in_workspace"];
         put?: never;
-        post?: never;
+        /**
+         * Export chosen links
+         * @description Up to 1000 links by their IDs, oldest first. IDs of links that you cannot read are
+         *     skipped.
+         */
+        post: operations["export_chosen_links_in_workspace"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2289,6 +2299,13 @@ export interface components {
             };
         };
         /**
+         * BanCause
+         * @description Why a link is banned. A ban by a list, or through a host or a person, ends with that
+         *     cause.
+         * @enum {string}
+         */
+        BanCause: "admin" | "list" | "host" | "account";
+        /**
          * BanList
          * @description A page: hosts first, then accounts, then links, newest first.
          */
@@ -2385,12 +2402,6 @@ export interface components {
          * @enum {string}
          */
         Category: "phishing" | "malware" | "spam" | "illegal" | "other";
-        /**
-         * Cause
-         * @description Why a link is banned. What a list, a host's or a person's ban has done is undone with it.
-         * @enum {string}
-         */
-        Cause: "admin" | "list" | "host" | "account";
         /**
          * CheckAsked
          * @description The destination status before this check.
@@ -2571,7 +2582,7 @@ export interface components {
         };
         /**
          * DestinationStatus
-         * @description What checks say of where a link leads.
+         * @description What checks found about the destination of a link.
          * @enum {string}
          */
         DestinationStatus: "ok" | "broken" | "unknown" | "not_checked";
@@ -2634,11 +2645,11 @@ export interface components {
             record_value: string;
         };
         /**
-         * Ended
+         * EndedKind
          * @description What has ended, and how. A banned link never ends: its record is kept.
          * @enum {string}
          */
-        Ended: "temporary" | "permanent" | "swept" | "deleted";
+        EndedKind: "temporary" | "permanent" | "swept" | "deleted";
         /**
          * FailingWrites
          * @description What cannot be written at the moment, as far as the worker that answers knows.
@@ -2655,11 +2666,6 @@ export interface components {
              */
             detail: string;
         };
-        /**
-         * Fate
-         * @enum {string}
-         */
-        Fate: "trash" | "purge" | "archive";
         /**
          * FeedRead
          * @description How workers learn about changes made by others.
@@ -3002,7 +3008,7 @@ export interface components {
             short_code: string | null;
             /** Workspace Id */
             workspace_id: number | null;
-            cause: components["schemas"]["Cause"];
+            cause: components["schemas"]["BanCause"];
             /**
              * Subject
              * @description The host or account whose ban covers this link.
@@ -3442,13 +3448,9 @@ export interface components {
             expires_at: string;
         };
         /**
-         * Outcome
-         * @enum {string}
-         */
-        Outcome: "done" | "failed" | "skipped";
-        /**
          * Permission
-         * @description What an API key may be made for; a signed-in person has all but `admin`.
+         * @description What an API key may be allowed to do; a signed-in person may do all of this except
+         *     `admin`.
          * @enum {string}
          */
         Permission: "links:read" | "links:create" | "links:write" | "stats:read" | "admin";
@@ -3683,7 +3685,7 @@ export interface components {
              * Format: date-time
              */
             reported_at: string;
-            state: components["schemas"]["State"];
+            state: components["schemas"]["ReportState"];
             /**
              * Decided By
              * @description null: not decided yet, or decided by the operator.
@@ -3707,8 +3709,18 @@ export interface components {
             status?: "received";
         };
         /**
+         * ReportState
+         * @enum {string}
+         */
+        ReportState: "open" | "upheld" | "dismissed";
+        /**
+         * RetentionAction
+         * @enum {string}
+         */
+        RetentionAction: "trash" | "purge" | "archive";
+        /**
          * Role
-         * @description What a member is in a workspace.
+         * @description The role of a member in a workspace.
          * @enum {string}
          */
         Role: "owner" | "editor" | "viewer";
@@ -3722,6 +3734,11 @@ export interface components {
              * @description Line of the file in which the row starts.
              */
             line: number;
+            /**
+             * Last Line
+             * @description Line in which the row ends, if it has more than one.
+             */
+            last_line?: number | null;
             /**
              * Outcome
              * @enum {string}
@@ -3755,13 +3772,13 @@ export interface components {
          *     archive.
          */
         RuleRead: {
-            ended: components["schemas"]["Ended"];
+            ended: components["schemas"]["EndedKind"];
             /**
              * After Seconds
              * @description null: kept forever.
              */
             after_seconds: number | null;
-            fate: components["schemas"]["Fate"];
+            fate: components["schemas"]["RetentionAction"];
             /** Waiting */
             waiting: number | null;
         };
@@ -3773,6 +3790,11 @@ export interface components {
              */
             asked_at: string;
         };
+        /**
+         * RunOutcome
+         * @enum {string}
+         */
+        RunOutcome: "done" | "failed" | "skipped";
         /**
          * RunRead
          * @description `outcome` is null while the run is in progress. `counts` has the number of items per result;
@@ -3796,7 +3818,7 @@ export interface components {
              * @description Host, process ID and a random name.
              */
             holder: string;
-            outcome: components["schemas"]["Outcome"] | null;
+            outcome: components["schemas"]["RunOutcome"] | null;
             /** Counts */
             counts: {
                 [key: string]: number;
@@ -3820,16 +3842,11 @@ export interface components {
         };
         /**
          * Sort
-         * @description The orders of a list; equal values go by id, in the same direction. No expiry is the latest
-         *     one there is.
+         * @description The orders of a list; equal values are ordered by id, in the same direction. No expiry sorts
+         *     as the latest.
          * @enum {string}
          */
         Sort: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "redirect_count" | "-redirect_count" | "expires_at" | "-expires_at";
-        /**
-         * State
-         * @enum {string}
-         */
-        State: "open" | "upheld" | "dismissed";
         /**
          * StatsFormat
          * @enum {string}
@@ -4328,6 +4345,20 @@ export interface components {
              */
             host: string;
         };
+        /**
+         * ExportChoice
+         * @description The links to export.
+         * @example {
+         *       "ids": [
+         *         1,
+         *         2
+         *       ]
+         *     }
+         */
+        ExportChoice: {
+            /** Ids */
+            ids: number[];
+        };
         /** InvitationAccept */
         InvitationAccept: {
             /**
@@ -4727,6 +4758,9 @@ export interface operations {
     list_links: {
         parameters: {
             query?: {
+                sort?: components["schemas"]["Sort"];
+                cursor?: string | null;
+                limit?: number;
                 /** @description Part of the code, URL or title; at least 3 characters. */
                 search?: string | null;
                 status?: components["schemas"]["Status"] | null;
@@ -4735,9 +4769,6 @@ export interface operations {
                 destination_status?: components["schemas"]["DestinationStatus"] | null;
                 created_from?: string | null;
                 created_before?: string | null;
-                sort?: components["schemas"]["Sort"];
-                cursor?: string | null;
-                limit?: number;
             };
             header?: never;
             path?: never;
@@ -4808,6 +4839,9 @@ export interface operations {
     list_links_in_workspace: {
         parameters: {
             query?: {
+                sort?: components["schemas"]["Sort"];
+                cursor?: string | null;
+                limit?: number;
                 /** @description Part of the code, URL or title; at least 3 characters. */
                 search?: string | null;
                 status?: components["schemas"]["Status"] | null;
@@ -4816,9 +4850,6 @@ export interface operations {
                 destination_status?: components["schemas"]["DestinationStatus"] | null;
                 created_from?: string | null;
                 created_before?: string | null;
-                sort?: components["schemas"]["Sort"];
-                cursor?: string | null;
-                limit?: number;
             };
             header?: never;
             path: {
@@ -4930,12 +4961,59 @@ export interface operations {
             query?: {
                 format?: components["schemas"]["TransferFormat"];
                 with_trash?: boolean;
+                /** @description Part of the code, URL or title; at least 3 characters. */
+                search?: string | null;
+                status?: components["schemas"]["Status"] | null;
+                tag?: string | null;
+                owner_id?: number | null;
+                destination_status?: components["schemas"]["DestinationStatus"] | null;
+                created_from?: string | null;
+                created_before?: string | null;
             };
             header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                    "application/jsonl": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    export_chosen_links: {
+        parameters: {
+            query?: {
+                format?: components["schemas"]["TransferFormat"];
+                with_trash?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExportChoice"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -5007,6 +5085,14 @@ export interface operations {
             query?: {
                 format?: components["schemas"]["TransferFormat"];
                 with_trash?: boolean;
+                /** @description Part of the code, URL or title; at least 3 characters. */
+                search?: string | null;
+                status?: components["schemas"]["Status"] | null;
+                tag?: string | null;
+                owner_id?: number | null;
+                destination_status?: components["schemas"]["DestinationStatus"] | null;
+                created_from?: string | null;
+                created_before?: string | null;
             };
             header?: never;
             path: {
@@ -5015,6 +5101,47 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                    "application/jsonl": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    export_chosen_links_in_workspace: {
+        parameters: {
+            query?: {
+                format?: components["schemas"]["TransferFormat"];
+                with_trash?: boolean;
+            };
+            header?: never;
+            path: {
+                workspace_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExportChoice"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -8615,7 +8742,7 @@ export interface operations {
     list_reports: {
         parameters: {
             query?: {
-                state?: components["schemas"]["State"];
+                state?: components["schemas"]["ReportState"];
                 cursor?: string | null;
                 limit?: number;
             };

@@ -4,6 +4,7 @@ import { useLocation } from "wouter";
 import { app } from "../strings/app";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
+import { useCutText } from "../ui/CutNote";
 import { Icon } from "../ui/Icon";
 import { lazily } from "../ui/lazily";
 import { useRestore } from "../workspaces/restoring";
@@ -52,6 +53,7 @@ function Places(props: {
 }) {
   const words = useTexts(app);
   const about = useTexts(texts);
+  const cut = useCutText()(props.workspaces);
   const alive = props.workspaces.filter((workspace) => !workspace.deleted_at);
   const [, go] = useLocation();
   return (
@@ -73,6 +75,7 @@ function Places(props: {
           {name}
         </Menu.Item>
       ))}
+      {cut && <Menu.Label>{cut}</Menu.Label>}
       <Deleted workspaces={props.workspaces} />
       <Menu.Divider />
       <Menu.Item leftSection={<Icon name="plus" size={16} />} onClick={props.onNew}>

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { SignInForm } from "../account/SignInForm";
+import { Credentials } from "../account/Credentials";
 import { onSessionEnd } from "../api/client";
 import { app } from "../strings/app";
 import { useTexts } from "../strings/language";
@@ -26,7 +26,7 @@ export function SessionEnd({ email }: { email: string }) {
       title={words.ended}
     >
       <p>{words.endedText}</p>
-      <SignInForm
+      <Credentials
         email={email}
         onDone={(entered) => {
           // Another person finds nothing of this one.

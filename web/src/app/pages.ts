@@ -5,13 +5,9 @@ import type { app } from "../strings/app";
 import type { IconName } from "../ui/Icon";
 import { lazily } from "../ui/lazily";
 
-type Component = LazyExoticComponent<ComponentType>;
+export type Group = "links" | "workspace" | "account" | "admin";
 
-export interface Page {
-  path: string;
-  component: Component;
-  /** In the navigation: under which heading, and by which word; none for a page of a single thing. */
-  nav?: { group: Group; label: keyof (typeof app)["en"]; icon: IconName };
+interface Reach {
   /** Every workspace has one, too, under /app/w/NUMBER; else it is everybody's own. */
   isOfPlace?: true;
   /** In a workspace only. */
@@ -19,92 +15,47 @@ export interface Page {
   isForAdmins?: true;
 }
 
-export type Group = "links" | "workspace" | "account" | "admin";
+export interface Page extends Reach {
+  path: string;
+  component: LazyExoticComponent<ComponentType>;
+  /** In the navigation: under which heading, and by which word; none for a page of a single thing. */
+  nav: { group: Group; label: keyof (typeof app)["en"]; icon: IconName } | undefined;
+}
+
+const NAV: Readonly<Record<string, Page["nav"]>> = {
+  "/links": { group: "links", label: "links", icon: "link" },
+  "/stats": { group: "links", label: "stats", icon: "chart" },
+  "/trash": { group: "links", label: "trash", icon: "bin" },
+  "/members": { group: "workspace", label: "members", icon: "people" },
+  "/domains": { group: "workspace", label: "domains", icon: "globe" },
+  "/settings": { group: "workspace", label: "settings", icon: "gear" },
+  "/keys": { group: "account", label: "keys", icon: "key" },
+  "/account": { group: "account", label: "account", icon: "person" },
+  "/admin": { group: "admin", label: "admin", icon: "shield" },
+};
+
+const EVERY_PLACE: Reach = { isOfPlace: true };
+const WORKSPACES: Reach = { isOfPlace: true, isOfWorkspace: true };
+const ADMINS: Reach = { isForAdmins: true };
 
 export const PAGES: readonly Page[] = [
-  {
-    path: "/links",
-    component: lazily(() => import("../links/LinksPage")),
-    nav: { group: "links", label: "links", icon: "link" },
-    isOfPlace: true,
-  },
-  {
-    path: "/links/:id",
-    component: lazily(() => import("../link/LinkPage")),
-    isOfPlace: true,
-  },
-  {
-    path: "/stats",
-    component: lazily(() => import("../stats/StatsPage")),
-    nav: { group: "links", label: "stats", icon: "chart" },
-    isOfPlace: true,
-  },
-  {
-    path: "/trash",
-    component: lazily(() => import("../trash/TrashPage")),
-    nav: { group: "links", label: "trash", icon: "bin" },
-    isOfPlace: true,
-  },
-  {
-    path: "/import",
-    component: lazily(() => import("../transfer/ImportPage")),
-    isOfPlace: true,
-  },
-  {
-    path: "/members",
-    component: lazily(() => import("../workspaces/MembersPage")),
-    nav: { group: "workspace", label: "members", icon: "people" },
-    isOfPlace: true,
-    isOfWorkspace: true,
-  },
-  {
-    path: "/domains",
-    component: lazily(() => import("../workspaces/DomainsPage")),
-    nav: { group: "workspace", label: "domains", icon: "globe" },
-    isOfPlace: true,
-    isOfWorkspace: true,
-  },
-  {
-    path: "/settings",
-    component: lazily(() => import("../workspaces/WorkspacePage")),
-    nav: { group: "workspace", label: "settings", icon: "gear" },
-    isOfPlace: true,
-    isOfWorkspace: true,
-  },
-  {
-    path: "/keys",
-    component: lazily(() => import("../account/KeysPage")),
-    nav: { group: "account", label: "keys", icon: "key" },
-  },
-  {
-    path: "/account",
-    component: lazily(() => import("../account/AccountPage")),
-    nav: { group: "account", label: "account", icon: "person" },
-  },
-  {
-    path: "/admin",
-    component: lazily(() => import("../admin/SystemPage")),
-    nav: { group: "admin", label: "admin", icon: "shield" },
-    isForAdmins: true,
-  },
-  {
-    path: "/admin/people",
-    component: lazily(() => import("../admin/PeoplePage")),
-    isForAdmins: true,
-  },
-  {
-    path: "/admin/reaper",
-    component: lazily(() => import("../admin/ReaperPage")),
-    isForAdmins: true,
-  },
-  {
-    path: "/admin/reports",
-    component: lazily(() => import("../admin/ReportsPage")),
-    isForAdmins: true,
-  },
-  {
-    path: "/admin/audit",
-    component: lazily(() => import("../admin/AuditPage")),
-    isForAdmins: true,
-  },
+  page("/links", () => import("../links/list/LinksPage"), EVERY_PLACE),
+  page("/links/:id", () => import("../links/detail/LinkPage"), EVERY_PLACE),
+  page("/stats", () => import("../stats/StatsPage"), EVERY_PLACE),
+  page("/trash", () => import("../trash/TrashPage"), EVERY_PLACE),
+  page("/import", () => import("../transfer/ImportPage"), EVERY_PLACE),
+  page("/members", () => import("../workspaces/MembersPage"), WORKSPACES),
+  page("/domains", () => import("../workspaces/DomainsPage"), WORKSPACES),
+  page("/settings", () => import("../workspaces/WorkspacePage"), WORKSPACES),
+  page("/keys", () => import("../account/KeysPage")),
+  page("/account", () => import("../account/AccountPage")),
+  page("/admin", () => import("../admin/SystemPage"), ADMINS),
+  page("/admin/people", () => import("../admin/PeoplePage"), ADMINS),
+  page("/admin/reaper", () => import("../admin/ReaperPage"), ADMINS),
+  page("/admin/reports", () => import("../admin/ReportsPage"), ADMINS),
+  page("/admin/audit", () => import("../admin/AuditPage"), ADMINS),
 ];
+
+function page(path: string, load: Parameters<typeof lazily>[0], reach: Reach = {}): Page {
+  return { path, component: lazily(load), nav: NAV[path], ...reach };
+}

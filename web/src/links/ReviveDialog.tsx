@@ -3,7 +3,6 @@ import { useState } from "react";
 import { useTexts } from "../strings/language";
 import { links as texts } from "../strings/links";
 import { Confirm } from "../ui/Confirm";
-import { toast } from "../ui/toasts";
 import { RESTORE, useActs } from "./acts";
 import type { Link } from "./queries";
 
@@ -25,13 +24,13 @@ export function ReviveDialog({ link, workspaceId, onClose }: Props) {
     const expiresAt = new Date(Date.now() + Number(days) * DAY_MS).toISOString();
     const { failed } = await run(days ? { ...RESTORE, expiresAt } : RESTORE, [link]);
     if (failed[0]) throw failed[0].problem;
-    toast(words.restored(1, link.short_code));
   };
   return (
     <Confirm
       title={words.reviveTitle(link.short_code)}
       verb={words.reviveVerb}
       act={act}
+      said={words.restored(1, link.short_code)}
       onClose={onClose}
     >
       <p>{words.reviveText}</p>

@@ -20,7 +20,6 @@ export interface Filter {
 }
 
 export const PAGE = 50;
-export const LARGEST_PAGE = 200;
 export const SHORTEST_SEARCH = 3;
 
 /** A page of links. While the next one is on its way the last one stays, if it is of the same place. */
@@ -32,26 +31,27 @@ export function useLinks(workspaceId: number | null, filter: Filter, cursor: str
   });
 }
 
-export function getPage(
+function getPage(
   workspaceId: number | null,
   filter: Filter,
   cursor: string | null,
-  signal: AbortSignal | null = null,
-  limit = PAGE,
+  signal: AbortSignal,
 ): Promise<LinkPage> {
-  const { search, status, tag, check, from, to, sort } = filter;
-  const query = {
+  const place = cursor === null ? {} : { cursor };
+  const query = { ...queryOf(filter), sort: filter.sort, limit: PAGE, ...place };
+  return need(apiOf(workspaceId).GET("/api/v1/links", { params: { query }, signal }));
+}
+
+/** A filter as the server takes it, in lists and exports. */
+export function queryOf({ search, status, tag, check, from, to }: Filter) {
+  return told({
     search: search.length >= SHORTEST_SEARCH ? search : null,
     status,
     tag,
     destination_status: check,
     created_from: from && midnight(from, 0),
     created_before: to && midnight(to, 1),
-    sort,
-    cursor,
-    limit,
-  };
-  return need(apiOf(workspaceId).GET("/api/v1/links", { params: { query: told(query) }, signal }));
+  });
 }
 
 /** When a day begins here, or one so many days later. */
@@ -83,6 +83,11 @@ export function show(queries: QueryClient, workspaceId: number | null, links: re
 /** Restored, it answers again: somebody has to want that. */
 export function hasExpired({ expires_at }: Link): boolean {
   return expires_at !== null && Date.parse(expires_at) <= Date.now();
+}
+
+/** What has ended answers nobody already. */
+export function mayPause({ status }: Link): boolean {
+  return status === "ACTIVE";
 }
 
 /** What is null is not sent. */

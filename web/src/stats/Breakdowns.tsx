@@ -86,16 +86,16 @@ export function Bars({ title, of, name = (value) => value, unknown }: BarsProps)
 }
 
 function Bar(props: { label: string; clicks: number; sum: number; isDim: boolean }) {
-  const { number } = useFormats();
-  const share = (100 * props.clicks) / props.sum;
+  const { percent } = useFormats();
+  const share = props.clicks / props.sum;
   return (
     <li className={styles.bar} data-dim={props.isDim || undefined}>
-      <span className={styles.fill} style={{ width: `${share}%` }} />
+      <span className={styles.fill} style={{ width: `${100 * share}%` }} />
       <span className={styles.label} title={props.label}>
         {props.label}
       </span>
       <span className={styles.share}>
-        {share > 0 && share < 1 ? "< 1" : number(Math.round(share))} %
+        {share > 0 && share < 0.01 ? `< ${percent(0.01)}` : percent(share)}
       </span>
       <span className={styles.clicks}>
         <Count value={props.clicks} />

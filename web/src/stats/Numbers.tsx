@@ -58,15 +58,15 @@ function Latency({ report }: { report: Report | undefined }) {
 /** Against as much time before. */
 function Change({ report }: { report: Report }) {
   const words = useTexts(texts);
-  const { number } = useFormats();
+  const { number, percent } = useFormats();
   const all = words.inAll(number(report.all_time.clicks));
   const before = report.previous?.clicks;
   if (!before) return all;
-  const percent = Math.round((100 * (report.totals.clicks - before)) / before);
-  const text = `${percent > 0 ? "+" : percent < 0 ? "−" : "±"}${number(Math.abs(percent))} %`;
+  const change = Math.round((100 * (report.totals.clicks - before)) / before);
+  const sign = change > 0 ? "+" : change < 0 ? "−" : "±";
   return (
     <>
-      <b title={words.before(number(before))}>{text}</b> · {all}
+      <b title={words.before(number(before))}>{sign + percent(Math.abs(change) / 100)}</b> · {all}
     </>
   );
 }

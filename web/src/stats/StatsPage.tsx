@@ -5,7 +5,9 @@ import { pathIn, useWorkspaceId } from "../app/place";
 import { useTags } from "../links/queries";
 import { useTexts } from "../strings/language";
 import { stats as texts } from "../strings/stats";
+import { useCutChoice } from "../ui/CutNote";
 import { PageHead } from "../ui/PageHead";
+import { changed } from "../ui/query";
 import { Failed } from "../ui/states";
 import { Export } from "./Export";
 import { useView } from "./period";
@@ -78,15 +80,10 @@ function TagSelect({ workspaceId, tag }: { workspaceId: number | null; tag: stri
   const words = useTexts(texts);
   const [, setQuery] = useSearchParams();
   const tags = useTags(workspaceId);
+  const cutOf = useCutChoice();
   const known = tags.data?.map((it) => it.tag) ?? [];
   if (known.length === 0 && tag === null) return null;
-  const choose = (wanted: string) =>
-    setQuery((before) => {
-      const next = new URLSearchParams(before);
-      if (wanted) next.set("tag", wanted);
-      else next.delete("tag");
-      return next;
-    });
+  const choose = (wanted: string) => setQuery((before) => changed(before, { tag: wanted }));
   return (
     <NativeSelect
       className={styles.tag ?? ""}
@@ -96,6 +93,7 @@ function TagSelect({ workspaceId, tag }: { workspaceId: number | null; tag: stri
       data={[
         { value: "", label: words.allLinks },
         ...[...new Set([...known, ...(tag ? [tag] : [])])].map((it) => ({ value: it, label: it })),
+        ...cutOf(known),
       ]}
     />
   );

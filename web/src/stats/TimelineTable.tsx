@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useTexts } from "../strings/language";
 import { stats as texts } from "../strings/stats";
+import { type Column, DataTable } from "../ui/DataTable";
 import { useFormats } from "../ui/format";
 import type { View } from "./period";
 import type { Report } from "./subject";
@@ -24,43 +25,44 @@ function Rows({ report, zoom }: { report: Report; zoom: View["zoom"] }) {
   const { number } = useFormats();
   const times = useTimes(report.interval);
   const hasDays = report.interval !== "hour";
+  type Point = Report["series"][number];
+  const nameOf = ({ start }: Point) => times.name(new Date(start));
+  const choose = (point: Point) => {
+    const at = report.series.indexOf(point);
+    const part = reach(report, at, at);
+    zoom(part.from, part.to);
+  };
+  const columns: Column<Point>[] = [
+    {
+      head: words.when,
+      kind: "name",
+      cell: (point) =>
+        hasDays ? (
+          <button type="button" onClick={() => choose(point)}>
+            {nameOf(point)}
+          </button>
+        ) : (
+          nameOf(point)
+        ),
+    },
+    { head: words.people, kind: "number", cell: (point) => number(point.people) },
+    { head: words.showbots, kind: "number", cell: (point) => number(point.bots) },
+  ];
+  if (hasDays) {
+    columns.push({
+      head: words.visitors,
+      kind: "number",
+      cell: (point) => number(point.daily_visitors ?? 0),
+    });
+  }
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keys
-    <section className={styles.rows} tabIndex={0} aria-label={words.asTable}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{words.when}</th>
-            <th scope="col">{words.people}</th>
-            <th scope="col">{words.showbots}</th>
-            {hasDays && <th scope="col">{words.visitors}</th>}
-          </tr>
-        </thead>
-        <tbody>
-          {report.series.map((point, index) => (
-            <tr key={point.start}>
-              <th scope="row">
-                {hasDays ? (
-                  <button
-                    type="button"
-                    onClick={() => {
-                      const part = reach(report, index, index);
-                      zoom(part.from, part.to);
-                    }}
-                  >
-                    {times.name(new Date(point.start))}
-                  </button>
-                ) : (
-                  times.name(new Date(point.start))
-                )}
-              </th>
-              <td>{number(point.people)}</td>
-              <td>{number(point.bots)}</td>
-              {hasDays && <td>{number(point.daily_visitors ?? 0)}</td>}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <div className={styles.rows}>
+      <DataTable
+        scrolls={words.asTable}
+        columns={columns}
+        rows={report.series}
+        keyOf={(point) => point.start}
+      />
+    </div>
   );
 }

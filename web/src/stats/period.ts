@@ -2,6 +2,7 @@
 // button undoes it.
 import { useMemo } from "react";
 import { useSearchParams } from "wouter";
+import { changed } from "../ui/query";
 import type { Question } from "./subject";
 
 export const PRESETS = ["24h", "7d", "30d", "all"] as const;
@@ -36,14 +37,7 @@ export function useView(): View {
   const [query, setQuery] = useSearchParams();
   return useMemo(() => {
     const change = (parts: Record<string, string | null>) =>
-      setQuery((before) => {
-        const next = new URLSearchParams(before);
-        for (const [name, value] of Object.entries(parts)) {
-          if (value === null) next.delete(name);
-          else next.set(name, value);
-        }
-        return next;
-      });
+      setQuery((before) => changed(before, parts));
     return {
       period: {
         preset: PRESETS.find((preset) => preset === query.get("range")) ?? "30d",

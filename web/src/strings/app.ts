@@ -8,43 +8,45 @@ export const app = texts({
     members: "Members",
     domains: "Domains",
     settings: "Settings",
-    keys: "Keys",
+    keys: "API keys",
     account: "Account",
     admin: "Administration",
-    workspace: "Workspace",
     personal: "Personal",
-    place: "Where you are",
-    navigation: "Pages",
-    openNavigation: "Open the list of pages",
-    skip: "Skip to the content",
+    place: "Current workspace",
+    navigation: "Main navigation",
+    openNavigation: "Open navigation",
+    skip: "Skip to content",
     signOut: "Sign out",
-    missing: "There is no page here",
-    missingText: "The address may be mistyped, or the page is for others.",
+    missing: "Page not found",
+    missingText: "Check the URL. You may also not have access to this page.",
     toLinks: "Go to your links",
-    noPlace: "You are not in this workspace",
+    noPlace: "You are not a member of this workspace",
     noPlaceText:
-      "It may have been deleted, you may have left it, or the address is mistyped. An owner can invite you.",
-    stuck: "A page that is not there",
+      "It may have been deleted, you may have left it, or the URL may be wrong. An owner can invite you.",
+    stuck: "This page could not be shown",
     unloaded:
-      "This page could not be loaded. There may be no connection, or a newer version of kurz: reload to go on.",
-    broken: "This page broke. Reload it; if that does not help, tell whoever runs this server.",
+      "This page could not be loaded. Check your connection. If kurz was just updated, reload the page.",
+    broken:
+      "Something went wrong on this page. Reload it. If that does not help, contact an administrator of this server.",
     reload: "Reload",
     claimTitle: (count: number) =>
       count === 1
-        ? "You made a link in this browser without an account."
-        : `You made ${count} links in this browser without an account.`,
+        ? "You created a link in this browser without an account."
+        : `You created ${count} links in this browser without an account.`,
     claimText: (count: number) =>
       count === 1
-        ? "Make it yours, and it stays until you delete it."
-        : "Make them yours, and they stay until you delete them.",
-    claim: (count: number) => (count === 1 ? "Make it mine" : "Make them mine"),
+        ? "Add it to your account to keep it permanently."
+        : "Add them to your account to keep them permanently.",
+    claim: (count: number) => (count === 1 ? "Add link" : "Add links"),
     claimed: (count: number) =>
-      count === 1 ? "1 link is yours now." : `${count} links are yours now.`,
+      count === 1
+        ? "1 link was added to your account."
+        : `${count} links were added to your account.`,
     claimFailed: (count: number) =>
-      count === 1 ? "1 link could not be kept." : `${count} links could not be kept.`,
+      count === 1 ? "1 link could not be added." : `${count} links could not be added.`,
     notNow: "Not now",
-    ended: "You were signed out",
-    endedText: "Sign in again to go on. Nothing you typed is lost.",
+    ended: "You have been signed out",
+    endedText: "Sign in again to continue. Your unsaved changes are still here.",
   },
   de: {
     links: "Links",
@@ -53,27 +55,26 @@ export const app = texts({
     members: "Mitglieder",
     domains: "Domains",
     settings: "Einstellungen",
-    keys: "Schlüssel",
+    keys: "API-Schlüssel",
     account: "Konto",
     admin: "Verwaltung",
-    workspace: "Arbeitsbereich",
     personal: "Persönlich",
-    place: "Wo du gerade bist",
-    navigation: "Seiten",
-    openNavigation: "Seitenliste öffnen",
+    place: "Aktueller Arbeitsbereich",
+    navigation: "Hauptnavigation",
+    openNavigation: "Navigation öffnen",
     skip: "Zum Inhalt",
     signOut: "Abmelden",
-    missing: "Hier ist keine Seite",
-    missingText: "Vielleicht ist die Adresse vertippt, oder die Seite ist für andere.",
+    missing: "Seite nicht gefunden",
+    missingText: "Prüfe die Adresse. Vielleicht hast du auch keinen Zugriff auf diese Seite.",
     toLinks: "Zu deinen Links",
-    noPlace: "In diesem Arbeitsbereich bist du nicht",
+    noPlace: "Du bist kein Mitglied dieses Arbeitsbereichs",
     noPlaceText:
       "Vielleicht wurde er gelöscht, du hast ihn verlassen, oder die Adresse ist vertippt. Wer ihn besitzt, kann dich einladen.",
-    stuck: "Eine Seite, die nicht da ist",
+    stuck: "Diese Seite ließ sich nicht anzeigen",
     unloaded:
-      "Diese Seite ließ sich nicht laden. Vielleicht fehlt die Verbindung, oder es gibt eine neuere Version: Neu laden hilft.",
+      "Diese Seite ließ sich nicht laden. Prüfe die Verbindung. Wurde kurz gerade aktualisiert, lade die Seite neu.",
     broken:
-      "Diese Seite ist kaputtgegangen. Lade sie neu, und wenn das nicht hilft, sag es bitte der Verwaltung.",
+      "Auf dieser Seite ist etwas schiefgegangen. Lade sie neu. Wenn das nicht hilft, wende dich an die Verwaltung dieses Servers.",
     reload: "Neu laden",
     claimTitle: (count: number) =>
       count === 1
@@ -81,8 +82,8 @@ export const app = texts({
         : `In diesem Browser liegen ${count} Links, die ohne Konto entstanden sind.`,
     claimText: (count: number) =>
       count === 1
-        ? "Übernimm ihn, dann bleibt er, bis du ihn löschst."
-        : "Übernimm sie, dann bleiben sie, bis du sie löschst.",
+        ? "Übernimm ihn in dein Konto, dann bleibt er dauerhaft."
+        : "Übernimm sie in dein Konto, dann bleiben sie dauerhaft.",
     claim: () => "Übernehmen",
     claimed: (count: number) =>
       count === 1 ? "Ein Link gehört jetzt dir." : `${count} Links gehören jetzt dir.`,

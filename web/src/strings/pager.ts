@@ -3,12 +3,12 @@ import { texts } from "./language";
 export const pager = texts({
   en: {
     next: "Next page",
-    back: "Page before",
+    back: "Previous page",
     page: (number: string) => `Page ${number}`,
   },
   de: {
     next: "Nächste Seite",
-    back: "Seite davor",
+    back: "Vorige Seite",
     page: (number: string) => `Seite ${number}`,
   },
 });

@@ -6,118 +6,116 @@ import { texts, useTexts } from "./language";
 const known = texts({
   en: {
     "url-refused":
-      "This is not an address kurz can shorten. It needs a full web address, such as https://example.com.",
-    "url-too-long": "This address is too long: kurz takes up to 2,048 bytes.",
-    "url-own": "This address leads back to this shortener. Shorten the one it leads to.",
-    "url-credentials":
-      "There is a user name in this address, and everybody would see it. Take it out.",
+      "kurz cannot shorten this URL. Enter a full web address, such as https://example.com.",
+    "url-too-long": "This URL is too long. The limit is 2,048 bytes.",
+    "url-own": "This URL leads back to this server. Enter the URL that it redirects to.",
+    "url-credentials": "This URL contains a user name that everyone could see. Remove it.",
     "url-characters":
-      "There is a space, a backslash or a character that cannot be seen in this address. Take it out.",
-    "url-address": "Write the numbers of this address in their usual form, such as 192.0.2.1.",
-    "url-port": "Nobody answers at port 0. Take it out of this address.",
-    "url-malformed": "This is not a valid address. Check it for typing errors.",
-    "url-host": "No host can have this name: a part of it is empty or too long.",
-    "sign-in-refused": "The e-mail address or the password is not right.",
-    "email-taken": "There is an account with this e-mail address already. Sign in instead.",
-    "email-refused": "This is not an e-mail address.",
+      "This URL contains a space, a backslash or an invisible character. Remove it.",
+    "url-address": "Write the IP address in its usual form, such as 192.0.2.1.",
+    "url-port": "This URL uses port 0, which does not exist. Remove the port.",
+    "url-malformed": "This URL is not valid. Check it for typos.",
+    "url-host": "This host name is not valid. One part of it is empty or too long.",
+    "sign-in-refused": "The e-mail address or password is incorrect.",
+    "email-taken": "An account with this e-mail address already exists. Sign in instead.",
+    "email-refused": "This is not a valid e-mail address.",
     "password-refused":
-      "Choose another password: at least 8 characters, and not one of the common ones.",
-    "registration-closed": "Accounts here are made by invitation. Ask an administrator for one.",
-    "sign-in-required": "This needs an account. Sign in first.",
-    "custom-code-taken": "This alias is taken. Choose another one.",
+      "Choose another password. It needs at least 8 characters and must not be a common one.",
+    "registration-closed":
+      "You need an invitation to create an account here. Ask an administrator.",
+    "sign-in-required": "You need an account to do this. Sign in first.",
+    "custom-code-taken": "This custom code is already taken. Choose another one.",
     "import-too-large":
       "This file has more rows than you can import at once. Nothing was imported. Split it, or ask an administrator to allow larger files.",
     "import-running":
-      "Another import of yours is still running. Wait until it is done, then try again.",
-    "quota-exceeded": "All links of this month are used up.",
-    "custom-code-refused": "This alias cannot be used. Choose another one.",
+      "Another import of yours is still running. Wait until it finishes, then try again.",
+    "quota-exceeded": "You have reached your link limit for this month.",
+    "custom-code-refused": "This custom code cannot be used. Choose another one.",
     "destination-refused":
-      "No link may lead there: the address stands on a list of this server. Ask whoever runs it, if that is wrong.",
-    "link-banned": "The link of this address was taken down. Ask whoever runs this server.",
+      "This destination is blocked on this server. If that is a mistake, ask an administrator.",
+    "link-banned": "The link to this URL was banned. Ask an administrator of this server.",
     "instant-refused":
-      "This time cannot be used: it is in the past, or the end is before the beginning.",
-    "link-not-found": "There is no such link any more. It may be in the trash.",
-    "link-changed": "Somebody else keeps changing this link. Nothing is saved yet; try again.",
-    "permission-missing": "You may look here, but not change anything.",
-    "version-outdated": "Somebody else changed it meanwhile. Nothing was overwritten.",
-    "checks-off": "Destinations are not checked on this server.",
-    "link-not-checked": "Only links that lead somewhere are checked, and this one does not now.",
-    "owner-missing": "This is the only owner. Make another member owner first, then try again.",
-    "slug-taken": "Another workspace has or had this short name. Choose another one.",
+      "This date cannot be used. It is in the past, or the expiry date is before the start date.",
+    "link-not-found": "This link no longer exists. It may be in the trash.",
+    "link-changed": "Someone else keeps changing this link. Nothing was saved yet. Try again.",
+    "permission-missing": "You have read-only access here.",
+    "version-outdated": "Someone else changed this in the meantime. Nothing was overwritten.",
+    "checks-off": "Destination checks are turned off on this server.",
+    "link-not-checked": "Only active links are checked, and this link is not active.",
+    "owner-missing": "This is the only owner. Make another member an owner first, then try again.",
+    "slug-taken": "Another workspace uses or used this short name. Choose another one.",
     "domain-refused":
-      "This cannot be a domain here. It needs a name of your own in the public DNS, such as go.example.com.",
+      "This domain cannot be used. Enter a domain of your own in public DNS, such as go.example.com.",
     "domain-taken":
-      "Another workspace has this domain, or gave it up less than 30 days ago. Ask them, or wait.",
+      "Another workspace uses this domain, or removed it less than 30 days ago. Ask its owners, or wait.",
     KURZ_LIMIT_WORKSPACES:
-      "You own as many workspaces as you can. Hand one over, or ask an administrator to raise the limit.",
+      "You have reached the limit of workspaces you can own. Transfer one, or ask an administrator to raise the limit.",
     KURZ_LIMIT_KEYS:
-      "You have as many API keys as you can. Revoke one that is not used, or ask an administrator to raise the limit.",
+      "You have reached the limit of API keys. Revoke one you no longer need, or ask an administrator to raise the limit.",
     KURZ_LIMIT_SLUGS:
-      "This workspace has had as many short names as it can. Choose one of those, or ask an administrator to raise the limit.",
+      "This workspace has reached the limit of short names, including earlier ones. Reuse one of those, or ask an administrator to raise the limit.",
     KURZ_LIMIT_DOMAINS:
-      "This workspace has as many domains as it can. Remove one that is not verified, or ask an administrator to raise the limit.",
+      "This workspace has reached the limit of domains. Remove one that is not verified, or ask an administrator to raise the limit.",
     KURZ_LIMIT_INVITATIONS:
-      "This workspace has as many open invitations as it can. Revoke one, or ask an administrator to raise the limit.",
+      "This workspace has reached the limit of open invitations. Revoke one, or ask an administrator to raise the limit.",
   },
   de: {
     "url-refused":
-      "Diese Adresse lässt sich nicht kürzen. Gebraucht wird eine ganze Webadresse wie https://example.com.",
-    "url-too-long": "Diese Adresse ist zu lang: kurz nimmt bis zu 2.048 Byte.",
-    "url-own": "Diese Adresse führt zu diesem Kürzer zurück. Kürze die, zu der sie führt.",
+      "Diese Adresse lässt sich nicht kürzen. Gib eine vollständige Webadresse ein, etwa https://example.com.",
+    "url-too-long": "Diese Adresse ist zu lang. Erlaubt sind bis zu 2.048 Byte.",
+    "url-own":
+      "Diese Adresse führt zu diesem Server zurück. Gib die Adresse ein, zu der sie weiterleitet.",
     "url-credentials":
-      "In dieser Adresse steht ein Benutzername, und alle würden ihn sehen. Nimm ihn heraus.",
+      "Diese Adresse enthält einen Benutzernamen, den alle sehen könnten. Nimm ihn heraus.",
     "url-characters":
-      "In dieser Adresse steht ein Leerzeichen, ein Backslash oder ein unsichtbares Zeichen. Nimm es heraus.",
-    "url-address": "Schreib die Zahlen dieser Adresse in der üblichen Form, etwa 192.0.2.1.",
-    "url-port": "An Port 0 antwortet niemand. Nimm ihn aus dieser Adresse heraus.",
+      "Diese Adresse enthält ein Leerzeichen, einen Backslash oder ein unsichtbares Zeichen. Nimm es heraus.",
+    "url-address": "Schreib die IP-Adresse in der üblichen Form, etwa 192.0.2.1.",
+    "url-port": "Diese Adresse enthält Port 0, den es nicht gibt. Nimm ihn heraus.",
     "url-malformed": "Das ist keine gültige Adresse. Prüfe sie auf Tippfehler.",
-    "url-host": "So kann kein Host heißen: Ein Teil des Namens ist leer oder zu lang.",
+    "url-host": "Dieser Hostname ist ungültig. Ein Teil davon ist leer oder zu lang.",
     "sign-in-refused": "E-Mail-Adresse oder Passwort stimmt nicht.",
-    "email-taken": "Mit dieser E-Mail-Adresse gibt es schon ein Konto. Bitte anmelden.",
-    "email-refused": "Das ist keine E-Mail-Adresse.",
+    "email-taken": "Mit dieser E-Mail-Adresse gibt es schon ein Konto. Melde dich an.",
+    "email-refused": "Das ist keine gültige E-Mail-Adresse.",
     "password-refused":
       "Bitte ein anderes Passwort: mindestens 8 Zeichen, und keines der üblichen.",
-    "registration-closed":
-      "Konten gibt es hier nur auf Einladung. Bitte bei der Verwaltung danach fragen.",
-    "sign-in-required": "Das geht nur mit Konto. Bitte erst anmelden.",
-    "custom-code-taken": "Diesen Alias gibt es schon. Bitte einen anderen wählen.",
+    "registration-closed": "Für ein Konto brauchst du hier eine Einladung. Frag die Verwaltung.",
+    "sign-in-required": "Das geht nur mit Konto. Melde dich zuerst an.",
+    "custom-code-taken": "Dieser Wunschcode ist schon vergeben. Wähle einen anderen.",
     "import-too-large":
-      "Diese Datei hat mehr Zeilen, als du auf einmal importieren kannst. Geschrieben wurde nichts. Teile sie auf, oder frag die Verwaltung.",
+      "Diese Datei hat mehr Zeilen, als du auf einmal importieren kannst. Importiert wurde nichts. Teile sie auf, oder bitte die Verwaltung, dir größere zu erlauben.",
     "import-running":
       "Ein anderer Import von dir läuft noch. Warte, bis er fertig ist, und versuch es dann noch einmal.",
-    "quota-exceeded": "Alle Links dieses Monats sind aufgebraucht.",
-    "custom-code-refused": "Dieser Alias geht nicht. Bitte einen anderen wählen.",
+    "quota-exceeded": "Das Limit für Links in diesem Monat ist erreicht.",
+    "custom-code-refused": "Dieser Wunschcode lässt sich nicht verwenden. Wähle einen anderen.",
     "destination-refused":
-      "Dorthin darf kein Link führen: Die Adresse steht auf einer Liste dieses Servers. Wer ihn betreibt, kann das ändern.",
-    "link-banned":
-      "Der Link zu dieser Adresse wurde gesperrt. Bitte bei der Verwaltung nachfragen.",
-    "instant-refused": "Diese Zeit geht nicht: Sie ist vorbei, oder das Ende liegt vor dem Anfang.",
+      "Dieses Ziel ist auf diesem Server gesperrt. Wenn das ein Irrtum ist, frag die Verwaltung.",
+    "link-banned": "Der Link zu dieser Adresse wurde gesperrt. Frag die Verwaltung dieses Servers.",
+    "instant-refused":
+      "Dieses Datum geht nicht. Es liegt in der Vergangenheit, oder der Ablauf liegt vor dem Beginn.",
     "link-not-found": "Diesen Link gibt es nicht mehr. Vielleicht liegt er im Papierkorb.",
     "link-changed":
-      "Jemand anderes ändert diesen Link gerade ständig. Noch ist nichts gespeichert, bitte noch einmal.",
-    "permission-missing": "Hier darfst du nur lesen, nichts ändern.",
-    "version-outdated": "Jemand hat ihn inzwischen geändert. Überschrieben wurde nichts.",
-    "checks-off": "Auf diesem Server werden Ziele nicht geprüft.",
-    "link-not-checked":
-      "Geprüft werden nur Links, die weiterleiten, und dieser tut es gerade nicht.",
+      "Jemand anderes ändert diesen Link gerade ständig. Noch ist nichts gespeichert. Versuch es noch einmal.",
+    "permission-missing": "Du hast hier nur Lesezugriff.",
+    "version-outdated": "Jemand anderes hat das inzwischen geändert. Überschrieben wurde nichts.",
+    "checks-off": "Die Prüfung der Ziele ist auf diesem Server ausgeschaltet.",
+    "link-not-checked": "Geprüft werden nur aktive Links, und dieser ist nicht aktiv.",
     "owner-missing":
-      "Das ist der einzige Inhaber. Erst ein anderes Mitglied zum Inhaber machen, dann noch einmal.",
-    "slug-taken":
-      "Diesen Kurznamen hat oder hatte ein anderer Bereich. Bitte einen anderen wählen.",
+      "Das ist der einzige Inhaber. Mach zuerst ein anderes Mitglied zum Inhaber, dann versuch es noch einmal.",
+    "slug-taken": "Diesen Kurznamen hat oder hatte ein anderer Bereich. Wähle einen anderen.",
     "domain-refused":
-      "Das kann hier keine Domain sein. Gebraucht wird ein eigener Name aus dem öffentlichen DNS wie go.example.com.",
+      "Diese Domain lässt sich nicht verwenden. Gib eine eigene Domain aus dem öffentlichen DNS ein, etwa go.example.com.",
     "domain-taken":
-      "Ein anderer Bereich hat diese Domain oder gab sie vor weniger als 30 Tagen auf. Frag dort nach, oder warte.",
+      "Ein anderer Bereich nutzt diese Domain oder hat sie vor weniger als 30 Tagen entfernt. Frag dort nach, oder warte.",
     KURZ_LIMIT_WORKSPACES:
-      "Mehr eigene Bereiche gehen nicht. Gib einen ab, oder bitte die Verwaltung, die Grenze anzuheben.",
+      "Du hast die Grenze für eigene Bereiche erreicht. Gib einen ab, oder bitte die Verwaltung, die Grenze anzuheben.",
     KURZ_LIMIT_KEYS:
-      "Mehr API-Schlüssel gehen nicht. Widerruf einen, der nicht mehr gebraucht wird, oder bitte die Verwaltung, die Grenze anzuheben.",
+      "Du hast die Grenze für API-Schlüssel erreicht. Widerrufe einen, den du nicht mehr brauchst, oder bitte die Verwaltung, die Grenze anzuheben.",
     KURZ_LIMIT_SLUGS:
-      "Mehr Kurznamen kann dieser Bereich nicht haben, frühere zählen mit. Nimm einen von diesen, oder bitte die Verwaltung, die Grenze anzuheben.",
+      "Dieser Bereich hat die Grenze für Kurznamen erreicht, frühere zählen mit. Nimm einen von diesen, oder bitte die Verwaltung, die Grenze anzuheben.",
     KURZ_LIMIT_DOMAINS:
-      "Mehr Domains kann dieser Bereich nicht haben. Entfern eine, die nicht bestätigt ist, oder bitte die Verwaltung, die Grenze anzuheben.",
+      "Dieser Bereich hat die Grenze für Domains erreicht. Entferne eine, die nicht bestätigt ist, oder bitte die Verwaltung, die Grenze anzuheben.",
     KURZ_LIMIT_INVITATIONS:
-      "Mehr offene Einladungen kann dieser Bereich nicht haben. Zieh eine zurück, oder bitte die Verwaltung, die Grenze anzuheben.",
+      "Dieser Bereich hat die Grenze für offene Einladungen erreicht. Widerrufe eine, oder bitte die Verwaltung, die Grenze anzuheben.",
   },
 });
 

@@ -2,15 +2,15 @@ import { texts } from "./language";
 
 export const qr = texts({
   en: {
-    codeOf: (url: string) => `QR code of ${url}`,
-    hint: "For paper and screens. The SVG stays sharp at any size.",
-    svg: "Save as SVG",
-    png: "Save as PNG",
+    codeOf: (url: string) => `QR code for ${url}`,
+    hint: "For print and screens. The SVG stays sharp at any size.",
+    svg: "Download SVG",
+    png: "Download PNG",
   },
   de: {
     codeOf: (url: string) => `QR-Code für ${url}`,
     hint: "Für Papier und Bildschirm. Das SVG bleibt in jeder Größe scharf.",
-    svg: "Als SVG sichern",
-    png: "Als PNG sichern",
+    svg: "SVG herunterladen",
+    png: "PNG herunterladen",
   },
 });

@@ -4,39 +4,39 @@ export const trash = texts({
   en: {
     title: "Trash",
     deleted: "Deleted",
-    expired: "Expired",
-    purged: "Purged",
+    purged: "Permanently deleted",
     never: "Never",
     soon: "Soon",
     restore: "Restore",
     restoreOf: (code: string) => `Restore ${code}`,
-    purge: "Delete for ever",
-    purgeOf: (code: string) => `Delete ${code} for ever`,
+    purge: "Delete permanently",
+    purgeOf: (code: string) => `Delete ${code} permanently`,
     purgeTitle: (count: string) =>
-      count === "1" ? "Delete this link for ever?" : `Delete ${count} links for ever?`,
-    purgeText: "Their history and stats go with them. There is no way back.",
+      count === "1" ? "Permanently delete this link?" : `Permanently delete ${count} links?`,
+    purgeText: "History and stats are deleted too. This cannot be undone.",
     purgeDone: (count: string) =>
-      count === "1" ? "1 link is gone for ever." : `${count} links are gone for ever.`,
-    empty: "Empty the trash",
+      count === "1"
+        ? "1 link was permanently deleted."
+        : `${count} links were permanently deleted.`,
+    empty: "Empty trash",
     emptyTitle: "Empty the trash?",
     emptyText: (count: string) =>
       count === "1"
-        ? "1 link is deleted for ever, with its history and stats. There is no way back."
-        : `${count} links are deleted for ever, with their history and stats. There is no way back.`,
+        ? "1 link is permanently deleted, with its history and stats. This cannot be undone."
+        : `${count} links are permanently deleted, with their history and stats. This cannot be undone.`,
     restoreTitle: (count: string) => `Restore ${count} links?`,
     restoreText: (count: string) =>
       count === "1"
-        ? "1 of them had expired. It comes back without an end."
-        : `${count} of them had expired. They come back without an end.`,
+        ? "1 of them had expired. It is restored without an expiry date."
+        : `${count} of them had expired. They are restored without an expiry date.`,
     none: "The trash is empty",
-    noneText: "Links you delete wait here for a while. Until then you can bring them back.",
-    text: "Links here do not answer. They keep their codes until they are purged.",
+    noneText: "Deleted links appear here. You can restore them until they are permanently deleted.",
+    text: "Links in the trash do not work. They keep their codes until they are permanently deleted.",
   },
   de: {
     title: "Papierkorb",
     deleted: "Gelöscht",
-    expired: "Abgelaufen",
-    purged: "Endgültig weg",
+    purged: "Endgültig gelöscht",
     never: "Nie",
     soon: "Bald",
     restore: "Wiederherstellen",
@@ -45,22 +45,25 @@ export const trash = texts({
     purgeOf: (code: string) => `${code} endgültig löschen`,
     purgeTitle: (count: string) =>
       count === "1" ? "Diesen Link endgültig löschen?" : `${count} Links endgültig löschen?`,
-    purgeText: "Verlauf und Statistik gehen mit. Zurück gibt es nicht.",
+    purgeText: "Verlauf und Statistik werden mit gelöscht. Das lässt sich nicht rückgängig machen.",
     purgeDone: (count: string) =>
-      count === "1" ? "Ein Link ist endgültig weg." : `${count} Links sind endgültig weg.`,
+      count === "1"
+        ? "Ein Link ist endgültig gelöscht."
+        : `${count} Links sind endgültig gelöscht.`,
     empty: "Papierkorb leeren",
     emptyTitle: "Papierkorb leeren?",
     emptyText: (count: string) =>
       count === "1"
-        ? "Ein Link wird endgültig gelöscht, samt Verlauf und Statistik. Zurück gibt es nicht."
-        : `${count} Links werden endgültig gelöscht, samt Verlauf und Statistik. Zurück gibt es nicht.`,
+        ? "Ein Link wird endgültig gelöscht, samt Verlauf und Statistik. Das lässt sich nicht rückgängig machen."
+        : `${count} Links werden endgültig gelöscht, samt Verlauf und Statistik. Das lässt sich nicht rückgängig machen.`,
     restoreTitle: (count: string) => `${count} Links wiederherstellen?`,
     restoreText: (count: string) =>
       count === "1"
-        ? "Einer davon war abgelaufen. Er kommt ohne Ende zurück."
-        : `${count} davon waren abgelaufen. Sie kommen ohne Ende zurück.`,
+        ? "Einer davon war abgelaufen. Er wird ohne Ablaufdatum wiederhergestellt."
+        : `${count} davon waren abgelaufen. Sie werden ohne Ablaufdatum wiederhergestellt.`,
     none: "Der Papierkorb ist leer",
-    noneText: "Gelöschte Links warten hier eine Weile. So lange kannst du sie wiederherstellen.",
-    text: "Links hier antworten nicht. Ihre Codes behalten sie, bis sie endgültig weg sind.",
+    noneText:
+      "Gelöschte Links erscheinen hier. Du kannst sie wiederherstellen, bis sie endgültig gelöscht werden.",
+    text: "Links im Papierkorb funktionieren nicht. Ihre Codes behalten sie, bis sie endgültig gelöscht werden.",
   },
 });

@@ -1,19 +1,21 @@
-import { Button, Checkbox, Radio } from "@mantine/core";
+import { Checkbox, Radio } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
-import { useWorkspaces } from "../app/place";
-import type { FilterState } from "../links/filter";
-import { type Filter, getPage, LARGEST_PAGE, type Link } from "../links/queries";
-import { common } from "../strings/common";
+import { useState } from "react";
+import { apiOf, need } from "../api/client";
+import type { FilterState } from "../links/list/filter";
+import { type Filter, type Link, queryOf } from "../links/queries";
 import { useTexts } from "../strings/language";
 import { transfer } from "../strings/transfer";
 import { Dialog } from "../ui/Dialog";
+import { DialogActs } from "../ui/DialogActs";
 import { useFormats } from "../ui/format";
 import { save } from "../ui/saving";
 import { FormProblem } from "../ui/states";
 import { toast } from "../ui/toasts";
+import type { Format } from "./sending";
 import styles from "./transfer.module.css";
-import { type Format, fileOf } from "./write";
+
+const MOST_IDS = 1000; // in one request
 
 interface Props {
   workspaceId: number | null;
@@ -27,7 +29,6 @@ type Which = "selected" | "fitting" | "all";
 /** Links as a file: the selected ones, those that fit the filter, or all. */
 export function ExportDialog({ workspaceId, state, selected, onClose }: Props) {
   const words = useTexts(transfer);
-  const { cancel } = useTexts(common);
   const { number } = useFormats();
   const [which, setWhich] = useState<Which>(
     selected.length > 0 ? "selected" : state.isFiltered ? "fitting" : "all",
@@ -67,15 +68,12 @@ export function ExportDialog({ workspaceId, state, selected, onClose }: Props) {
         <Radio value="jsonl" label={words.jsonl} />
       </Choice>
       <FormProblem error={run.error} />
-      <div className={styles.acts}>
-        {run.isPending && <span>{words.gathering(number(run.count))}</span>}
-        <Button variant="default" onClick={onClose}>
-          {cancel}
-        </Button>
-        <Button loading={run.isPending} onClick={() => run.mutate({ which, format, withTrash })}>
-          {words.download}
-        </Button>
-      </div>
+      <DialogActs
+        verb={words.download}
+        act={() => run.mutate({ which, format, withTrash })}
+        isBusy={run.isPending}
+        onClose={onClose}
+      />
     </Dialog>
   );
 }
@@ -104,6 +102,7 @@ interface Order {
   withTrash: boolean;
 }
 
+/** All links, and those that fit, flow from the server to the disk; the selected ones are asked for. */
 function useExport(
   workspaceId: number | null,
   filter: Filter,
@@ -112,59 +111,46 @@ function useExport(
 ) {
   const words = useTexts(transfer);
   const { number } = useFormats();
-  const [count, setCount] = useState(0);
-  const stop = useRef(new AbortController());
-  const slug = useWorkspaces().data?.find(({ id }) => id === workspaceId)?.slug ?? "";
-  useEffect(() => {
-    const running = new AbortController();
-    stop.current = running;
-    return () => running.abort();
-  }, []);
-  const run = useMutation({
+  return useMutation({
     mutationFn: async ({ which, format, withTrash }: Order) => {
-      if (which === "all") {
-        download(workspaceId, format, withTrash);
-        return null;
+      if (which === "selected") {
+        const ids = selected.map(({ id }) => id);
+        save(await fileOf(workspaceId, ids, format), `kurz-links.${format}`);
+        toast(words.exported(number(ids.length)));
+      } else {
+        const query = which === "all" ? { with_trash: withTrash } : queryOf(filter);
+        download(workspaceId, { format, ...query });
       }
-      const links =
-        which === "selected"
-          ? selected
-          : await gather(workspaceId, filter, setCount, stop.current.signal);
-      save(fileOf(links, format, slug), `kurz-links.${format}`);
-      return links.length;
     },
-    onSuccess: (found) => {
-      if (found !== null) toast(words.exported(number(found)));
-      onClose();
-    },
+    onSuccess: onClose,
   });
-  return Object.assign(run, { count });
 }
 
-/** All pages of a filter, oldest first, as exports are. */
-async function gather(
+/** Chosen links, as many at once as the server takes. */
+async function fileOf(
   workspaceId: number | null,
-  filter: Filter,
-  tell: (count: number) => void,
-  signal: AbortSignal,
-): Promise<Link[]> {
-  const found: Link[] = [];
-  const wanted: Filter = { ...filter, sort: "created_at" };
-  let cursor: string | null = null;
-  do {
-    const page = await getPage(workspaceId, wanted, cursor, signal, LARGEST_PAGE);
-    for (const link of page.links) found.push(link);
-    tell(found.length);
-    cursor = page.next_cursor;
-  } while (cursor !== null);
-  return found;
+  ids: readonly number[],
+  format: Format,
+): Promise<Blob> {
+  const parts: string[] = [];
+  for (let at = 0; at < ids.length; at += MOST_IDS) {
+    const text = await need(
+      apiOf(workspaceId).POST("/api/v1/links/export", {
+        params: { query: { format } },
+        body: { ids: ids.slice(at, at + MOST_IDS) },
+        parseAs: "text",
+      }),
+    );
+    const isHeadTwice = at > 0 && format === "csv";
+    parts.push(isHeadTwice ? text.slice(text.indexOf("\n") + 1) : text);
+  }
+  return new Blob(parts, { type: format === "csv" ? "text/csv" : "application/jsonl" });
 }
 
-/** The server's own file, which flows to the disk. */
-function download(workspaceId: number | null, format: Format, withTrash: boolean): void {
+function download(workspaceId: number | null, query: object): void {
   const place = workspaceId === null ? "" : `/workspaces/${workspaceId}`;
   const anchor = document.createElement("a");
-  anchor.href = `/api/v1${place}/links/export?format=${format}&with_trash=${withTrash}`;
+  anchor.href = `/api/v1${place}/links/export?${new URLSearchParams(Object.entries(query))}`;
   anchor.download = "";
   anchor.click();
 }

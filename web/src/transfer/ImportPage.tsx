@@ -12,14 +12,12 @@ import { Empty, Loading, useErrorText } from "../ui/states";
 import { useNoClosing } from "../ui/stay";
 import { toast } from "../ui/toasts";
 import { FileDrop } from "./FileDrop";
-import { ImportPreview } from "./ImportPreview";
+import { ImportFile } from "./ImportFile";
 import { ImportResults } from "./ImportResults";
 import { ImportRun } from "./ImportRun";
-import { formatOf, look, type Preview } from "./read";
-import { type ImportResult, Stopped, sendFile } from "./sending";
-import type { Format } from "./write";
+import { type Format, formatOf, type ImportResult, Stopped, sendFile } from "./sending";
 
-/** A file becomes links: chosen, looked at, checked, imported. */
+/** A file becomes links: chosen, checked by the server, imported. */
 export default function ImportPage() {
   const words = useTexts(transfer);
   const workspaceId = useWorkspaceId();
@@ -45,7 +43,7 @@ export default function ImportPage() {
 
 interface Chosen {
   file: File;
-  preview: Preview;
+  format: Format;
 }
 
 function Import({ workspaceId }: { workspaceId: number | null }) {
@@ -56,51 +54,49 @@ function Import({ workspaceId }: { workspaceId: number | null }) {
   const told = useLeftBehind();
   const maxRows = useMe().data?.import_row_limit ?? null;
   const run = useMutation({
-    mutationFn: ({ file, preview, isDry }: Chosen & { isDry: boolean }) => {
+    mutationFn: (order: Chosen & { isDry: boolean }) => {
       setPart(0);
       stop.current = new AbortController();
-      const { signal } = stop.current;
-      const { format } = preview;
-      return sendFile({ workspaceId, file, format, isDry, tell: setPart, signal });
+      return sendFile({ workspaceId, ...order, tell: setPart, signal: stop.current.signal });
     },
     ...told,
     onSettled: () => queries.invalidateQueries({ queryKey: ["links"] }),
   });
   useNoClosing(run.isPending);
-  const choose = async (file: File | null, format?: Format) => {
+  const choose = (next: Chosen) => {
+    setChosen(next);
+    run.mutate({ ...next, isDry: true });
+  };
+  const leave = () => {
     run.reset();
-    setChosen(file && { file, preview: await look(file, format ?? formatOf(file.name)) });
+    setChosen(null);
   };
   if (chosen === null) {
-    return <FileDrop maxRows={maxRows} onChoose={(file) => void choose(file)} />;
+    const check = (file: File) => choose({ file, format: formatOf(file.name) });
+    return <FileDrop maxRows={maxRows} onChoose={check} />;
   }
-  const { file, preview } = chosen;
-  const isTooLarge = maxRows !== null && preview.count > maxRows;
-  const start = (isDry: boolean) => run.mutate({ file, preview, isDry });
+  const start = (isDry: boolean) => run.mutate({ ...chosen, isDry });
   return (
     <>
-      <ImportPreview
-        file={file}
-        preview={preview}
-        maxRows={isTooLarge ? maxRows : null}
-        isFolded={run.isPending || run.isSuccess}
-        onFormat={(format) => void choose(file, format)}
-        onOther={() => void choose(null)}
+      <ImportFile
+        {...chosen}
+        rows={run.data?.rows ?? null}
+        isFree={!run.isPending && run.data?.isDry !== false}
+        onFormat={(format) => choose({ ...chosen, format })}
+        onOther={leave}
       />
       {run.isSuccess ? (
         <ImportResults
-          file={file}
-          format={preview.format}
+          {...chosen}
           result={run.data}
           workspaceId={workspaceId}
           onImport={() => start(false)}
-          onOther={() => void choose(null)}
+          onOther={leave}
         />
       ) : (
         <ImportRun
           part={run.isPending ? part : null}
-          isDry={run.variables?.isDry ?? false}
-          isRefused={isTooLarge || preview.faults.some(({ kind }) => kind !== "notText")}
+          isDry={run.variables?.isDry ?? true}
           error={run.error}
           onStart={start}
           onStop={() => stop.current?.abort()}

@@ -6,16 +6,15 @@ import { useLanguage, useTexts } from "../strings/language";
 import { useProblemText } from "../strings/problems";
 import { transfer } from "../strings/transfer";
 import { Card } from "../ui/Card";
+import { type Column, DataTable } from "../ui/DataTable";
 import { useFormats } from "../ui/format";
 import { save } from "../ui/saving";
-import { report, rowsToMend } from "./refused";
-import type { ImportResult, RowProblem } from "./sending";
+import { contentOf, rowsToFix } from "./rows";
+import type { Format, ImportResult, RowProblem } from "./sending";
 import styles from "./transfer.module.css";
-import type { Format } from "./write";
 
 const SHOWN = 100;
 const VALUES = new Set(["field-refused", "instant-refused"]);
-const TABLE = `${styles.rows} ${styles.stack}`;
 
 interface Props {
   file: File;
@@ -31,12 +30,7 @@ export function ImportResults({ file, format, result, workspaceId, onImport, onO
   const words = useTexts(transfer);
   const { isDry, problems } = result;
   const acts = isDry ? (
-    <>
-      <Button variant="default" onClick={onOther}>
-        {words.other}
-      </Button>
-      <Button onClick={onImport}>{words.importNow}</Button>
-    </>
+    <Button onClick={onImport}>{words.importNow}</Button>
   ) : (
     <>
       <Button variant="default" onClick={onOther}>
@@ -90,46 +84,43 @@ function Problems(props: { file: File; format: Format; result: ImportResult }) {
   const { problems, leftOut } = result;
   const text = leftOut > 0 ? words.leftOut(number(leftOut)) : words.problemsText;
   const name = file.name.replace(/\.[^.]*$/, "");
-  const mend = async () => save(await rowsToMend(file, format, problems), `${name}-rest.${format}`);
+  const fix = async () => save(await rowsToFix(file, format, problems), `${name}-rest.${format}`);
+  const report = () => {
+    const lines = problems.map((row) => [
+      `${words.line} ${row.line}`,
+      contentOf(row),
+      reasonOf(row),
+    ]);
+    const text = lines.map((parts) => `${parts.filter(Boolean).join(": ")}\n`);
+    save(new Blob(text, { type: "text/plain" }), `${name}-report.txt`);
+  };
   const acts = (
     <>
-      <Button variant="default" onClick={() => save(report(problems), `${name}-report.csv`)}>
+      <Button variant="default" onClick={report}>
         {words.report}
       </Button>
-      <Button variant="default" onClick={mend}>
+      <Button variant="default" onClick={fix}>
         {words.mend}
       </Button>
     </>
   );
+  const columns: Column<RowProblem>[] = [
+    { head: words.line, kind: "dim", cell: ({ line }) => number(line) },
+    {
+      head: words.value,
+      cell: (row) => <span className={`${styles.cell} mono`}>{contentOf(row)}</span>,
+    },
+    { head: words.reason, className: styles.wrap, cell: reasonOf },
+  ];
   return (
     <Card title={words.problems} text={text} acts={acts} isFull>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolled by keys */}
-      <section className={TABLE} tabIndex={0} aria-label={words.problems}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{words.line}</th>
-              <th scope="col">{words.value}</th>
-              <th scope="col">{words.reason}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {problems.slice(0, SHOWN).map((each) => (
-              <tr key={each.line}>
-                <td>{number(each.line)}</td>
-                <td>
-                  <span className={`${styles.cell} mono`}>
-                    {[each.short_code && `/${each.short_code}`, each.original_url]
-                      .filter(Boolean)
-                      .join(" → ")}
-                  </span>
-                </td>
-                <td className={styles.wrap}>{reasonOf(each)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <DataTable
+        scrolls={words.problems}
+        className={styles.stack}
+        columns={columns}
+        rows={problems.slice(0, SHOWN)}
+        keyOf={({ line }) => line}
+      />
       {problems.length > SHOWN && (
         <p className={styles.more}>
           {words.shown(number(SHOWN), number(problems.length + leftOut))}

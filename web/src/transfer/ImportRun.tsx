@@ -1,8 +1,11 @@
 import { Button, Progress } from "@mantine/core";
+import { Problem } from "../api/client";
+import { common } from "../strings/common";
 import { useTexts } from "../strings/language";
 import { transfer } from "../strings/transfer";
 import { Card } from "../ui/Card";
-import { FormProblem } from "../ui/states";
+import { useFormats } from "../ui/format";
+import { FormProblem, useErrorText } from "../ui/states";
 import { Stopped } from "./sending";
 import styles from "./transfer.module.css";
 
@@ -10,17 +13,17 @@ interface Props {
   /** How much is sent, from 0 to 1; null: nothing runs. */
   part: number | null;
   isDry: boolean;
-  /** The server would refuse the whole file. */
-  isRefused: boolean;
   error: unknown;
   onStart: (isDry: boolean) => void;
   onStop: () => void;
 }
 
-export function ImportRun({ part, isDry, isRefused, error, onStart, onStop }: Props) {
+/** The file on its way, or what stopped it. */
+export function ImportRun({ part, isDry, error, onStart, onStop }: Props) {
   const words = useTexts(transfer);
+  const textOf = useFileText();
   if (part !== null) {
-    const doing = part === 1 ? words.waiting : isDry ? words.checking : words.sending;
+    const doing = part < 1 ? words.sending : isDry ? words.checking : words.waiting;
     return (
       <Card
         title={doing}
@@ -34,22 +37,45 @@ export function ImportRun({ part, isDry, isRefused, error, onStart, onStop }: Pr
       </Card>
     );
   }
+  if (isRefused(error)) return <FormProblem text={textOf(error)} />;
   return (
     <>
       <div className={styles.go}>
-        <Button disabled={isRefused} onClick={() => onStart(false)}>
-          {words.run}
-        </Button>
-        <Button variant="default" disabled={isRefused} onClick={() => onStart(true)}>
+        <Button onClick={() => onStart(false)}>{words.run}</Button>
+        <Button variant="default" onClick={() => onStart(true)}>
           {words.dry}
         </Button>
         <p>{words.dryText}</p>
       </div>
       {error instanceof Stopped ? (
-        <p role="status">{words.stopped}</p>
+        <p role="status">{isDry ? words.dryStopped : words.stopped}</p>
       ) : (
         <FormProblem error={error} />
       )}
     </>
   );
+}
+
+/** The same file would be refused again. */
+function isRefused(error: unknown): error is Problem {
+  return error instanceof Problem && (error.status === 413 || error.status === 422);
+}
+
+/** What is wrong with a file as a whole. */
+function useFileText(): (error: Problem) => string {
+  const words = useTexts(transfer);
+  const { quoted } = useTexts(common);
+  const { number } = useFormats();
+  const textOf = useErrorText();
+  return (error) => {
+    const { flaw, names, field, line, max_rows } = error.fields;
+    if (typeof max_rows === "number") return words.tooManyRows(number(max_rows));
+    if (flaw === "unknown-columns" && Array.isArray(names)) {
+      return words.unknownColumns(names.map((name) => quoted(String(name))).join(", "));
+    }
+    if (flaw === "doubled-column") return words.twice(String(field));
+    if (flaw === "unclosed-quote") return words.unclosedQuote(number(Number(line)));
+    if (flaw === "empty-lines") return words.emptyLines;
+    return flaw === "empty" ? words.empty : textOf(error);
+  };
 }

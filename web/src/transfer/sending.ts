@@ -1,11 +1,12 @@
 // An import on its way. The server takes the whole file first, then stores its rows and answers.
 import { need, type Schemas } from "../api/client";
-import type { Format } from "./write";
 
+export type Format = Schemas["TransferFormat"];
 export type RowProblem = Schemas["RowProblem"];
 
 export interface ImportResult {
   isDry: boolean;
+  rows: number;
   created: number;
   existed: number;
   conflict: number;
@@ -23,6 +24,10 @@ export interface Order {
   /** From 0 to 1. */
   tell: (part: number) => void;
   signal: AbortSignal;
+}
+
+export function formatOf(name: string): Format {
+  return /\.(jsonl|ndjson|json)$/i.test(name) ? "jsonl" : "csv";
 }
 
 export async function sendFile(order: Order): Promise<ImportResult> {

@@ -1,12 +1,12 @@
 import { type ReactNode, useState } from "react";
 import { type Outcome, PURGE } from "../links/acts";
-import { BulkBar, BulkButton } from "../links/BulkBar";
 import { BulkFailures } from "../links/BulkFailures";
-import styles from "../links/LinksPage.module.css";
+import { BulkBar, BulkButton } from "../links/list/BulkBar";
+import styles from "../links/list/LinksPage.module.css";
+import { useSelection } from "../links/list/selection";
 import { hasExpired, type Link } from "../links/queries";
 import { ReviveDialog } from "../links/ReviveDialog";
 import { useRunner } from "../links/running";
-import { useSelection } from "../links/selection";
 import { useTexts } from "../strings/language";
 import { trash } from "../strings/trash";
 import { Confirm } from "../ui/Confirm";

@@ -1,33 +1,31 @@
 import { ActionIcon } from "@mantine/core";
-import type { Ref } from "react";
+import type { ComponentProps } from "react";
 import { Icon, type IconName } from "./Icon";
 import styles from "./IconButton.module.css";
 
-interface Props {
+interface Props extends Omit<ComponentProps<"button">, "className" | "color" | "style"> {
   icon: IconName;
   /** What it does, for those who do not see it and for who hovers. */
   label: string;
-  onClick: () => void;
   size?: number;
   isExpanded?: boolean;
   isDisabled?: boolean;
-  ref?: Ref<HTMLButtonElement>;
 }
 
-/** A sign that can be pressed. */
-export function IconButton({ icon, label, onClick, size = 36, ref, ...state }: Props) {
+/** A sign that can be pressed, also to open a menu. */
+export function IconButton(props: Props) {
+  const { icon, label, size = 36, isExpanded, isDisabled = false, ...rest } = props;
   return (
     <ActionIcon
-      ref={ref}
+      aria-expanded={isExpanded}
+      {...rest}
       variant="subtle"
       color="gray"
       size={size}
       className={styles.button ?? ""}
       aria-label={label}
       title={label}
-      aria-expanded={state.isExpanded}
-      disabled={state.isDisabled ?? false}
-      onClick={onClick}
+      disabled={isDisabled}
     >
       <Icon name={icon} size={size > 36 ? 20 : 18} />
     </ActionIcon>

@@ -1,4 +1,4 @@
-/** The word: redirect/templates/mark.svg. */
+/** The word: redirect/answers/templates/mark.svg. */
 export function Mark({ height = 28 }: { height?: number }) {
   return (
     <svg

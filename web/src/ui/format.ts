@@ -15,6 +15,8 @@ export interface Formats {
   number(value: number): string;
   /** 12 thousand is 12K. */
   compact(value: number): string;
+  /** Of 1: 0.4 is 40%. */
+  percent(share: number): string;
   /** "3 days ago", "in 2 hours". */
   relative(instant: Date, now: number): string;
   /** With the zone. */
@@ -28,14 +30,16 @@ export function useFormats(): Formats {
   return useMemo(() => makeFormats(localeOf(language), justNow), [language, justNow]);
 }
 
-function makeFormats(locale: string, justNow: string): Formats {
+export function makeFormats(locale: string, justNow: string): Formats {
   const number = new Intl.NumberFormat(locale);
   const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+  const percent = new Intl.NumberFormat(locale, { style: "percent" });
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
   const exact = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "long" });
   return {
     number: (value) => number.format(value),
     compact: (value) => compact.format(value),
+    percent: (share) => percent.format(share),
     exact: (instant) => exact.format(instant),
     relative: (instant, now) => {
       const seconds = (instant.getTime() - now) / 1000;

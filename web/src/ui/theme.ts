@@ -1,6 +1,6 @@
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from "@mantine/core";
 
-// The colours of the server's own pages (redirect/templates/style.css); a test compares them.
+// The colours of the server's own pages (redirect/answers/templates/style.css); a test compares them.
 const accent: MantineColorsTuple = [
   "#fff3ee",
   "#ffe3d8",

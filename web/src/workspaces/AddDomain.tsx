@@ -1,11 +1,11 @@
-import { Button, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api, need, newIdempotencyKey } from "../api/client";
-import { common } from "../strings/common";
 import { domains as texts } from "../strings/domains";
 import { useTexts } from "../strings/language";
 import { Dialog } from "../ui/Dialog";
+import { DialogActs } from "../ui/DialogActs";
 import form from "../ui/form.module.css";
 import { FormProblem, useRefusal } from "../ui/states";
 import { at, useRenewal } from "./queries";
@@ -13,7 +13,6 @@ import { at, useRenewal } from "./queries";
 /** The first step; the others stand on the domain's card. */
 export function AddDomain(props: { workspaceId: number; onClose: () => void }) {
   const words = useTexts(texts);
-  const { cancel } = useTexts(common);
   const renew = useRenewal();
   const [host, setHost] = useState("");
   const [key, setKey] = useState(newIdempotencyKey);
@@ -55,14 +54,7 @@ export function AddDomain(props: { workspaceId: number; onClose: () => void }) {
           error={(isTried && !host.trim() && words.needHost) || refusal.beside("host")}
         />
         <FormProblem error={refusal.rest} />
-        <div className={form.acts}>
-          <Button variant="default" disabled={add.isPending} onClick={props.onClose}>
-            {cancel}
-          </Button>
-          <Button type="submit" loading={add.isPending}>
-            {words.addVerb}
-          </Button>
-        </div>
+        <DialogActs verb={words.addVerb} isBusy={add.isPending} onClose={props.onClose} />
       </form>
     </Dialog>
   );

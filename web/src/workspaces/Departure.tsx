@@ -6,7 +6,7 @@ import { useWorkspaces } from "../app/place";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Card } from "../ui/Card";
-import { Confirm } from "../ui/Confirm";
+import { Asking } from "../ui/Confirm";
 import form from "../ui/form.module.css";
 import { toast } from "../ui/toasts";
 import { at, type Member, useRenewal } from "./queries";
@@ -14,17 +14,13 @@ import { at, type Member, useRenewal } from "./queries";
 /** Another member becomes owner in one's place. */
 export function HandOver(props: { workspaceId: number; others: readonly Member[] }) {
   const words = useTexts(texts);
-  const renew = useRenewal();
   const [chosenId, setChosenId] = useState<number>();
-  const [isAsking, setAsking] = useState(false);
   const chosen = props.others.find((it) => it.account_id === chosenId) ?? props.others[0];
   if (chosen === undefined) return null;
   const { account_id, email } = chosen;
-  const handOver = async () => {
+  const handOver = () => {
     const path = "/api/v1/workspaces/{workspace_id}/transfer";
-    await need(api.POST(path, { ...at(props.workspaceId), body: { account_id } }));
-    await renew();
-    toast(words.handedOver(email));
+    return need(api.POST(path, { ...at(props.workspaceId), body: { account_id } }));
   };
   return (
     <Card title={words.handOver} text={words.handOverText}>
@@ -35,21 +31,22 @@ export function HandOver(props: { workspaceId: number; others: readonly Member[]
           onChange={(event) => setChosenId(Number(event.currentTarget.value))}
           data={props.others.map((it) => ({ value: String(it.account_id), label: it.email }))}
         />
-        <Button variant="default" onClick={() => setAsking(true)}>
-          {words.handOverVerb}
-        </Button>
-      </div>
-      {isAsking && (
-        <Confirm
+        <Asking
+          button={(ask) => (
+            <Button variant="default" onClick={ask}>
+              {words.handOverVerb}
+            </Button>
+          )}
           title={words.handOverTitle}
           verb={words.handOverVerb}
           isDangerous
           act={handOver}
-          onClose={() => setAsking(false)}
+          renews={["workspaces"]}
+          said={words.handedOver(email)}
         >
           {words.handOverAsk(email)}
-        </Confirm>
-      )}
+        </Asking>
+      </div>
     </Card>
   );
 }
@@ -59,7 +56,6 @@ export function Leave({ workspaceId, ownId }: { workspaceId: number; ownId: numb
   const { data } = useWorkspaces();
   const renew = useRenewal();
   const [, go] = useLocation();
-  const [isAsking, setAsking] = useState(false);
   const name = data?.find(({ id }) => id === workspaceId)?.name ?? "";
   const leave = async () => {
     const path = { workspace_id: workspaceId, account_id: ownId };
@@ -70,27 +66,24 @@ export function Leave({ workspaceId, ownId }: { workspaceId: number; ownId: numb
     await renew();
   };
   return (
-    <>
-      <Card
-        title={words.leave}
-        text={words.leaveText}
-        acts={
-          <Button variant="default" onClick={() => setAsking(true)}>
-            {words.leaveVerb}
-          </Button>
-        }
-      />
-      {isAsking && (
-        <Confirm
-          title={words.leaveTitle}
-          verb={words.leaveVerb}
-          isDangerous
-          act={leave}
-          onClose={() => setAsking(false)}
-        >
-          {words.leaveAsk(name)}
-        </Confirm>
+    <Asking
+      button={(ask) => (
+        <Card
+          title={words.leave}
+          text={words.leaveText}
+          acts={
+            <Button variant="default" onClick={ask}>
+              {words.leaveVerb}
+            </Button>
+          }
+        />
       )}
-    </>
+      title={words.leaveTitle}
+      verb={words.leaveVerb}
+      isDangerous
+      act={leave}
+    >
+      {words.leaveAsk(name)}
+    </Asking>
   );
 }

@@ -1,18 +1,16 @@
-import { useState } from "react";
 import { api, need } from "../api/client";
 import { baseUrl } from "../api/server";
 import type { Workspace } from "../app/place";
 import { domains as texts } from "../strings/domains";
 import { useTexts } from "../strings/language";
-import { Confirm } from "../ui/Confirm";
+import { Badge } from "../ui/Badge";
+import { Asking } from "../ui/Confirm";
 import { useFormats, useNow } from "../ui/format";
-import { Icon, type IconName } from "../ui/Icon";
 import { IconButton } from "../ui/IconButton";
-import { toast } from "../ui/toasts";
 import { bare } from "../ui/urls";
 import styles from "./DomainCard.module.css";
 import { DomainSteps } from "./DomainSteps";
-import { type Domain, useRenewal } from "./queries";
+import type { Domain } from "./queries";
 
 interface Props {
   domain: Domain;
@@ -20,8 +18,11 @@ interface Props {
   mayManage: boolean;
 }
 
-type State = "active" | "missing" | "waiting";
-const SHAPES: Record<State, IconName> = { active: "done", missing: "warn", waiting: "clock" };
+const LOOKS = {
+  active: { tone: "good", shape: "done" },
+  missing: { tone: "bad", shape: "warn" },
+  waiting: { tone: "wary", shape: "clock" },
+} as const;
 
 /** A domain: its state, and what is left to do. */
 export function DomainCard({ domain, workspace, mayManage }: Props) {
@@ -33,10 +34,7 @@ export function DomainCard({ domain, workspace, mayManage }: Props) {
       <div className={styles.head}>
         <div className={styles.title}>
           <h2 className="mono">{domain.host}</h2>
-          <span className={styles.state} data-state={state}>
-            <Icon name={SHAPES[state]} size={16} />
-            {words[state]}
-          </span>
+          <Badge {...LOOKS[state]}>{words[state]}</Badge>
         </div>
         {mayManage && <Remove domain={domain} workspace={workspace} />}
       </div>
@@ -52,7 +50,7 @@ export function DomainCard({ domain, workspace, mayManage }: Props) {
   );
 }
 
-export function stateOf(domain: Domain): State {
+function stateOf(domain: Domain): keyof typeof LOOKS {
   if (domain.missing_since) return "missing";
   return domain.is_verified ? "active" : "waiting";
 }
@@ -72,33 +70,21 @@ function About({ domain }: { domain: Domain }) {
 
 function Remove({ domain, workspace }: Omit<Props, "mayManage">) {
   const words = useTexts(texts);
-  const renew = useRenewal();
-  const [isAsking, setAsking] = useState(false);
   const { host } = domain;
-  const remove = async () => {
-    const path = { workspace_id: workspace.id, host };
-    await need(
-      api.DELETE("/api/v1/workspaces/{workspace_id}/domains/{host}", { params: { path } }),
-    );
-    await renew();
-    toast(words.removed(host));
-  };
+  const params = { path: { workspace_id: workspace.id, host } };
   return (
-    <>
-      <IconButton icon="bin" label={words.remove(host)} onClick={() => setAsking(true)} />
-      {isAsking && (
-        <Confirm
-          title={words.removeTitle(host)}
-          verb={words.removeVerb}
-          isDangerous
-          act={remove}
-          onClose={() => setAsking(false)}
-        >
-          {domain.is_verified
-            ? words.removeActive(`${bare(baseUrl)}/@${workspace.slug}/`)
-            : words.removeWaiting}
-        </Confirm>
-      )}
-    </>
+    <Asking
+      button={(ask) => <IconButton icon="bin" label={words.remove(host)} onClick={ask} />}
+      title={words.removeTitle(host)}
+      verb={words.removeVerb}
+      isDangerous
+      act={() => need(api.DELETE("/api/v1/workspaces/{workspace_id}/domains/{host}", { params }))}
+      renews={["workspaces"]}
+      said={words.removed(host)}
+    >
+      {domain.is_verified
+        ? words.removeActive(`${bare(baseUrl)}/@${workspace.slug}/`)
+        : words.removeWaiting}
+    </Asking>
   );
 }

@@ -121,11 +121,5 @@ function Outcome({ error, at }: { error: unknown; at: number }) {
     "domain-taken": words.taken,
   };
   const sentence = error instanceof Problem ? told[error.code] : undefined;
-  if (sentence === undefined) return <FormProblem error={error} />;
-  return (
-    <p className={styles.outcome} role="alert">
-      <Icon name="warn" />
-      <span>{sentence}</span>
-    </p>
-  );
+  return <FormProblem error={error} {...(sentence && { text: sentence })} />;
 }

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useMay, useWorkspaceId } from "../app/place";
 import { domains as texts } from "../strings/domains";
 import { useTexts } from "../strings/language";
+import { CutNote } from "../ui/CutNote";
 import { Icon } from "../ui/Icon";
 import { PageHead } from "../ui/PageHead";
 import { Empty, Failed, Loading } from "../ui/states";
@@ -60,6 +61,7 @@ function Cards(props: { workspaceId: number; mayManage: boolean; onAdd: () => vo
           mayManage={props.mayManage}
         />
       ))}
+      <CutNote of={domains.data} />
       <FrontCard
         key={workspace.data.root_url ?? ""}
         workspace={workspace.data}

@@ -1,12 +1,11 @@
-import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useRef, useState } from "react";
 import { api, need, newIdempotencyKey, type Schemas } from "../api/client";
 import type { Role } from "../app/place";
-import { common } from "../strings/common";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Dialog } from "../ui/Dialog";
+import { DialogActs, DialogEnd } from "../ui/DialogActs";
 import form from "../ui/form.module.css";
 import { useFormats, useNow } from "../ui/format";
 import { Secret } from "../ui/Secret";
@@ -17,7 +16,6 @@ import { RoleChoice } from "./RoleChoice";
 /** Makes a link that lets one person in, and shows it once. */
 export function InviteDialog(props: { workspaceId: number; onClose: () => void }) {
   const words = useTexts(texts);
-  const { cancel } = useTexts(common);
   const [role, setRole] = useState<Role>("viewer");
   const renew = useRenewal();
   const keys = useRef<Partial<Record<Role, string>>>({});
@@ -47,19 +45,12 @@ export function InviteDialog(props: { workspaceId: number; onClose: () => void }
           <p className={form.dim}>{words.inviteText}</p>
           <RoleChoice chosen={role} onChange={setRole} />
           <FormProblem error={make.error} />
-          <div className={form.acts}>
-            <Button
-              variant="default"
-              data-autofocus
-              disabled={make.isPending}
-              onClick={props.onClose}
-            >
-              {cancel}
-            </Button>
-            <Button type="submit" loading={make.isPending}>
-              {words.makeLink}
-            </Button>
-          </div>
+          <DialogActs
+            verb={words.makeLink}
+            isBusy={make.isPending}
+            isCancelFirst
+            onClose={props.onClose}
+          />
         </form>
       )}
     </Dialog>
@@ -74,9 +65,7 @@ function Ready(props: { link: Schemas["OneTimeLink"]; role: Role; onClose: () =>
     <div className={form.form}>
       <p className={form.text}>{words.inviteOnce(words[`as${props.role}`], ends)}</p>
       <Secret value={props.link.url} label={words.copyInvite} />
-      <div className={form.acts}>
-        <Button onClick={props.onClose}>{words.done}</Button>
-      </div>
+      <DialogEnd verb="done" onClose={props.onClose} />
     </div>
   );
 }

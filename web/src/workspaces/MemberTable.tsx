@@ -7,9 +7,10 @@ import { common } from "../strings/common";
 import { useTexts } from "../strings/language";
 import { useProblemText } from "../strings/problems";
 import { workspaces as texts } from "../strings/workspaces";
-import { Confirm } from "../ui/Confirm";
+import { Asking, Confirm } from "../ui/Confirm";
+import { type Column, DataTable } from "../ui/DataTable";
 import { IconButton } from "../ui/IconButton";
-import table from "../ui/table.module.css";
+import { Tag } from "../ui/Tag";
 import { toast } from "../ui/toasts";
 import { When } from "../ui/When";
 import { type Member, useRenewal } from "./queries";
@@ -25,57 +26,43 @@ interface Props {
   mayManage: boolean;
 }
 
-export function MemberTable({ members, ...place }: Props) {
+export function MemberTable({ members, workspaceId, ownId, mayManage }: Props) {
   const words = useTexts(texts);
-  return (
-    <table className={table.table}>
-      <thead>
-        <tr>
-          <th scope="col">{words.member}</th>
-          <th scope="col">{words.role}</th>
-          <th scope="col">{words.joined}</th>
-          {place.mayManage && (
-            <th scope="col">
-              <span className="unseen">{words.acts}</span>
-            </th>
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        {members.map((member) => (
-          <Row key={member.account_id} member={member} {...place} />
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function Row({ member, ...place }: Omit<Props, "members"> & { member: Member }) {
-  const words = useTexts(texts);
-  const isMe = member.account_id === place.ownId;
-  return (
-    <tr>
-      <td className={styles.name}>
-        {member.email}
-        {isMe && <span className={styles.you}>{words.you}</span>}
-      </td>
-      <td>
-        {place.mayManage ? (
-          <RoleSelect workspaceId={place.workspaceId} member={member} isMe={isMe} />
+  const isMe = (member: Member) => member.account_id === ownId;
+  const columns: Column<Member>[] = [
+    {
+      head: words.member,
+      className: styles.name,
+      cell: (member) => (
+        <>
+          {member.email} {isMe(member) && <Tag>{words.you}</Tag>}
+        </>
+      ),
+    },
+    {
+      head: words.role,
+      cell: (member) =>
+        mayManage ? (
+          <RoleSelect workspaceId={workspaceId} member={member} isMe={isMe(member)} />
         ) : (
           words[member.role]
-        )}
-      </td>
-      <td className={table.dim} data-label={words.joined}>
-        <When at={member.created_at} />
-      </td>
-      {place.mayManage && (
-        <td className={`${table.acts} ${table.corner}`}>
-          {!isMe && <Remove workspaceId={place.workspaceId} member={member} />}
-        </td>
-      )}
-    </tr>
-  );
+        ),
+    },
+    {
+      head: words.joined,
+      kind: "dim",
+      label: true,
+      cell: (member) => <When at={member.created_at} />,
+    },
+  ];
+  if (mayManage) {
+    columns.push({
+      head: words.acts,
+      kind: "corner",
+      cell: (member) => !isMe(member) && <Remove workspaceId={workspaceId} member={member} />,
+    });
+  }
+  return <DataTable columns={columns} rows={members} keyOf={(member) => member.account_id} />;
 }
 
 function RoleSelect(props: { workspaceId: number; member: Member; isMe: boolean }) {
@@ -125,28 +112,18 @@ function RoleSelect(props: { workspaceId: number; member: Member; isMe: boolean 
 
 function Remove({ workspaceId, member }: { workspaceId: number; member: Member }) {
   const words = useTexts(texts);
-  const renew = useRenewal();
-  const [isAsking, setAsking] = useState(false);
   const path = { workspace_id: workspaceId, account_id: member.account_id };
-  const remove = async () => {
-    await need(api.DELETE(PATH, { params: { path } }));
-    await renew();
-    toast(words.removed(member.email));
-  };
   return (
-    <>
-      <IconButton icon="bin" label={words.remove(member.email)} onClick={() => setAsking(true)} />
-      {isAsking && (
-        <Confirm
-          title={words.removeTitle}
-          verb={words.removeVerb}
-          isDangerous
-          act={remove}
-          onClose={() => setAsking(false)}
-        >
-          {words.removeText(member.email)}
-        </Confirm>
-      )}
-    </>
+    <Asking
+      button={(ask) => <IconButton icon="bin" label={words.remove(member.email)} onClick={ask} />}
+      title={words.removeTitle}
+      verb={words.removeVerb}
+      isDangerous
+      act={() => need(api.DELETE(PATH, { params: { path } }))}
+      renews={["workspaces"]}
+      said={words.removed(member.email)}
+    >
+      {words.removeText(member.email)}
+    </Asking>
   );
 }

@@ -6,6 +6,7 @@ import { app } from "../strings/app";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Card } from "../ui/Card";
+import { CutNote } from "../ui/CutNote";
 import { Icon } from "../ui/Icon";
 import { PageHead } from "../ui/PageHead";
 import { Failed, Loading } from "../ui/states";
@@ -55,6 +56,7 @@ function Parts({ workspaceId, mayManage }: { workspaceId: number; mayManage: boo
           ownId={me.id}
           mayManage={mayManage}
         />
+        <CutNote of={members.data} />
       </Card>
       {mayManage && <Invitations workspaceId={workspaceId} members={members.data} />}
       {mayManage && others.length > 0 && <HandOver workspaceId={workspaceId} others={others} />}

@@ -1,14 +1,14 @@
-import { Button, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { api, need, newIdempotencyKey } from "../api/client";
 import { baseUrl } from "../api/server";
 import { pathIn, type Workspace } from "../app/place";
-import { common } from "../strings/common";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Dialog } from "../ui/Dialog";
+import { DialogActs } from "../ui/DialogActs";
 import form from "../ui/form.module.css";
 import { FormProblem, useRefusal } from "../ui/states";
 import { toast } from "../ui/toasts";
@@ -63,24 +63,9 @@ export default function NewWorkspace({ onClose }: { onClose: () => void }) {
         <StrategyChoice chosen={strategy} onChange={setStrategy} />
         <p className={form.dim}>{words.strategyLater}</p>
         <FormProblem error={refusal.rest} />
-        <Acts isBusy={create.isPending} onClose={onClose} />
+        <DialogActs verb={words.create} isBusy={create.isPending} onClose={onClose} />
       </form>
     </Dialog>
-  );
-}
-
-function Acts({ isBusy, onClose }: { isBusy: boolean; onClose: () => void }) {
-  const words = useTexts(texts);
-  const { cancel } = useTexts(common);
-  return (
-    <div className={form.acts}>
-      <Button variant="default" disabled={isBusy} onClick={onClose}>
-        {cancel}
-      </Button>
-      <Button type="submit" loading={isBusy}>
-        {words.create}
-      </Button>
-    </div>
   );
 }
 

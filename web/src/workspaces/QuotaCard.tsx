@@ -3,6 +3,7 @@ import { workspaces as texts } from "../strings/workspaces";
 import { Card } from "../ui/Card";
 import form from "../ui/form.module.css";
 import { useFormats, useNow } from "../ui/format";
+import { Meter } from "../ui/Meter";
 import { Failed } from "../ui/states";
 import { useQuota } from "./queries";
 import styles from "./workspaces.module.css";
@@ -30,19 +31,11 @@ export function QuotaCard({ workspaceId }: { workspaceId: number | null }) {
 function Use({ all, used, resetsAt }: { all: number; used: number; resetsAt: string }) {
   const words = useTexts(texts);
   const { number, relative } = useFormats();
-  const share = all === 0 ? 1 : Math.min(1, used / all);
-  const text = words.quotaUse(number(used), number(all));
+  const share = all === 0 ? 1 : used / all;
   return (
     <div className={form.narrow}>
-      <p className={styles.use}>{text}</p>
-      <span
-        className={styles.meter}
-        data-high={share >= HIGH || undefined}
-        data-full={share >= 1 || undefined}
-        aria-hidden="true"
-      >
-        <span style={{ width: `${share * 100}%` }} />
-      </span>
+      <p className={styles.use}>{words.quotaUse(number(used), number(all))}</p>
+      <Meter share={share} tone={share < HIGH ? "good" : share < 1 ? "wary" : "bad"} />
       <p className={form.dim}>{words.quotaText(relative(new Date(resetsAt), useNow()))}</p>
     </div>
   );

@@ -4,9 +4,9 @@ import { common } from "../strings/common";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Card } from "../ui/Card";
+import { Facts } from "../ui/Facts";
 import { bare } from "../ui/urls";
 import type { Strategy } from "./StrategyChoice";
-import styles from "./workspaces.module.css";
 
 /** The same for members who may only look. */
 export function SettingsFacts({ workspace }: { workspace: Workspace }) {
@@ -14,21 +14,23 @@ export function SettingsFacts({ workspace }: { workspace: Workspace }) {
   const strategy = workspace.strategy as Strategy;
   return (
     <Card title={workspace.name} text={words.readOnly(words[`as${workspace.role ?? "viewer"}`])}>
-      <dl className={styles.facts}>
-        <dt>{words.linksStand}</dt>
-        <dd className="mono">
-          {bare(baseUrl)}/@{workspace.slug}/
-        </dd>
-        <dt>{words.strategy}</dt>
-        <dd>
-          {words[strategy]}
-          <p>{words[`${strategy}Text`]}</p>
-        </dd>
-        <dt>{words.expiry}</dt>
-        <dd>
-          <Life days={workspace.default_expiry_days} />
-        </dd>
-      </dl>
+      <Facts
+        look="columns"
+        of={{
+          [words.linksStand]: (
+            <span className="mono">
+              {bare(baseUrl)}/@{workspace.slug}/
+            </span>
+          ),
+          [words.strategy]: (
+            <>
+              {words[strategy]}
+              <p>{words[`${strategy}Text`]}</p>
+            </>
+          ),
+          [words.expiry]: <Life days={workspace.default_expiry_days} />,
+        }}
+      />
     </Card>
   );
 }

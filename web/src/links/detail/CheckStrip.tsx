@@ -1,7 +1,7 @@
 import { type KeyboardEvent, useState } from "react";
-import { localeOf, useLanguage, useTexts } from "../strings/language";
-import { link as texts } from "../strings/link";
-import { useFormats, useNow } from "../ui/format";
+import { localeOf, useLanguage, useTexts } from "../../strings/language";
+import { link as texts } from "../../strings/link";
+import { useFormats, useNow } from "../../ui/format";
 import styles from "./Checks.module.css";
 import type { Checks } from "./queries";
 

@@ -1,12 +1,13 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { common } from "../strings/common";
-import { useTexts } from "../strings/language";
-import { link as texts } from "../strings/link";
-import { Card } from "../ui/Card";
-import { useFormats } from "../ui/format";
-import { FormProblem } from "../ui/states";
-import { When } from "../ui/When";
+import { common } from "../../strings/common";
+import { useTexts } from "../../strings/language";
+import { link as texts } from "../../strings/link";
+import { Card } from "../../ui/Card";
+import { CutNote } from "../../ui/CutNote";
+import { useFormats } from "../../ui/format";
+import { FormProblem } from "../../ui/states";
+import { When } from "../../ui/When";
 import styles from "./History.module.css";
 import { type HistoryEntry, useHistory, usePeople } from "./queries";
 
@@ -30,6 +31,7 @@ export function History() {
           ))}
         </ol>
       )}
+      {isWhole && <CutNote of={entries} />}
       {shown.length < entries.length && (
         <Button variant="default" mt={12} onClick={() => setWhole(true)}>
           {words.wholeHistory(entries.length)}

@@ -1,13 +1,12 @@
 import { Button, Menu } from "@mantine/core";
 import { useState } from "react";
-import { useMayEditLinks } from "../app/place";
-import { EditDialog } from "../links/EditDialog";
-import type { Link } from "../links/queries";
-import { mayPause } from "../links/RowMenu";
-import type { Runner } from "../links/running";
-import { useTexts } from "../strings/language";
-import { link as texts } from "../strings/link";
-import { Icon } from "../ui/Icon";
+import { useMayEditLinks } from "../../app/place";
+import { useTexts } from "../../strings/language";
+import { link as texts } from "../../strings/link";
+import { Icon } from "../../ui/Icon";
+import { EditDialog } from "../form/EditDialog";
+import { type Link, mayPause } from "../queries";
+import type { Runner } from "../running";
 import { useWhich } from "./queries";
 
 interface Props {

@@ -1,72 +1,55 @@
-import type { ReactNode } from "react";
-import type { Link } from "../links/queries";
-import { useTexts } from "../strings/language";
-import { link as texts } from "../strings/link";
-import { Card } from "../ui/Card";
-import { useFormats } from "../ui/format";
-import { When } from "../ui/When";
-import styles from "./Settings.module.css";
+import { useTexts } from "../../strings/language";
+import { link as texts } from "../../strings/link";
+import { Card } from "../../ui/Card";
+import { Facts } from "../../ui/Facts";
+import { useFormats } from "../../ui/format";
+import { Meter } from "../../ui/Meter";
+import { When } from "../../ui/When";
+import type { Link } from "../queries";
 
 /** Every field of a link, to read. */
 export function Settings({ link }: { link: Link }) {
   const words = useTexts(texts);
-  const { number } = useFormats();
-  const max = link.max_clicks;
+  const isCached = [301, 308].includes(link.redirect_status);
   return (
     <Card title={words.settings}>
-      <dl className={styles.settings}>
-        <Row label={words.code}>
-          <span className="mono">{link.short_code}</span>
-        </Row>
-        <Row label={words.domain}>
-          <span className="mono">{new URL(link.short_url).host}</span>
-        </Row>
-        <Row label={words.strategy}>{words[`strategy_${link.strategy}`]}</Row>
-        <Row label={words.redirect}>
-          {link.redirect_status}{" "}
-          <small>
-            {[301, 308].includes(link.redirect_status) ? words.permanent : words.changeable}
-          </small>
-        </Row>
-        <Row label={words.query}>{link.forward_query ? words.forwarded : words.notForwarded}</Row>
-        <Row label={words.limit}>
-          {max === null ? (
-            words.noLimit
-          ) : (
+      <Facts
+        look="lines"
+        of={{
+          [words.code]: <span className="mono">{link.short_code}</span>,
+          [words.domain]: <span className="mono">{new URL(link.short_url).host}</span>,
+          [words.strategy]: words[`strategy_${link.strategy}`],
+          [words.redirect]: (
             <>
-              {words.used(number(link.clicks_used), number(max))}
-              <span className={styles.meter}>
-                <span style={{ width: `${Math.min(100, (100 * link.clicks_used) / max)}%` }} />
-              </span>
+              {link.redirect_status} <small>{isCached ? words.permanent : words.changeable}</small>
             </>
-          )}
-        </Row>
-        <Row label={words.start}>
-          {link.starts_at ? <When at={link.starts_at} /> : words.atOnce}
-        </Row>
-        <Row label={words.end}>{link.expires_at ? <When at={link.expires_at} /> : words.never}</Row>
-        <Row label={words.type}>
-          {link.link_type === "TEMPORARY" ? words.temporary : words.lasting}
-        </Row>
-        <Row label={words.madeAt}>
-          <When at={link.created_at} />
-        </Row>
-        <Row label={words.changedAt}>
-          <When at={link.updated_at} /> <small>{words.version(link.version)}</small>
-        </Row>
-        <Row label={words.id}>
-          <span className="mono">{link.id}</span>
-        </Row>
-      </dl>
+          ),
+          [words.query]: link.forward_query ? words.forwarded : words.notForwarded,
+          [words.limit]: <Limit link={link} />,
+          [words.start]: link.starts_at ? <When at={link.starts_at} /> : words.atOnce,
+          [words.end]: link.expires_at ? <When at={link.expires_at} /> : words.never,
+          [words.type]: link.link_type === "TEMPORARY" ? words.temporary : words.lasting,
+          [words.madeAt]: <When at={link.created_at} />,
+          [words.changedAt]: (
+            <>
+              <When at={link.updated_at} /> <small>{words.version(link.version)}</small>
+            </>
+          ),
+          [words.id]: <span className="mono">{link.id}</span>,
+        }}
+      />
     </Card>
   );
 }
 
-function Row({ label, children }: { label: string; children: ReactNode }) {
+function Limit({ link: { max_clicks: max, clicks_used: used } }: { link: Link }) {
+  const words = useTexts(texts);
+  const { number } = useFormats();
+  if (max === null) return words.noLimit;
   return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
+    <>
+      {words.used(number(used), number(max))}
+      <Meter share={used / max} tone="accent" />
+    </>
   );
 }

@@ -1,15 +1,15 @@
 import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
-import { useMayEditLinks, useWorkspaceId } from "../app/place";
-import type { Act } from "../links/acts";
-import type { Link } from "../links/queries";
-import type { Runner } from "../links/running";
-import { DAY_MS } from "../stats/period";
-import { useTexts } from "../strings/language";
-import { link as texts } from "../strings/link";
-import { useFormats, useNow, useSpan } from "../ui/format";
-import { Icon, type IconName } from "../ui/Icon";
-import { toast } from "../ui/toasts";
+import { useMayEditLinks, useWorkspaceId } from "../../app/place";
+import { DAY_MS } from "../../stats/period";
+import { useTexts } from "../../strings/language";
+import { link as texts } from "../../strings/link";
+import { useFormats, useNow, useSpan } from "../../ui/format";
+import { Icon, type IconName } from "../../ui/Icon";
+import { toast } from "../../ui/toasts";
+import type { Act } from "../acts";
+import type { Link } from "../queries";
+import type { Runner } from "../running";
 import styles from "./StateBanner.module.css";
 
 const MORE_DAYS = 30;

@@ -1,12 +1,12 @@
 // What the page of a link asks. Keys begin with "links", so that any change of a link renews them.
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "wouter";
-import { apiOf, need, type Schemas } from "../api/client";
-import { everyPage } from "../api/pages";
-import { useMe } from "../api/session";
-import { useWorkspaceId } from "../app/place";
-import type { Link } from "../links/queries";
-import { useMembers } from "../workspaces/queries";
+import { apiOf, need, type Schemas } from "../../api/client";
+import { everyPage } from "../../api/pages";
+import { useMe } from "../../api/session";
+import { useWorkspaceId } from "../../app/place";
+import { useMembers } from "../../workspaces/queries";
+import type { Link } from "../queries";
 
 const LONGEST_MILLISECONDS = 3_600_000; // more than a month is more than a timer can hold
 

@@ -1,12 +1,12 @@
 import { TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { apiOf, need } from "../api/client";
-import { pathIn } from "../app/place";
-import { editing as texts } from "../strings/editing";
-import { useTexts } from "../strings/language";
-import { Icon } from "../ui/Icon";
-import { bare } from "../ui/urls";
+import { apiOf, need } from "../../api/client";
+import { pathIn } from "../../app/place";
+import { editing as texts } from "../../strings/editing";
+import { useTexts } from "../../strings/language";
+import { Icon } from "../../ui/Icon";
+import { bare } from "../../ui/urls";
 import { isAlias } from "./editing";
 import styles from "./LinkForm.module.css";
 import { type FormProps, useWrongText } from "./LinkFormProps";

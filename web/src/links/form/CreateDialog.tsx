@@ -1,8 +1,9 @@
 import { useState } from "react";
-import { Problem } from "../api/client";
-import { editing as texts } from "../strings/editing";
-import { useTexts } from "../strings/language";
-import { FormProblem } from "../ui/states";
+import { Problem } from "../../api/client";
+import { editing as texts } from "../../strings/editing";
+import { useTexts } from "../../strings/language";
+import { FormProblem } from "../../ui/states";
+import type { Link } from "../queries";
 import { useMake } from "./CreateQuery";
 import { CreateResult } from "./CreateResult";
 import { EditDialog } from "./EditDialog";
@@ -10,7 +11,6 @@ import { type Fields, findWrong, NOTHING, touched, type Wrong, wrongBy } from ".
 import { LinkFormMore, LinkFormUrl } from "./LinkForm";
 import { LinkFormFold } from "./LinkFormFold";
 import { LinkFormFrame } from "./LinkFormFrame";
-import type { Link } from "./queries";
 
 interface Props {
   workspaceId: number | null;

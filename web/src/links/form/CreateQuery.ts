@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
-import { apiOf, need, newIdempotencyKey } from "../api/client";
+import { apiOf, need, newIdempotencyKey } from "../../api/client";
+import type { Link } from "../queries";
 import { createOf, type Fields } from "./editing";
-import type { Link } from "./queries";
 
 /** `isNew` false: the address had this link already. */
 export interface Made {

@@ -1,18 +1,18 @@
 import { Button } from "@mantine/core";
 import { Suspense, useEffect, useRef, useState } from "react";
-import { editing as texts } from "../strings/editing";
-import { useTexts } from "../strings/language";
-import { CopyButton } from "../ui/CopyButton";
-import { useNow, useSpan } from "../ui/format";
-import { Icon } from "../ui/Icon";
-import { lazily } from "../ui/lazily";
-import { bare } from "../ui/urls";
+import { editing as texts } from "../../strings/editing";
+import { useTexts } from "../../strings/language";
+import { CopyButton } from "../../ui/CopyButton";
+import { useNow, useSpan } from "../../ui/format";
+import { Icon } from "../../ui/Icon";
+import { lazily } from "../../ui/lazily";
+import { bare } from "../../ui/urls";
+import type { Link } from "../queries";
 import type { Made } from "./CreateQuery";
 import styles from "./LinkForm.module.css";
 import { LinkFormModal } from "./LinkFormModal";
-import type { Link } from "./queries";
 
-const Qr = lazily(() => import("../ui/Qr"));
+const Qr = lazily(() => import("../../ui/Qr"));
 
 interface Props {
   made: Made;

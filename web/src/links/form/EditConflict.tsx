@@ -1,12 +1,12 @@
 import { Button } from "@mantine/core";
-import { editing as texts } from "../strings/editing";
-import { useTexts } from "../strings/language";
-import { useFormats } from "../ui/format";
-import { useNoTurning } from "../ui/stay";
+import { editing as texts } from "../../strings/editing";
+import { useTexts } from "../../strings/language";
+import { useFormats } from "../../ui/format";
+import { useNoTurning } from "../../ui/stay";
+import type { Link } from "../queries";
 import { changedBetween, type Fields, fieldsOf, type Name, touched } from "./editing";
 import styles from "./LinkForm.module.css";
 import { LinkFormModal } from "./LinkFormModal";
-import type { Link } from "./queries";
 
 interface Props {
   /** What both began with. */

@@ -1,9 +1,10 @@
 import { useState } from "react";
-import { Problem } from "../api/client";
-import { editing as texts } from "../strings/editing";
-import { useTexts } from "../strings/language";
-import { FormProblem } from "../ui/states";
-import { toast } from "../ui/toasts";
+import { Problem } from "../../api/client";
+import { editing as texts } from "../../strings/editing";
+import { useTexts } from "../../strings/language";
+import { FormProblem } from "../../ui/states";
+import { toast } from "../../ui/toasts";
+import type { Link } from "../queries";
 import { EditConflict } from "./EditConflict";
 import { type Change, useSave } from "./EditQuery";
 import {
@@ -18,7 +19,6 @@ import {
 } from "./editing";
 import { LinkFormMore, LinkFormUrl } from "./LinkForm";
 import { LinkFormFrame } from "./LinkFormFrame";
-import type { Link } from "./queries";
 
 interface Props {
   link: Link;

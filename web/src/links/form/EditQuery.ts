@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
-import { apiOf, need, Problem } from "../api/client";
+import { apiOf, need, Problem } from "../../api/client";
+import { type Link, show } from "../queries";
 import { changedBetween, editOf, type Fields, movedOver } from "./editing";
-import { type Link, show } from "./queries";
 
 const ATTEMPTS = 5; // where somebody else goes on writing what the form does not show
 

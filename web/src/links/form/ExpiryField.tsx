@@ -1,10 +1,10 @@
 import { TextInput } from "@mantine/core";
 import { useId } from "react";
-import { useWorkspaces } from "../app/place";
-import { common } from "../strings/common";
-import { editing as texts } from "../strings/editing";
-import { useTexts } from "../strings/language";
-import { useFormats, useNow } from "../ui/format";
+import { useWorkspaces } from "../../app/place";
+import { common } from "../../strings/common";
+import { editing as texts } from "../../strings/editing";
+import { useTexts } from "../../strings/language";
+import { useFormats, useNow } from "../../ui/format";
 import { type Expiry, toLocal } from "./editing";
 import styles from "./LinkForm.module.css";
 import { type FormProps, useWrongText } from "./LinkFormProps";

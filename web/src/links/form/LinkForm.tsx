@@ -1,14 +1,15 @@
 import { Checkbox, NativeSelect, TagsInput, Textarea, TextInput } from "@mantine/core";
-import { useWorkspaces } from "../app/place";
-import { editing as texts } from "../strings/editing";
-import { useTexts } from "../strings/language";
+import { useWorkspaces } from "../../app/place";
+import { editing as texts } from "../../strings/editing";
+import { useTexts } from "../../strings/language";
+import { useCutText } from "../../ui/CutNote";
+import { useTags } from "../queries";
 import { AliasField } from "./AliasField";
 import { ExpiryField, ZONE } from "./ExpiryField";
 import { MOST_TAGS } from "./editing";
 import styles from "./LinkForm.module.css";
 import { LinkFormFold } from "./LinkFormFold";
 import { type FormProps, useWrongText } from "./LinkFormProps";
-import { useTags } from "./queries";
 import { UtmBuilder } from "./UtmBuilder";
 
 /** Where the link leads: the one field that every link needs. */
@@ -37,7 +38,8 @@ export function LinkFormMore(props: FormProps) {
   const words = useTexts(texts);
   const wrongText = useWrongText();
   const { workspaceId, fields, change, wrong } = props;
-  const tags = useTags(workspaceId);
+  const tags = useTags(workspaceId).data ?? [];
+  const cutText = useCutText();
   return (
     <div className={styles.fields}>
       <AliasField {...props} />
@@ -52,7 +54,8 @@ export function LinkFormMore(props: FormProps) {
       <TagsInput
         label={words.tags}
         placeholder={fields.tags.length === 0 ? words.tagsHint : ""}
-        data={(tags.data ?? []).map(({ tag }) => tag)}
+        description={cutText(tags)}
+        data={tags.map(({ tag }) => tag)}
         maxTags={MOST_TAGS}
         maxLength={50}
         isDuplicate={(tag, chosen) => chosen.includes(tag)}
@@ -153,7 +156,7 @@ function Strategy({ workspaceId, fields, change, wrong }: FormProps) {
         change({ strategy: choices.find((name) => name === wanted) ?? "" });
       }}
       data={[
-        { value: "", label: usual ? `${words.usual}: ${words[usual]}` : words.usual },
+        { value: "", label: usual ? words.usualOf(words[usual]) : words.usual },
         ...choices.map((name) => ({ value: name, label: words[name] })),
       ]}
     />

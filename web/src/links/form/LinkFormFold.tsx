@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useId, useState } from "react";
-import { Icon } from "../ui/Icon";
-import * as keep from "../ui/keep";
+import { Icon } from "../../ui/Icon";
+import * as keep from "../../ui/keep";
 import styles from "./LinkForm.module.css";
 
 /** A part of the form that is folded away until somebody wants it; the browser remembers. `isNeeded`:

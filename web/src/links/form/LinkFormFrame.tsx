@@ -7,11 +7,11 @@ import {
   useRef,
   useState,
 } from "react";
-import { common } from "../strings/common";
-import { editing as texts } from "../strings/editing";
-import { useTexts } from "../strings/language";
-import { Confirm } from "../ui/Confirm";
-import { useStay } from "../ui/stay";
+import { common } from "../../strings/common";
+import { editing as texts } from "../../strings/editing";
+import { useTexts } from "../../strings/language";
+import { Confirm } from "../../ui/Confirm";
+import { useStay } from "../../ui/stay";
 import type { Wrong } from "./editing";
 import styles from "./LinkForm.module.css";
 import { LinkFormModal } from "./LinkFormModal";

@@ -1,5 +1,5 @@
 import type { ComponentProps } from "react";
-import { Dialog } from "../ui/Dialog";
+import { Dialog } from "../../ui/Dialog";
 import styles from "./LinkForm.module.css";
 
 /** The dialog of a link: all of the screen on a phone. */

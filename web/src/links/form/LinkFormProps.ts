@@ -1,9 +1,9 @@
-import { Problem } from "../api/client";
-import { editing as texts } from "../strings/editing";
-import { useTexts } from "../strings/language";
-import { useProblemText } from "../strings/problems";
+import { Problem } from "../../api/client";
+import { editing as texts } from "../../strings/editing";
+import { useTexts } from "../../strings/language";
+import { useProblemText } from "../../strings/problems";
+import type { Link } from "../queries";
 import type { Fields, Name, Wrong } from "./editing";
-import type { Link } from "./queries";
 
 /** What every part of the form gets. `link` null: a new one. */
 export interface FormProps {

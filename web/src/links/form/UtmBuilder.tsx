@@ -1,7 +1,7 @@
 import { TextInput } from "@mantine/core";
-import { editing as texts } from "../strings/editing";
-import { useTexts } from "../strings/language";
-import { completed } from "../ui/urls";
+import { editing as texts } from "../../strings/editing";
+import { useTexts } from "../../strings/language";
+import { completed } from "../../ui/urls";
 import styles from "./LinkForm.module.css";
 import { readUtm, UTM, writeUtm } from "./UtmParameters";
 

@@ -1,7 +1,7 @@
 // The form of a link: what is typed, what that says to the API, and what two people changed at once.
-import type { Problem, Schemas } from "../api/client";
-import { completed } from "../ui/urls";
-import type { Link } from "./queries";
+import type { Problem, Schemas } from "../../api/client";
+import { completed } from "../../ui/urls";
+import type { Link } from "../queries";
 
 /** "same": as the link is, or as is usual in its place. `at` is a time of the reader's zone. */
 export type Expiry =

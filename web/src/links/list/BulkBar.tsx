@@ -1,10 +1,10 @@
 import { Button, Progress } from "@mantine/core";
 import type { ReactNode } from "react";
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
-import { useFormats } from "../ui/format";
-import { Icon, type IconName } from "../ui/Icon";
-import { IconButton } from "../ui/IconButton";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { useFormats } from "../../ui/format";
+import { Icon, type IconName } from "../../ui/Icon";
+import { IconButton } from "../../ui/IconButton";
 import styles from "./BulkBar.module.css";
 
 interface Props {

@@ -1,12 +1,13 @@
-import { Button, TagsInput } from "@mantine/core";
+import { TagsInput } from "@mantine/core";
 import { useMemo, useState } from "react";
-import { common } from "../strings/common";
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
-import { Dialog } from "../ui/Dialog";
-import type { Act } from "./acts";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { useCutText } from "../../ui/CutNote";
+import { Dialog } from "../../ui/Dialog";
+import { DialogActs } from "../../ui/DialogActs";
+import type { Act } from "../acts";
+import { type Link, useTags } from "../queries";
 import styles from "./BulkBar.module.css";
-import { type Link, useTags } from "./queries";
 
 interface Props {
   links: readonly Link[];
@@ -18,8 +19,8 @@ interface Props {
 /** Tags to put on all of them, and tags to take off. */
 export function BulkTags({ links, workspaceId, onSave, onClose }: Props) {
   const words = useTexts(texts);
-  const { cancel } = useTexts(common);
   const known = useTags(workspaceId).data ?? [];
+  const cutText = useCutText();
   const [added, setAdded] = useState<string[]>([]);
   const [removed, setRemoved] = useState<readonly string[]>([]);
   const present = useMemo(() => [...new Set(links.flatMap((link) => link.tags))].sort(), [links]);
@@ -32,6 +33,7 @@ export function BulkTags({ links, workspaceId, onSave, onClose }: Props) {
         placeholder={added.length === 0 ? words.addTagsHint : ""}
         className={styles.field ?? ""}
         data-autofocus
+        description={cutText(known)}
         data={known.map(({ tag }) => tag)}
         maxDropdownHeight={160}
         splitChars={[","]}
@@ -57,17 +59,12 @@ export function BulkTags({ links, workspaceId, onSave, onClose }: Props) {
           </div>
         </fieldset>
       )}
-      <div className={styles.acts}>
-        <Button variant="default" onClick={onClose}>
-          {cancel}
-        </Button>
-        <Button
-          disabled={added.length + removed.length === 0}
-          onClick={() => onSave(tagged(added, removed))}
-        >
-          {words.save}
-        </Button>
-      </div>
+      <DialogActs
+        verb={words.save}
+        act={() => onSave(tagged(added, removed))}
+        isDisabled={added.length + removed.length === 0}
+        onClose={onClose}
+      />
     </Dialog>
   );
 }

@@ -1,7 +1,7 @@
-import { common } from "../strings/common";
-import { localeOf, useLanguage, useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
-import { Icon } from "../ui/Icon";
+import { common } from "../../strings/common";
+import { localeOf, useLanguage, useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { Icon } from "../../ui/Icon";
 import type { Change, FilterState } from "./filter";
 import styles from "./LinkFilter.module.css";
 

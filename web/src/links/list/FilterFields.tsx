@@ -1,11 +1,12 @@
 import { NativeSelect, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
-import { common } from "../strings/common";
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
+import { common } from "../../strings/common";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { useCutChoice } from "../../ui/CutNote";
+import { type Sort, useTags } from "../queries";
 import { CHECKS, type FilterState, firstDayOf, SORTS, SPANS, STATUSES } from "./filter";
 import styles from "./LinkFilter.module.css";
-import { type Sort, useTags } from "./queries";
 
 const PAUSE_MS = 600; // between two digits of a date
 
@@ -14,6 +15,7 @@ export function FilterFields(props: { workspaceId: number | null; state: FilterS
   const words = useTexts(texts);
   const statuses = useTexts(common);
   const { filter, change } = props.state;
+  const cutOf = useCutChoice();
   const tags = useTags(props.workspaceId).data ?? [];
   const isUnknown = filter.tag && !tags.some(({ tag }) => tag === filter.tag);
   const names = [...(isUnknown ? [filter.tag as string] : []), ...tags.map(({ tag }) => tag)];
@@ -36,6 +38,7 @@ export function FilterFields(props: { workspaceId: number | null; state: FilterS
           data={[
             { value: "", label: words.anyTag },
             ...names.map((tag) => ({ value: tag, label: tag })),
+            ...cutOf(tags),
           ]}
         />
       )}

@@ -1,14 +1,14 @@
 import { useState } from "react";
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
-import { Confirm } from "../ui/Confirm";
-import { useFormats } from "../ui/format";
-import { toast } from "../ui/toasts";
-import type { Act, Outcome } from "./acts";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { Confirm } from "../../ui/Confirm";
+import { useFormats } from "../../ui/format";
+import { toast } from "../../ui/toasts";
+import type { Act, Outcome } from "../acts";
+import { type Link, PAGE } from "../queries";
+import type { Runner } from "../running";
 import { BulkBar, BulkButton } from "./BulkBar";
 import { BulkTags } from "./BulkTags";
-import { type Link, PAGE } from "./queries";
-import type { Runner } from "./running";
 import type { Selection } from "./selection";
 
 interface Props {

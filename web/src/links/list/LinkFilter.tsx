@@ -1,14 +1,14 @@
 import { Button, TextInput } from "@mantine/core";
 import { type RefObject, useEffect, useState } from "react";
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
-import { Dialog } from "../ui/Dialog";
-import { Icon } from "../ui/Icon";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { Dialog } from "../../ui/Dialog";
+import { Icon } from "../../ui/Icon";
+import { SHORTEST_SEARCH } from "../queries";
 import { FilterChips } from "./FilterChips";
 import { FilterFields } from "./FilterFields";
 import type { FilterState } from "./filter";
 import styles from "./LinkFilter.module.css";
-import { SHORTEST_SEARCH } from "./queries";
 
 const PAUSE_MS = 200; // between two letters of a person who types
 

@@ -1,21 +1,21 @@
 import { Button } from "@mantine/core";
 import { type ReactNode, useMemo, useRef, useState } from "react";
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
-import { usePages, useWayBack } from "../ui/Pager";
-import { Empty, Failed, Loading } from "../ui/states";
-import { BulkFailures } from "./BulkFailures";
-import { EditDialog } from "./EditDialog";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { usePages, useWayBack } from "../../ui/Pager";
+import { Empty, Failed, Loading } from "../../ui/states";
+import { BulkFailures } from "../BulkFailures";
+import { EditDialog } from "../form/EditDialog";
+import { QrDialog } from "../QrDialog";
+import { type Link, type LinkPage, useLinks } from "../queries";
+import { ReviveDialog } from "../ReviveDialog";
+import { type Runner, useRunner } from "../running";
 import type { FilterState } from "./filter";
 import { LinkBulk } from "./LinkBulk";
 import { LinkPager } from "./LinkPager";
 import styles from "./LinksPage.module.css";
 import { LinkTable } from "./LinkTable";
-import { QrDialog } from "./QrDialog";
-import { type Link, type LinkPage, useLinks } from "./queries";
-import { ReviveDialog } from "./ReviveDialog";
-import type { RowActs } from "./Row";
-import { type Runner, useRunner } from "./running";
+import type { RowActs } from "./RowMenu";
 import { useSelection } from "./selection";
 
 interface Props {

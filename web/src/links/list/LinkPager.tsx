@@ -1,8 +1,8 @@
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
-import { useFormats } from "../ui/format";
-import { Pager, type Pages } from "../ui/Pager";
-import { type LinkPage, PAGE } from "./queries";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { useFormats } from "../../ui/format";
+import { Pager, type Pages } from "../../ui/Pager";
+import { type LinkPage, PAGE } from "../queries";
 
 /** Turns the pages of a list of links, and says which of them are in sight. */
 export function LinkPager(props: { pages: Pages; page: LinkPage; isBusy: boolean }) {

@@ -1,9 +1,9 @@
 import { ActionIcon, Menu } from "@mantine/core";
 import { useLocation } from "wouter";
-import { pathIn } from "../app/place";
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
-import { Icon } from "../ui/Icon";
+import { pathIn } from "../../app/place";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { Icon } from "../../ui/Icon";
 
 interface Props {
   workspaceId: number | null;

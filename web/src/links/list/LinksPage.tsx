@@ -1,17 +1,17 @@
 import { Button } from "@mantine/core";
 import { useCallback, useRef, useState } from "react";
-import { useMayEditLinks, useWorkspaceId } from "../app/place";
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
-import { ExportDialog } from "../transfer/ExportDialog";
-import { Icon } from "../ui/Icon";
-import { PageHead } from "../ui/PageHead";
-import { CreateDialog } from "./CreateDialog";
+import { useMayEditLinks, useWorkspaceId } from "../../app/place";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { ExportDialog } from "../../transfer/ExportDialog";
+import { Icon } from "../../ui/Icon";
+import { PageHead } from "../../ui/PageHead";
+import { CreateDialog } from "../form/CreateDialog";
+import type { Link } from "../queries";
 import { useFilter } from "./filter";
 import { LinkFilter } from "./LinkFilter";
 import { LinkList } from "./LinkList";
 import { LinksMenu } from "./LinksMenu";
-import type { Link } from "./queries";
 import { KeysDialog, useRowKeys } from "./RowKeys";
 
 /** The pattern of a list: the filter in the address, pages from the server, four states. */

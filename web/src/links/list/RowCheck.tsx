@@ -1,9 +1,9 @@
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
-import { useFormats } from "../ui/format";
-import { Icon, type IconName } from "../ui/Icon";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { useFormats } from "../../ui/format";
+import { Icon, type IconName } from "../../ui/Icon";
+import type { Check, Link } from "../queries";
 import styles from "./LinkTable.module.css";
-import type { Check, Link } from "./queries";
 
 const SIGNS: Record<Check, IconName | null> = {
   ok: "check",

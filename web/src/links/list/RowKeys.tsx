@@ -1,9 +1,9 @@
 import { Switch } from "@mantine/core";
 import { useEffect, useState } from "react";
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
-import { Dialog } from "../ui/Dialog";
-import * as keep from "../ui/keep";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { Dialog } from "../../ui/Dialog";
+import * as keep from "../../ui/keep";
 import styles from "./LinksPage.module.css";
 
 const KEY = "kurz.letter-keys"; // "off": some people's tools send letters

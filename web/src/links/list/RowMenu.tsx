@@ -1,12 +1,22 @@
-import { ActionIcon, Menu } from "@mantine/core";
+import { Menu } from "@mantine/core";
 import { useLocation } from "wouter";
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
-import { useCopy } from "../ui/copying";
-import { Icon, type IconName } from "../ui/Icon";
-import styles from "./LinkTable.module.css";
-import type { Link } from "./queries";
-import type { RowActs } from "./Row";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
+import { useCopy } from "../../ui/copying";
+import { Icon, type IconName } from "../../ui/Icon";
+import { IconButton } from "../../ui/IconButton";
+import { type Link, mayPause } from "../queries";
+
+/** What a row asks the page for. Those that are missing are not for this reader. */
+export interface RowActs {
+  onTag: (tag: string) => void;
+  onQr: (link: Link) => void;
+  onEdit?: (link: Link) => void;
+  onPause?: (link: Link) => void;
+  onResume?: (link: Link) => void;
+  onRevive?: (link: Link) => void;
+  onDelete?: (link: Link) => void;
+}
 
 /** All that can be done with a link. */
 export function RowMenu({ link, path, acts }: { link: Link; path: string; acts: RowActs }) {
@@ -22,16 +32,7 @@ export function RowMenu({ link, path, acts }: { link: Link; path: string; acts: 
   return (
     <Menu position="bottom-end" shadow="md" width={208}>
       <Menu.Target>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          size={36}
-          className={styles.more ?? ""}
-          aria-label={words.moreOf(link.short_code)}
-          title={words.more}
-        >
-          <Icon name="more" size={18} />
-        </ActionIcon>
+        <IconButton icon="more" label={words.moreOf(link.short_code)} />
       </Menu.Target>
       <Menu.Dropdown>
         {item("chart", words.details, () => go(path))}
@@ -50,9 +51,4 @@ export function RowMenu({ link, path, acts }: { link: Link; path: string; acts: 
       </Menu.Dropdown>
     </Menu>
   );
-}
-
-/** What has ended answers nobody already. */
-export function mayPause({ status }: Link): boolean {
-  return status === "ACTIVE";
 }

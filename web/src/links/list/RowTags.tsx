@@ -1,5 +1,5 @@
-import { useTexts } from "../strings/language";
-import { links as texts } from "../strings/links";
+import { useTexts } from "../../strings/language";
+import { links as texts } from "../../strings/links";
 import styles from "./LinkTable.module.css";
 
 const SHOWN = 3;

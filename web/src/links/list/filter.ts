@@ -1,8 +1,9 @@
 // The filter stands in the address, so that it can be shared, and the back button undoes it.
 import { useMemo } from "react";
 import { useSearchParams } from "wouter";
-import type { Status } from "../ui/StatusBadge";
-import type { Check, Filter, Sort } from "./queries";
+import { changed } from "../../ui/query";
+import type { Status } from "../../ui/StatusBadge";
+import type { Check, Filter, Sort } from "../queries";
 
 export const STATUSES: readonly Status[] = ["ACTIVE", "EXPIRED", "PAUSED", "EXHAUSTED", "BANNED"];
 export const CHECKS: readonly Check[] = ["ok", "broken", "unknown", "not_checked"];
@@ -41,22 +42,12 @@ export function useFilter(): FilterState {
       to: dayOf(query.get("to")),
       sort: oneOf(SORTS, query.get("sort")) ?? "-created_at",
     };
-    const { sort, ...parts } = filter;
+    const { sort, ...others } = filter;
     return {
       filter,
-      isFiltered: Object.values(parts).some(Boolean),
-      change: (changed, isTyped = false) =>
-        setQuery(
-          (before) => {
-            const next = new URLSearchParams(before);
-            for (const [part, value] of Object.entries(changed)) {
-              if (value) next.set(part, value);
-              else next.delete(part);
-            }
-            return next;
-          },
-          { replace: isTyped },
-        ),
+      isFiltered: Object.values(others).some(Boolean),
+      change: (parts, isTyped = false) =>
+        setQuery((before) => changed(before, parts), { replace: isTyped }),
       clear: () => setQuery(sort === "-created_at" ? {} : { sort }),
     };
   }, [query, setQuery]);

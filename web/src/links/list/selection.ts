@@ -1,5 +1,5 @@
 import { useCallback, useMemo, useRef, useState } from "react";
-import type { Link } from "./queries";
+import type { Link } from "../queries";
 
 export interface Selection {
   links: readonly Link[];
