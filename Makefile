@@ -7,7 +7,11 @@ BIN := .venv/bin
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup web test check format lock test-faults bench bench-clicks bench-create bench-jobs bench-list bench-overload bench-reaper bench-redirect bench-screening bench-sign-in bench-start bench-stats bench-transfer openapi clean need-python browser
+# Kept even where the environment says otherwise: else each of the many processes of the tests would
+# compile everything again.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: help run setup web test test-repeat check format lock test-faults bench bench-clicks bench-create bench-jobs bench-list bench-overload bench-reaper bench-redirect bench-screening bench-sign-in bench-start bench-stats bench-transfer openapi clean need-python browser
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -24,9 +28,13 @@ web: setup ## Build the dashboard, if its sources have changed
 	@$(BIN)/python scripts/web.py build
 
 test: web browser ## Run the tests, on real PostgreSQL and Redis servers and a real browser
-	@$(BIN)/pytest -n $(WORKERS) -m "not long" || { \
+	@$(BIN)/python scripts/web.py test
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long" || { \
 		echo "Once more, one at a time, what failed while everything ran at once:"; \
 		$(BIN)/pytest -m "not long" --last-failed --last-failed-no-failures=none --exitfirst; }
+
+test-repeat: web browser ## Run the tests N times and list what failed; BUSY=1: on a busy machine
+	@$(BIN)/python scripts/repeat_tests.py $(if $(BUSY),--busy) $(or $(N),10) -- -n $(WORKERS) --dist worksteal -m "not long"
 
 check: web ## Check format, lint, types, layers and guards
 	@$(BIN)/ruff format --check --quiet

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kurz.clicks.journal import Journal
-from kurz.clicks.record import encode, mark_of, visit_of
+from kurz.clicks.record import encode, link_tag_of, visit_of
 
 GROUP = 50  # records in one write, as a busy worker shares it
 WORKSPACE_ID = 1
@@ -64,7 +64,7 @@ def write_journal(folder: Path, link_ids: Sequence[int], clicks: int, agents: in
     weights = list(itertools.accumulate(1 / rank for rank in range(1, len(link_ids) + 1)))
     ids = list(link_ids)
     chance.shuffle(ids)
-    marks = [mark_of(link_id, WORKSPACE_ID) for link_id in ids]
+    marks = [link_tag_of(link_id, WORKSPACE_ID) for link_id in ids]
     visits = iter(Visits(agents))
     at = time.time_ns() // 1000 - 60_000_000
     journal = Journal(folder)

@@ -19,11 +19,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from click_load import WORKSPACE_ID, write_journal
-from kurz.bootstrap import open_kurz, prepare
 from kurz.people.workspaces import Workspace
-from kurz.settings import Settings
-from kurz.storage.bulk import SqlBulkStore
-from kurz.storage.search import index_changes
+from kurz.settings.model import Settings
+from kurz.storage.links.bulk import SqlBulkStore
+from kurz.storage.links.search import index_changes
+from kurz.wiring.core import open_kurz
+from kurz.wiring.engine import prepare
 from redirect_servers import TICKS, Server
 from transfer import make_links
 

@@ -21,11 +21,12 @@ from typing import Any
 import asyncpg
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz, open_kurz, prepare
 from kurz.clock import SystemClock, from_micros, to_micros
 from kurz.links.model import Filter, Scope, Sort, Status
-from kurz.settings import Settings
-from kurz.storage.search import index_changes, leave_merging_to_us, merge_index
+from kurz.settings.model import Settings
+from kurz.storage.links.search import index_changes, leave_merging_to_us, merge_index
+from kurz.wiring.core import Kurz, open_kurz
+from kurz.wiring.engine import prepare
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from servers.postgres import PostgresServer

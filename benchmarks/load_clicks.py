@@ -5,10 +5,10 @@ import asyncio
 import json
 import time
 
-from kurz.bootstrap import open_kurz
-from kurz.loading import open_loader
-from kurz.settings import load
+from kurz.settings.load import load
 from kurz.transfer.tuning import favour_throughput
+from kurz.wiring.core import open_kurz
+from kurz.wiring.loader import open_loader
 
 
 async def main() -> None:

@@ -6,17 +6,17 @@ import json
 import sys
 import time
 
-from kurz.bootstrap import open_kurz
-from kurz.links.reaping import ReaperStore
-from kurz.links.retention import Ended, Fate
-from kurz.settings import load
-from kurz.storage.reaping import SqlReaperStore
+from kurz.links.ending.ports import ReaperStore
+from kurz.links.ending.retention import EndedKind, RetentionAction
+from kurz.settings.load import load
+from kurz.storage.ending.reaping import SqlReaperStore
+from kurz.wiring.core import open_kurz
 
 MARK = "mark"
 SWEEPS = {
-    "trash": (Ended.PERMANENT, Fate.TRASH),
-    "purge": (Ended.TEMPORARY, Fate.PURGE),
-    "purge-trash": (Ended.SWEPT, Fate.PURGE),
+    "trash": (EndedKind.PERMANENT, RetentionAction.TRASH),
+    "purge": (EndedKind.TEMPORARY, RetentionAction.PURGE),
+    "purge-trash": (EndedKind.SWEPT, RetentionAction.PURGE),
 }
 
 

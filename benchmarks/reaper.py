@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from clicks import probing
-from kurz.links.reaping import JOB
-from kurz.settings import Settings
+from kurz.links.ending.ports import JOB
+from kurz.settings.model import Settings
 from reap import MARK, SWEEPS
 from reaper_beside import CODES, Beside, measure
 from reaper_rows import Links, fill

@@ -9,13 +9,14 @@ from typing import Any
 import asyncpg
 import sqlalchemy as sa
 
-from kurz.bootstrap import open_kurz, prepare
-from kurz.clicks.batch import Kind
+from kurz.clicks.batch import SubjectKind
 from kurz.clock import SystemClock
 from kurz.links.model import ROOT_WORKSPACE_ID
-from kurz.settings import Settings
-from kurz.storage.active_links import ENDLESS, SLOT_MICROS
-from kurz.storage.schema import NEVER
+from kurz.settings.model import Settings
+from kurz.storage.links.active import ENDLESS, SLOT_MICROS
+from kurz.storage.schema.base import NEVER
+from kurz.wiring.core import open_kurz
+from kurz.wiring.engine import prepare
 from list import fill_index_of_texts, fill_postgres, fill_sqlite
 
 TEAM = 7
@@ -38,7 +39,7 @@ _ALL_IS_COUNTED = f"""
 """  # noqa: S608
 _ADD_CLICKS = f"""
     INSERT INTO click_totals
-    SELECT {Kind.LINK.value}, id, 9, 9, 1.5, 0.5 FROM links WHERE id % {CLICKED} = 0
+    SELECT {SubjectKind.LINK.value}, id, 9, 9, 1.5, 0.5 FROM links WHERE id % {CLICKED} = 0
 """  # noqa: S608
 COUNTED = (
     "INSERT INTO counted_links SELECT id, expires_at FROM links",
@@ -48,7 +49,7 @@ COUNTED = (
 )
 CLICK_DAYS = f"""
     INSERT INTO click_days
-    SELECT {Kind.LINK.value}, id, {{day}}, 5, 4, 3, {{counts}}, {{sketch}}
+    SELECT {SubjectKind.LINK.value}, id, {{day}}, 5, 4, 3, {{counts}}, {{sketch}}
     FROM links WHERE id % {CLICKED} = 0
 """  # noqa: S608
 

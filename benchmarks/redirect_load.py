@@ -14,13 +14,14 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
-from kurz.bootstrap import open_kurz, prepare
 from kurz.links.fields import MAX_CLICKS
 from kurz.links.model import ROOT_WORKSPACE_ID, Link, LinkType, Status, Strategy
-from kurz.settings import Settings
-from kurz.storage.active_links import count_changes, count_existing
-from kurz.storage.bulk import SqlBulkStore
-from kurz.storage.search import index_changes
+from kurz.settings.model import Settings
+from kurz.storage.links.active import count_changes, count_existing
+from kurz.storage.links.bulk import SqlBulkStore
+from kurz.storage.links.search import index_changes
+from kurz.wiring.core import open_kurz
+from kurz.wiring.engine import prepare
 from redirect_servers import HERE, Server, ask
 
 WRK = shutil.which("wrk")

@@ -14,9 +14,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from kurz.links.errors import DestinationRefused
-from kurz.links.urls import Address, take_apart
-from kurz.safety.list_shelf import ListShelf
-from kurz.safety.lists_file import FILE_NAME, Role, Source, Sources, compile_lists, keep_lists
+from kurz.links.urls import UrlAddress, take_apart
+from kurz.safety.list_provider import ListProvider
+from kurz.safety.lists_file import FILE_NAME, ListRole, Source, Sources, compile_lists, keep_lists
 from kurz.safety.screening import ListScreen
 
 WORKERS = 4
@@ -42,7 +42,7 @@ class NoBans:
 def work(folder: Path, source: Path, pipe: Connection) -> None:
     """A worker: it has the file, and has looked up everywhere in it."""
     before = memory(FILE_NAME)
-    screen = ListScreen(ListShelf(Sources((Source(Role.BLOCK, source),)), folder), NoBans())
+    screen = ListScreen(ListProvider(Sources((Source(ListRole.BLOCK, source),)), folder), NoBans())
     for host in hosts(20_000):
         screen.judge(f"http://{host}/")
     pipe.send("ready")
@@ -148,7 +148,7 @@ def _admit(screen: ListScreen, url: str) -> bool:
         return False
 
 
-def _address(url: str) -> Address:
+def _address(url: str) -> UrlAddress:
     address = take_apart(url)
     if address is None:
         sys.exit(f"{url} is no URL")
@@ -157,7 +157,7 @@ def _address(url: str) -> Address:
 
 def compiled(source: Path, folder: Path) -> dict[str, float]:
     began, began_cpu = time.perf_counter(), time.process_time()
-    data = compile_lists(Sources((Source(Role.BLOCK, source),)))
+    data = compile_lists(Sources((Source(ListRole.BLOCK, source),)))
     keep_lists(folder, data)
     return {
         "compile_seconds": time.perf_counter() - began,
@@ -177,7 +177,9 @@ def main() -> None:
         source.write_text("".join(f"0.0.0.0 {host}\n" for host in hosts(options.hosts)))
         numbers: dict[str, object] = {"hosts": options.hosts, **compiled(source, folder)}
         memory_taken = share(folder, source, options.workers)
-        screen = ListScreen(ListShelf(Sources((Source(Role.BLOCK, source),)), folder), NoBans())
+        screen = ListScreen(
+            ListProvider(Sources((Source(ListRole.BLOCK, source),)), folder), NoBans()
+        )
         looked_up = look_up(screen, options.hosts)
     numbers |= {**memory_taken, "microseconds": looked_up}
     print(f"{options.hosts:,} hosts, {options.workers} workers\n")

@@ -21,13 +21,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kurz.bootstrap import Kurz, open_kurz, prepare
-from kurz.clicks.batch import Kind, Subject, tag_subject
+from kurz.clicks.batch import Subject, SubjectKind, tag_subject
 from kurz.clicks.live import Live
 from kurz.clicks.periods import Interval, last_days, read_period
-from kurz.clicks.reports import EVERYTHING, About, Report
-from kurz.settings import Settings
-from kurz.storage.month_folder import MonthFolder
+from kurz.clicks.stats import EVERYTHING, About, StatsReport
+from kurz.settings.model import Settings
+from kurz.storage.followers.month_folder import MonthFolder
+from kurz.wiring.core import Kurz, open_kurz
+from kurz.wiring.engine import prepare
 from stats_rows import DAYS, TAG, TEAM, Data, fill_postgres, fill_sqlite
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -62,10 +63,10 @@ class Place:
 
 
 ABOUTS = {
-    "busiest link": About(Subject(Kind.LINK, 1), 0),
-    "usual link": About(Subject(Kind.LINK, 1000), 0),
+    "busiest link": About(Subject(SubjectKind.LINK, 1), 0),
+    "usual link": About(Subject(SubjectKind.LINK, 1000), 0),
     "tag": About(tag_subject(TEAM, TAG), TEAM, TAG),
-    "workspace": About(Subject(Kind.SPACE, TEAM), TEAM),
+    "workspace": About(Subject(SubjectKind.SPACE, TEAM), TEAM),
     "installation": EVERYTHING,
 }
 
@@ -88,14 +89,14 @@ async def measure(place: Place, engine: str, runs: int) -> AsyncIterator[Timed]:
 
 def get(
     kurz: Kurz, about: About, days: int, interval: Interval, zone: str
-) -> Coroutine[Any, Any, Report]:
+) -> Coroutine[Any, Any, StatsReport]:
     now = kurz.clock.now()
     period = read_period(now, last_days(now, days, zone), None, zone)
-    return kurz.reports.get(about, period, interval, compares=True)
+    return kurz.stats.get(about, period, interval, compares=True)
 
 
 async def listen(kurz: Kurz, about: About) -> None:
-    async for _ in await Live(kurz.reports.store, kurz.clock).listen(about, 1, 0, 1):
+    async for _ in await Live(kurz.stats.store, kurz.clock).listen(about, 1, 0, 1):
         pass
 
 

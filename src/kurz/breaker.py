@@ -1,19 +1,19 @@
-"""Leaves a service alone that does not answer, and asks now and then whether it is back."""
+"""Stops calling a service that does not answer, and checks from time to time whether it is back."""
 
 import time
 from collections.abc import Callable
 
 import structlog
 
-FAILURES_TO_OPEN = 3  # in a row: one alone may be a pause of our own
+FAILURES_TO_OPEN = 3  # in a row: a single one may be a pause of this process
 OPEN_SECONDS = 1.0
 
 log = structlog.get_logger()
 
 
 class Breaker:
-    """Whoever wants to use the service asks `may_try`, and says what came of it. After a few
-    failures in a row nobody may for a second; then one may, while the others still may not."""
+    """Ask `may_try` before using the service, and report the result. After a few failures in a row,
+    nobody may try for a second; then one caller may, while the others still may not."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class Breaker:
         self._open_seconds = open_seconds
         self._now_seconds = now_seconds
         self._failures_in_a_row = 0
-        self._closed_until_at = 0.0
+        self._retry_at = 0.0
         self.failures = 0
 
     @property
@@ -39,16 +39,16 @@ class Breaker:
         if not self.is_open:
             return True
         now = self._now_seconds()
-        if now < self._closed_until_at:
+        if now < self._retry_at:
             return False
-        self._closed_until_at = now + self._open_seconds  # for all but this one
+        self._retry_at = now + self._open_seconds  # for all except this one
         return True
 
     def note_failure(self, error: BaseException) -> None:
         self.failures += 1
         self._failures_in_a_row += 1
         if self._failures_in_a_row == self._failures_to_open:
-            self._closed_until_at = self._now_seconds() + self._open_seconds
+            self._retry_at = self._now_seconds() + self._open_seconds
             log.warning("service unavailable", service=self._service, cause=repr(error))
 
     def note_success(self) -> None:

@@ -7,15 +7,15 @@ from typing import Protocol
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-TOLERATED_NS = 1_000_000_000  # between two clocks that are both right
+TOLERATED_NS = 1_000_000_000  # between two correct clocks
 
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The present instant, aware, in UTC."""
+        """The current instant, aware, in UTC."""
 
     def micros(self) -> int:
-        """The same instant as `to_micros` has it, for where every microsecond counts."""
+        """The same instant as from `to_micros`, for code where every microsecond counts."""
 
     def earliest_micros(self) -> int:
         """For what cannot be undone: if the clock differs from the machine's, the earlier one."""
@@ -33,20 +33,20 @@ class SystemClock:
 
 
 def boot_ns() -> int:
-    """What has passed since the machine was started, asleep or not, whatever its clock says."""
+    """The time since the machine was started, including suspended time, whatever its clock says."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     return time.monotonic_ns()
 
 
 class SteadyClock:
-    """The clock of a process that goes on for months. It is the machine's when the process starts,
-    and moves with the time that passes: setting the machine's clock back brings no link back that
-    has expired. `follow` moves it, forward or back, but never behind where it would be by itself.
-    Processes that are forked with the same clock agree, whenever they start.
+    """The clock of a process that runs for months. It starts with the machine's time and moves with
+    the time that passes: setting the machine's clock back does not revive expired links. `follow`
+    moves it, forward or back, but never behind where it would be by itself. Processes that are
+    forked with the same clock agree, whenever they start.
 
-    Reading it costs what reading the machine's does, which is why it does not ask the clock that
-    goes on while the machine sleeps: `follow` makes up for such a sleep too."""
+    Reading it costs the same as reading the machine's clock. That is why it does not use the clock
+    that runs while the machine is suspended: `follow` corrects for that too."""
 
     def __init__(
         self,
@@ -69,13 +69,13 @@ class SteadyClock:
         return min(self.micros(), self.wall_ns() // 1000)
 
     def begin(self, instant_ns: int) -> None:
-        """It is this instant now, whatever it was before."""
+        """Sets the clock to this instant, whatever it was before."""
         self._first_ns = self._held_ns = instant_ns - self._boot_ns()
         self.align()
 
     def follow(self, instant_ns: int) -> int:
-        """A better clock says that it is this instant now. Up to a second makes no difference.
-        Gives how far this one is ahead of it, in nanoseconds, if that is more."""
+        """A better clock shows this instant. Up to a second makes no difference. Returns how far
+        this clock is ahead, in nanoseconds, if that is more."""
         boot_ns = self._boot_ns()
         wanted_ns = max(instant_ns - boot_ns, self._first_ns)
         if abs(wanted_ns - self._held_ns) > TOLERATED_NS:
@@ -85,12 +85,12 @@ class SteadyClock:
         return ahead_ns if ahead_ns > TOLERATED_NS else 0
 
     def align(self) -> None:
-        """Makes up for a time that the machine has slept."""
+        """Corrects for the time that the machine was suspended."""
         self._ahead_ns = self._held_ns + self._boot_ns() - self._running_ns()
 
 
 class EarliestClock:
-    """Another clock, as those read it who end what cannot be brought back."""
+    """The earliest time of another clock, for code that ends what cannot be restored."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -38,6 +38,34 @@ class KurzError(Exception):
             self.field = field
 
 
+class Invalid(KurzError):
+    kind = Kind.INVALID
+
+
+class Unauthenticated(KurzError):
+    kind = Kind.UNAUTHENTICATED
+
+
+class Forbidden(KurzError):
+    kind = Kind.FORBIDDEN
+
+
+class NotFound(KurzError):
+    kind = Kind.NOT_FOUND
+
+
+class Conflict(KurzError):
+    kind = Kind.CONFLICT
+
+
+class Gone(KurzError):
+    kind = Kind.GONE
+
+
+class Limited(KurzError):
+    kind = Kind.LIMITED
+
+
 class Unavailable(KurzError):
     """A part kurz depends on does not answer; the same request may succeed later."""
 
@@ -73,30 +101,26 @@ class WritesFail(Unavailable):
     title = "Writes are failing"
 
 
-class SignInRequired(KurzError):
-    kind = Kind.UNAUTHENTICATED
+class SignInRequired(Unauthenticated):
     code = "sign-in-required"
     title = "Sign-in required"
 
 
-class MethodNotAllowed(KurzError):
-    kind = Kind.INVALID
+class MethodNotAllowed(Invalid):
     code = "method-not-allowed"
     title = "Method not allowed"
 
 
-class SettingRefused(KurzError):
+class SettingRefused(Invalid):
     """A setting that the server cannot start with."""
 
-    kind = Kind.INVALID
     code = "setting-refused"
     title = "Invalid setting"
 
 
-class SchemaOutdated(KurzError):
+class SchemaOutdated(Conflict):
     """The database's schema is not the one this program was written for."""
 
-    kind = Kind.CONFLICT
     code = "schema-outdated"
     title = "Database schema does not match this version"
 

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from kurz.errors import Kind, KurzError
+from kurz.errors import Invalid
 
 
-class OutputRefused(KurzError):
-    kind = Kind.INVALID
+class OutputRefused(Invalid):
     code = "output-refused"
     title = "Cannot write to this file"
 

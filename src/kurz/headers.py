@@ -1,6 +1,6 @@
-"""The headers that every answer carries, whoever made it."""
+"""The headers that every answer carries."""
 
-# A page that needs more (its style, a script of ours) brings a policy of its own.
+# A page that needs more (its style, a script of ours) has its own policy.
 POLICY = b"content-security-policy"
 STRICTEST_POLICY = (
     b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -33,7 +33,7 @@ _TRACEBACKS = structlog.processors.ExceptionRenderer(
 WINDOW_SECONDS = 60.0
 MAX_LINES = 500  # that are remembered: strangers may cause many
 _REPEATABLE = ("warning", "error", "critical")
-# What differs between two lines about the same trouble.
+# What differs between two lines about the same problem.
 _VARYING = ("timestamp", "request_id", "exc_info", "seconds", "ms")
 # Also ignored in lines with a reason: each process that fails to start has another pid.
 _VARYING_BY_REASON = ("pid", "pause_seconds")
@@ -74,7 +74,7 @@ class Repeats:
             now, line = self._monotonic(), self._lines.pop(key, None)
             if line is not None and now - line.written_at < WINDOW_SECONDS:
                 line.repeated += 1
-                self._lines[key] = line  # those that came last are remembered longest
+                self._lines[key] = line  # the latest ones are remembered longest
                 raise structlog.DropEvent
             self._lines[key] = _Line(fields, now)
             while len(self._lines) > MAX_LINES:
@@ -82,7 +82,7 @@ class Repeats:
         return {**event, "repeated": line.repeated} if line and line.repeated else event
 
     def take_due(self) -> list[EventDict]:
-        """The lines that came again, and whose minute is over."""
+        """The repeated lines whose minute is over."""
         due: list[EventDict] = []
         with self._lock:
             now = self._monotonic()
@@ -132,7 +132,7 @@ def tell_repeats() -> None:
 
 
 class _Unfailing:
-    """A stream whose full disk or closed end is nobody's problem: answers go on without a log."""
+    """A stream that ignores a full disk or a closed end: requests are answered without a log."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -219,7 +219,7 @@ def _short(value: object) -> object:
 
 
 def _is_exc_info(value: object) -> bool:
-    """What a formatter for terminals still has to render."""
+    """What a formatter for terminals must still render."""
     return isinstance(value, tuple) and any(isinstance(item, BaseException) for item in value)
 
 
@@ -234,8 +234,8 @@ def _short_text(text: str) -> str:
 
 
 def _make_printable(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Paths and the like come from strangers: in a terminal they neither move the cursor nor begin
-    a line. (JSON escapes such letters by itself.)"""
+    """Paths and the like come from strangers: in a terminal they must neither move the cursor nor
+    start a line. (JSON escapes such letters by itself.)"""
     return {
         name: _printable(value) if isinstance(value, str) else value
         for name, value in event.items()

@@ -1,5 +1,5 @@
-"""Addresses that name several hosts. Python's own reading of URLs refuses them, in newer versions
-and in those of some distributions, if any host but the first is in brackets."""
+"""Addresses that name several hosts. Newer Python versions, and those of some distributions, refuse
+to parse them if any host except the first is in brackets."""
 
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -12,7 +12,7 @@ class ManyHosts(NamedTuple):
 
 
 def split_hosts(url: str) -> ManyHosts:
-    """Raises ValueError for what is no URL."""
+    """Raises ValueError if this is not a URL."""
     scheme, slashes, behind = url.partition("//")
     if not slashes:
         return ManyHosts("", [""], urlsplit(url))

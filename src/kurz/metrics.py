@@ -1,7 +1,7 @@
-"""The numbers that kurz tells Prometheus: their names, what they mean, and how they are written.
+"""The numbers for Prometheus: their names, what they mean, and how they are written.
 
 A worker keeps them as plain integers and copies them into a row that all workers can read. Labels
-have a closed set of values: nobody can make up new ones by asking for something.
+have a closed set of values: requests cannot create new ones.
 """
 
 from collections.abc import Iterable, Mapping
@@ -83,7 +83,7 @@ COUNTERS = {
     "feed_wake_ups": "Notifications about changes by other processes.",
     "feed_lost_connections": "Times the notification connection was lost or could not be opened.",
 }
-# Of the workers that live.
+# Of live workers.
 GAUGES = {
     "hot_links": "Links in memory.",
     "hot_bytes": "Bytes used by links in memory.",
@@ -101,7 +101,7 @@ GAUGES = {
     "database_waiting": "Calls waiting for a connection to PostgreSQL.",
     "database_failing": "Workers whose last write to the embedded database failed.",
 }
-# Of the jobs process. If it does not live, they stay as they were.
+# Of the jobs process. If it does not run, they stay unchanged.
 JOBS_GAUGES = {
     "clicks_backlog_bytes": "Bytes of journals not counted yet.",
     "clicks_backlog_segments": "Journal files not fully counted yet.",
@@ -123,25 +123,7 @@ RESIDENT_BYTES = "process_resident_bytes"
 CPU_MILLISECONDS = "process_cpu_milliseconds"
 DROPPED_BEFORE = "journal_dropped_before"  # of `journal_dropped`: before this instance started
 
-NAMES = (
-    ALIVE_AT,
-    HEARD_AT,
-    JOBS_ALIVE_AT,
-    WAITING_SINCE,
-    LAST_RUN,
-    LAST_CHECKS,
-    RESIDENT_BYTES,
-    CPU_MILLISECONDS,
-    DROPPED_BEFORE,
-    *(f"outcome_{outcome}" for outcome in OUTCOMES),
-    *(f"api_{status}" for status in STATUS_CLASSES),
-    *(f"latency_{power}" for power in LATENCY_POWERS),
-    "latency_ns",
-    *COUNTERS,
-    *GAUGES,
-    *JOBS_GAUGES,
-)
-# What starts at zero with every process; the rest goes on from what the last one left in its row.
+# What starts at zero with every process; the rest continues from what the last one left in its row.
 OF_THE_MOMENT = (
     ALIVE_AT,
     HEARD_AT,
@@ -154,10 +136,19 @@ OF_THE_MOMENT = (
     *GAUGES,
     *JOBS_GAUGES,
 )
+NAMES = (
+    *OF_THE_MOMENT,
+    DROPPED_BEFORE,
+    *(f"outcome_{outcome}" for outcome in OUTCOMES),
+    *(f"api_{status}" for status in STATUS_CLASSES),
+    *(f"latency_{power}" for power in LATENCY_POWERS),
+    "latency_ns",
+    *COUNTERS,
+)
 
 
 def latency_counts(buckets: list[int]) -> dict[str, int]:
-    """Of a list by bit lengths, cumulated as a histogram has them."""
+    """The cumulative counts of a histogram, from a list by bit lengths."""
     return {f"latency_{power}": sum(buckets[: power + 1]) for power in LATENCY_POWERS}
 
 
@@ -170,12 +161,12 @@ def render(
     """The text that Prometheus reads. `rows` are those of all processes, including those that have
     ended. The supervisor has no row; its usage can be given separately."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(Numbers(rows, now), version, supervisor))
+    registry.register(_Collector(InstanceNumbers(rows, now), version, supervisor))
     return generate_latest(registry)
 
 
-class Numbers:
-    """What the processes of an instance have counted together. `rows` as for `render`."""
+class InstanceNumbers:
+    """The combined counts of an instance's processes. `rows` as for `render`."""
 
     def __init__(self, rows: Iterable[Mapping[str, int]], now: int) -> None:
         self._rows = list(rows)
@@ -184,12 +175,12 @@ class Numbers:
 
     @property
     def workers(self) -> int:
-        """Those that live."""
+        """Live workers."""
         return len(self._alive)
 
     @property
     def jobs(self) -> int:
-        """Jobs processes that live."""
+        """Live jobs processes."""
         return sum(self._now - row[JOBS_ALIVE_AT] <= ALIVE_SECONDS for row in self._rows)
 
     @property
@@ -210,16 +201,16 @@ class Numbers:
         return found
 
     def total(self, name: str) -> int:
-        """Of all, also of those that have ended."""
+        """The sum over all processes, including those that have ended."""
         return sum(row[name] for row in self._rows)
 
-    def of_the_living(self, name: str) -> int:
+    def sum_of_live_processes(self, name: str) -> int:
         return sum(row[name] for row in self._alive)
 
 
 class _Collector:
     def __init__(
-        self, numbers: Numbers, version: str, supervisor: Mapping[str, int] | None
+        self, numbers: InstanceNumbers, version: str, supervisor: Mapping[str, int] | None
     ) -> None:
         self._numbers = numbers
         self._supervisor = supervisor
@@ -256,7 +247,7 @@ class _Collector:
         for name, meaning in COUNTERS.items():
             yield CounterMetricFamily(f"kurz_{name}", meaning, value=self._total(name))
         for name, meaning in GAUGES.items():
-            now = self._numbers.of_the_living(name)
+            now = self._numbers.sum_of_live_processes(name)
             yield GaugeMetricFamily(f"kurz_{name}", meaning, value=now)
         yield GaugeMetricFamily(
             "kurz_feed_age_seconds",

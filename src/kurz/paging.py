@@ -1,8 +1,11 @@
 """Which part of a list is wanted."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 Key = tuple[str | int, ...]
+
+After = tuple[datetime, int] | None  # where a page ended that is in order of time
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""How often something may happen, and the defaults of every rate limit by the name that clients are
-told. What a limit counts, and for whom, is in `people.limits`."""
+"""How often something may happen, and the default of every rate limit, by the name that clients
+see. What a limit counts, and for whom, is in `people.limits`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,19 +20,20 @@ class Rate:
     period_seconds: int
 
     def __str__(self) -> str:
-        """As settings have it: 10/m, 5/15m."""
+        """As in settings: 10/m, 5/15m."""
         unit = next(name for name, seconds in _UNITS.items() if not self.period_seconds % seconds)
         number = self.period_seconds // _UNITS[unit]
         return f"{self.count}/{'' if number == 1 else number}{unit}"
 
     @property
     def interval_micros(self) -> int:
-        """Between two requests that come evenly; rounded up, so never more than was promised."""
+        """The time between two evenly spaced requests; rounded up, so the rate is never
+        exceeded."""
         return -(-self.period_seconds * SECOND // self.count)
 
     @property
     def capacity_micros(self) -> int:
-        """How far ahead of now the next due instant may lie."""
+        """How far ahead of now the next due time may be."""
         return self.interval_micros * self.count
 
 
@@ -47,8 +48,8 @@ DEFAULT_RATES: Mapping[str, Rate] = {
     "stored-answers": Rate(100_000, DAY_SECONDS),
     "sign-in": Rate(20, MINUTE_SECONDS),
     "sign-in-account": Rate(5, MINUTE_SECONDS),
-    # Otherwise anybody who knows an e-mail address could lock its owner out of new devices. All
-    # newcomers together get 1,000 guesses a day, in addition to the 7,200 that everybody shares.
+    # Otherwise anyone who knows an e-mail address could lock its owner out of new devices. All new
+    # addresses together get 1,000 guesses a day, in addition to the 7,200 that everyone shares.
     "sign-in-newcomer": Rate(2, DAY_SECONDS),
     "sign-in-newcomer-total": Rate(1000, DAY_SECONDS),
     "sign-in-device": Rate(20, MINUTE_SECONDS),

@@ -6,7 +6,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from kurz.many_hosts import split_hosts
 
-Place = tuple[str, int]  # host and port
+HostPort = tuple[str, int]  # host and port
 
 PORT = 6379
 SENTINEL_PORT = 26379
@@ -17,54 +17,54 @@ EXAMPLES = (
 DATABASE = "must have a number as its database"
 
 
-class Kind(StrEnum):
+class RedisKind(StrEnum):
     SERVER = "server"
     SENTINEL = "sentinel"
     CLUSTER = "cluster"
 
 
 SCHEMES = {
-    "redis": Kind.SERVER,
-    "rediss": Kind.SERVER,
-    "unix": Kind.SERVER,
-    "redis+sentinel": Kind.SENTINEL,
-    "rediss+sentinel": Kind.SENTINEL,
-    "redis+cluster": Kind.CLUSTER,
-    "rediss+cluster": Kind.CLUSTER,
+    "redis": RedisKind.SERVER,
+    "rediss": RedisKind.SERVER,
+    "unix": RedisKind.SERVER,
+    "redis+sentinel": RedisKind.SENTINEL,
+    "rediss+sentinel": RedisKind.SENTINEL,
+    "redis+cluster": RedisKind.CLUSTER,
+    "rediss+cluster": RedisKind.CLUSTER,
 }
 
 SSL_OPTIONS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname")
 SENTINEL_OPTIONS = {"sentinel_username": "username", "sentinel_password": "password"}
 OPTIONS = {
-    Kind.SERVER: ("db", "username", "password", *SSL_OPTIONS),
-    Kind.SENTINEL: (*SENTINEL_OPTIONS, *SSL_OPTIONS),
-    Kind.CLUSTER: SSL_OPTIONS,
+    RedisKind.SERVER: ("db", "username", "password", *SSL_OPTIONS),
+    RedisKind.SENTINEL: (*SENTINEL_OPTIONS, *SSL_OPTIONS),
+    RedisKind.CLUSTER: SSL_OPTIONS,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class RedisAddress:
     """`url` is the address of one server; the others have `places`, which are asked for servers."""
 
-    kind: Kind
+    kind: RedisKind
     url: str
-    places: tuple[Place, ...] = ()
+    places: tuple[HostPort, ...] = ()
     service: str = ""
     database: str = ""
     options: tuple[tuple[str, str], ...] = ()
 
-    def url_of(self, place: Place) -> str:
-        """Of a server that Sentinels or a Cluster named."""
+    def url_of(self, place: HostPort) -> str:
+        """The options for a server that Sentinels or a Cluster named."""
         options = [item for item in self.options if item[0] in SSL_OPTIONS]
         return self._url(split_hosts(self.url).account, place, self.database, options)
 
-    def url_of_sentinel(self, place: Place) -> str:
-        """Sentinels have passwords of their own, or none."""
+    def url_of_sentinel(self, place: HostPort) -> str:
+        """Sentinels have their own passwords, or none."""
         options = [(SENTINEL_OPTIONS.get(name, name), value) for name, value in self.options]
         return self._url("", place, "", options)
 
     def _url(
-        self, credentials: str, place: Place, database: str, options: list[tuple[str, str]]
+        self, credentials: str, place: HostPort, database: str, options: list[tuple[str, str]]
     ) -> str:
         scheme = self.url.partition("+")[0]
         host = f"[{place[0]}]" if ":" in place[0] else place[0]
@@ -72,7 +72,7 @@ class Address:
         return f"{scheme}://{credentials}{host}:{place[1]}/{database}{query}"
 
 
-def parse(url: str) -> Address:
+def parse(url: str) -> RedisAddress:
     """Raises ValueError with what is wrong, but never with the address, which may hold a
     password."""
     try:
@@ -86,19 +86,19 @@ def parse(url: str) -> Address:
     service, database = _path(kind, parts)
     options = tuple(parse_qsl(parts.query, keep_blank_values=True))
     _check(kind, database, options)
-    return Address(kind, url, places, service, database, options)
+    return RedisAddress(kind, url, places, service, database, options)
 
 
-def _places(kind: Kind, hosts: list[str], parts: SplitResult) -> tuple[Place, ...]:
-    """Whom to ask for servers; one server has to be readable, too."""
+def _places(kind: RedisKind, hosts: list[str], parts: SplitResult) -> tuple[HostPort, ...]:
+    """The hosts to ask for servers; a single server must be parsable too."""
     if parts.scheme == "unix":
         if not parts.path:
             raise ValueError
         return ()
-    default_port = SENTINEL_PORT if kind is Kind.SENTINEL else PORT
+    default_port = SENTINEL_PORT if kind is RedisKind.SENTINEL else PORT
     found = [urlsplit(f"//{host}") for host in hosts]
     places = tuple((item.hostname or "", item.port or default_port) for item in found)
-    if kind is Kind.SERVER:
+    if kind is RedisKind.SERVER:
         if len(places) > 1:
             raise ValueError
         return ()
@@ -107,14 +107,14 @@ def _places(kind: Kind, hosts: list[str], parts: SplitResult) -> tuple[Place, ..
     return places
 
 
-def _path(kind: Kind, parts: SplitResult) -> tuple[str, str]:
+def _path(kind: RedisKind, parts: SplitResult) -> tuple[str, str]:
     """The service and the number of the database."""
     path = parts.path.removeprefix("/")
-    if kind is Kind.CLUSTER:
+    if kind is RedisKind.CLUSTER:
         if path not in ("", "0"):
             raise ValueError("must not name a database: a Redis Cluster has only one")
         return "", ""
-    if kind is Kind.SENTINEL:
+    if kind is RedisKind.SENTINEL:
         service, _, database = path.partition("/")
         if not service:
             raise ValueError(
@@ -124,7 +124,7 @@ def _path(kind: Kind, parts: SplitResult) -> tuple[str, str]:
     return "", "" if parts.scheme == "unix" else path
 
 
-def _check(kind: Kind, database: str, options: tuple[tuple[str, str], ...]) -> None:
+def _check(kind: RedisKind, database: str, options: tuple[tuple[str, str], ...]) -> None:
     if any(name not in OPTIONS[kind] for name, _ in options):
         raise ValueError(f"can only have these options: {', '.join(OPTIONS[kind])}")
     numbers = [database or "0", *(value for name, value in options if name == "db")]

@@ -1,4 +1,4 @@
-"""Work that goes on in the background, round after round."""
+"""Background work, round after round."""
 
 import asyncio
 import contextlib
@@ -9,10 +9,9 @@ from typing import TypeVar
 import structlog
 
 from kurz.errors import StoreUnavailable
-from kurz.storage.patience import LIST_SECONDS, patience
 
 HALF = 0.5  # of the writer's time is for others
-MAX_REST_SECONDS = 10.0  # a process that was held up for hours has not worked for hours
+MAX_REST_SECONDS = 10.0  # a process that was paused for hours has not worked for hours
 
 T = TypeVar("T")
 
@@ -20,16 +19,19 @@ _log = structlog.get_logger(__name__)
 
 
 def rest_after(started: float, share: float = HALF, most: float = MAX_REST_SECONDS) -> float:
-    """How many seconds to rest after work that began then, by the monotonic clock, so that it takes
-    its share of the time and no more; never longer than `most`."""
+    """How many seconds to pause after work that began at this time (monotonic clock), so that it
+    takes only its share of the time; at most `most`."""
     return min((time.monotonic() - started) * (1 / share - 1), most)
 
 
 class Rounds:
-    """Does the work again and again, `wake_seconds` after its end. Whatever happens, the next round
-    may succeed. The log tells of an outage once, and calls the work by its name."""
+    """Repeats the work, `wake_seconds` after its end. Whatever happens, the next round may succeed.
+    An outage is logged once, with the name of the work."""
 
-    def __init__(self, name: str, work: Callable[[], Awaitable[None]], wake_seconds: float) -> None:
+    def __init__(
+        self, name: str, work: Callable[[], Awaitable[object]], wake_seconds: float
+    ) -> None:
+        self.failures = 0  # other than outages
         self._name = name
         self._work = work
         self._wake_seconds = wake_seconds
@@ -45,36 +47,50 @@ class Rounds:
         self._stopping.clear()
         self._task = asyncio.create_task(self._run())
 
-    async def stop(self) -> None:
-        """Returns when the work under way is done, which is expected to look at `is_stopping`."""
+    def request_stop(self) -> None:
+        """Ends the current work soon, and starts no other."""
         self._stopping.set()
+
+    async def stop(self) -> None:
+        """Returns when the current work is done; it should check `is_stopping`."""
+        self.request_stop()
         if self._task is not None:
             await self._task
             self._task = None
 
     async def pace(self, work: Awaitable[T], share: float = HALF) -> T:
-        """Rests after it, so long that it takes its share of the time and no more."""
+        """Does the work, then pauses so long that it takes only its share of the time."""
         started = time.monotonic()
         result = await work
         await self.rest(rest_after(started, share))
         return result
 
     async def rest(self, seconds: float) -> None:
-        """Ends early when the work is to stop."""
+        """Ends early if the work must stop."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._stopping.wait()
 
+    async def attempt(self, work: Callable[[], Awaitable[T]]) -> T | None:
+        """None if it failed."""
+        try:
+            result = await work()
+        except StoreUnavailable as outage:
+            self.note_outage(outage)
+        except Exception:  # noqa: BLE001  the next round may succeed
+            self.failures += 1
+            _log.exception(f"{self._name}: failed")
+        else:
+            self._is_down = False
+            return result
+        return None
+
+    def note_outage(self, outage: StoreUnavailable) -> None:
+        if not self._is_down:
+            _log.warning(f"{self._name}: waiting for the database", reason=outage.detail)
+        self._is_down = True
+
     async def _run(self) -> None:
         while not self.is_stopping:
-            try:
-                with patience(LIST_SECONDS):
-                    await self._work()
-                self._is_down = False
-            except StoreUnavailable as error:
-                if not self._is_down:
-                    _log.warning(f"{self._name}: waiting for the database", reason=error.detail)
-                self._is_down = True
-            except Exception:  # noqa: BLE001  see above
-                _log.exception(f"{self._name}: failed")
+            await self.attempt(self._work)
             await self.rest(self._wake_seconds)

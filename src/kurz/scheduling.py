@@ -10,35 +10,34 @@ from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from kurz.errors import Kind, KurzError
+from kurz.errors import Conflict
 
 if TYPE_CHECKING:
     import asyncio
 
 
-class AlreadyRunning(KurzError):
-    kind = Kind.CONFLICT
+class AlreadyRunning(Conflict):
     code = "already-running"
     title = "Already running"
 
 
-class Cause(StrEnum):
+class RunCause(StrEnum):
     """Why a lease is taken."""
 
     DUE = "due"
-    ASKED = "asked"  # somebody left word
-    NOW = "now"  # somebody is at it and waits
+    ASKED = "asked"  # somebody requested a run
+    NOW = "now"  # somebody runs it and waits
 
 
-class Outcome(StrEnum):
+class RunOutcome(StrEnum):
     DONE = "done"
     FAILED = "failed"
-    SKIPPED = "skipped"  # for a good reason, which the run tells
+    SKIPPED = "skipped"  # for a good reason, which the run states
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of the day, UTC, that a job may begin in. It may pass midnight."""
+    """The part of the day, UTC, in which a job may start. It may span midnight."""
 
     start: time
     end: time
@@ -62,8 +61,8 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The one lease of a job. `ended_at` None: it is held, or its holder died. `asked_at`: since
-    when somebody wants the job to run."""
+    """The one lease of a job. `ended_at` None: it is held, or its holder died. `asked_at`: when a
+    run was requested."""
 
     job: str
     holder: str
@@ -78,8 +77,8 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """`at_least` is for how long no other process takes a lease that was given back, `at_most` when
-    a dead holder is replaced. A disabled job only runs if somebody asks for it."""
+    """`at_least` is how long no other process takes a released lease; after `at_most` a dead holder
+    is replaced. A disabled job only runs on request."""
 
     job: str
     every: timedelta
@@ -90,26 +89,26 @@ class Schedule:
     is_enabled: bool = True
 
     def next_at(self, lease: Lease | None, now: datetime) -> datetime | None:
-        """When it is due next, `now` if it is; None: never, for it is disabled. A lease that runs
-        is replaced when its holder turns out to be dead."""
+        """When it is due next, `now` if it is due; None: never, because it is disabled. A current
+        lease is replaced when its holder turns out to be dead."""
         if not self.is_enabled:
             return None
         at = now
-        if lease is not None and not self.is_astray(lease, now):
+        if lease is not None and not self.is_from_future(lease, now):
             rest = lease.until if lease.ended_at is None else lease.taken_at + self.every
             at = max(now, rest, lease.until)
         return at if self.window is None else self.window.next_start(at)
 
-    def is_astray(self, lease: Lease, now: datetime) -> bool:
-        """It was taken by a clock that has been set back since: it would be kept for ever."""
+    def is_from_future(self, lease: Lease, now: datetime) -> bool:
+        """It was taken before the clock was set back: it would never expire."""
         return lease.taken_at > now + self.at_most
 
-    def cause(self, lease: Lease | None, now: datetime) -> Cause | None:
+    def cause(self, lease: Lease | None, now: datetime) -> RunCause | None:
         """Why to run now; None: not now."""
         if lease is not None and lease.asked_at is not None and not lease.is_held(now):
-            return Cause.ASKED
+            return RunCause.ASKED
         next_at = self.next_at(lease, now)
-        return Cause.DUE if next_at is not None and next_at <= now else None
+        return RunCause.DUE if next_at is not None and next_at <= now else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +121,15 @@ class Run:
     is_asked: bool
     started_at: datetime
     ended_at: datetime | None
-    outcome: Outcome | None
+    outcome: RunOutcome | None
     counts: Mapping[str, int]
     reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class JobTotals:
-    """Of all runs of a job that there ever were. `run_ms` is that of the successful ones,
-    `last_batch` what the last run has cleaned, or the present one so far."""
+    """Totals of all runs of a job. `run_ms` is that of the successful ones, `last_batch` what the
+    last run has cleaned, or the current one so far."""
 
     successful_runs: int = 0
     failed_runs: int = 0
@@ -145,9 +144,9 @@ class JobTotals:
 
 
 @dataclass(slots=True)
-class Turn:
-    """A run, for the work that is done in it: what was done so far, even if it fails, and whether
-    to come to an end. `tell` hears of every bit of it."""
+class RunContext:
+    """A run, as its work sees it: what was done so far, even if it fails, and whether to stop.
+    `tell` is called with every count."""
 
     stopping: "asyncio.Event"
     counts: Counter[str] = field(default_factory=Counter)
@@ -160,36 +159,37 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    outcome: Outcome = Outcome.DONE
+    outcome: RunOutcome = RunOutcome.DONE
     reason: str | None = None
 
 
 class LeaseStore(Protocol):
-    """Each call is one statement, by the store's clock: of several at once, one takes a lease. An
+    """Each call is one statement, by the store's clock: of several at once, one gets the lease. An
     outage raises `StoreUnavailable`."""
 
     async def look(self, job: str) -> tuple[Lease | None, datetime]:
-        """The lease, if it was ever taken or asked for, and the instant it was looked at."""
+        """The lease, if it was ever taken or requested, and the time of reading."""
 
-    async def take(self, schedule: Schedule, holder: str, cause: Cause) -> Lease | None:
-        """Takes it for `at_most`, if there still is this cause to. None: not now, or another was
-        quicker."""
+    async def take(self, schedule: Schedule, holder: str, cause: RunCause) -> Lease | None:
+        """Takes it for `at_most`, if there is still this cause. None: not now, or another was
+        faster."""
 
     async def give_back(self, lease: Lease, at_least: timedelta) -> bool:
-        """Lets others have it, when it was held for `at_least`. False: it is another's by now."""
+        """Releases it, once it was held for `at_least`. False: another process has it by now."""
 
     async def ask(self, job: str) -> datetime | None:
-        """Leaves word that it should run at once; gives the instant. None: it is running."""
+        """Requests a run at once; returns the time of the request. None: it is running."""
 
     async def withdraw(self, job: str) -> bool:
-        """Takes that word back. False: there is none any more, for somebody has begun."""
+        """Withdraws the request. False: there is none any more, because a run has begun."""
 
 
 class RunStore(Protocol):
     """The last runs of jobs, and totals of all. An outage raises `StoreUnavailable`."""
 
     async def begin(self, lease: Lease, *, is_asked: bool) -> int:
-        """Whoever holds the lease begins; runs of this job that never ended are failed ones."""
+        """The holder of the lease begins a run; earlier runs of this job that never ended count as
+        failed."""
 
     async def end(
         self, run_id: int, result: Result, counts: Mapping[str, int], seconds: float

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from kurz.background import open_jobs
-from kurz.bootstrap import Kurz
 from kurz.clock import to_micros
 from kurz.links import lifecycle
 from kurz.links.model import Draft, Link, Status
-from kurz.storage.active_links import SLOT_MICROS, count_changes, count_existing
-from kurz.storage.changes import last_change, record_changes
-from kurz.storage.link_counter import LinkCounter
-from kurz.storage.link_rows import to_link
-from kurz.storage.links import insert_link
-from kurz.storage.schema import active_links, count_position, counted_links, links
-from kurz.storage.totals import SqlTotalsStore
+from kurz.storage.engine.changes import last_change, record_changes
+from kurz.storage.followers.link_counter import LinkCounter
+from kurz.storage.links.active import SLOT_MICROS, count_changes, count_existing
+from kurz.storage.links.store import insert_link
+from kurz.storage.links.totals import SqlTotalsStore
+from kurz.storage.schema.link_rows import to_link
+from kurz.storage.schema.links import active_links, count_position, counted_links, links
+from kurz.wiring.core import Kurz
+from kurz.wiring.jobs import open_jobs
 from support.engines import without_redis
 from support.failing import FailingWrites
 from support.feed import SOON_SECONDS, until_told

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from kurz.archiving import open_files
 from kurz.errors import SettingRefused
-from kurz.links.archives import MAX_FILE_BYTES, ArchiveFiles, StoredFile
+from kurz.links.ending.archives import MAX_FILE_BYTES, ArchiveFiles, StoredFile
 from kurz.links.errors import ArchiveFileBroken, ArchiveUnavailable
 from kurz.outbound.folder import ArchiveFolder
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.archive import open_files
 from support.failpoints import Failpoints, Stopped, watch_files
 
 DATA = bytes(range(256)) * 4096

@@ -12,17 +12,17 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from kurz.archiving import open_archive
-from kurz.bootstrap import Kurz
-from kurz.links.archives import ArchivedLink, BatchDone
+from kurz.links.ending.archives import ArchivedLink, BatchDone
+from kurz.links.ending.retention import EndedKind
 from kurz.links.errors import ArchiveUnavailable
 from kurz.links.model import Scope, Status
-from kurz.links.retention import Ended
-from kurz.storage.click_schema import click_days
-from kurz.storage.job_schema import archive_files
+from kurz.storage.schema.clicks import click_days
+from kurz.storage.schema.jobs import archive_files
 from kurz.transfer.archive_format import encode
 from kurz.transfer.archiving import REMEMBERED, Archiver
 from kurz.transfer.signing import Signer
+from kurz.wiring.archive import open_archive
+from kurz.wiring.core import Kurz
 from support.archive import (
     OWNER,
     Pause,
@@ -84,7 +84,7 @@ async def test_who_deletes_their_account_meanwhile_is_in_no_file(kurz, point):
     for link in mine, others:
         await revive(kurz, link)
         await kurz.links.delete(kurz.links.public_id(link), Scope())
-    await _meanwhile(kurz, point, lambda: remove_owner(kurz, OWNER), Ended.DELETED)
+    await _meanwhile(kurz, point, lambda: remove_owner(kurz, OWNER), EndedKind.DELETED)
     assert await archived_ids(kurz) == {others.id: 1}
     assert await living_ids(kurz) == set()
 
@@ -102,7 +102,7 @@ async def test_clicks_that_are_counted_meanwhile_are_not_lost(kurz, point):
 
 
 async def _meanwhile(
-    kurz: Kurz, point: str, work: Callable[[], Awaitable[None]], ended: Ended = Ended.SWEPT
+    kurz: Kurz, point: str, work: Callable[[], Awaitable[None]], ended: EndedKind = EndedKind.SWEPT
 ) -> None:
     """Archives all, and does something else after the first call of that name."""
     archiver = await archiver_of(kurz)
@@ -133,7 +133,7 @@ async def test_a_crash_at_any_call_loses_and_doubles_nothing(kurz, archiver, str
         await run_until_done(kurz, archiver)
         assert await archived_ids(kurz) == dict.fromkeys(expected, 1)
         assert await living_ids(kurz) == set()
-        listed = await (await open_archive(kurz)).list()
+        listed = await (open_archive(kurz)).list()
         assert await names_in_place(archiver) == sorted(file.name for file in listed)
         if failpoints.is_over:
             break
@@ -160,7 +160,7 @@ async def test_a_crash_or_a_full_disk_at_any_operation(
         await run_until_done(kurz, archiver)
         assert await archived_ids(kurz) == dict.fromkeys(expected, 1)
         assert await living_ids(kurz) == set()
-        listed = await (await open_archive(kurz)).list()
+        listed = await (open_archive(kurz)).list()
         assert sorted(path.name for path in folder.iterdir()) == sorted(it.name for it in listed)
         if failpoints.is_over:
             break
@@ -187,7 +187,7 @@ async def test_who_wakes_up_late_leaves_no_second_copy(kurz, archiver, stride):
         await work
         assert await archived_ids(kurz) == dict.fromkeys(expected, 1)
         assert await living_ids(kurz) == set()
-        listed = await (await open_archive(kurz)).list()
+        listed = await (open_archive(kurz)).list()
         assert await names_in_place(archiver) == sorted(file.name for file in listed)
         if pause.passed <= at:
             break
@@ -209,7 +209,7 @@ async def test_what_somebody_wrote_and_died_is_removed(kurz, archiver, clock):
     await archiver._store.begin_file("2026-03-01-0123456789abcdef.jsonl.gz", 1, clock.now())
     await run_until_done(kurz, archiver)
     await archiver._files.write("2026-03-01-0123456789abcdef.jsonl.gz", b"late")
-    assert await (await open_archive(kurz)).list() == []
+    assert await (open_archive(kurz)).list() == []
     await run_until_done(kurz, archiver)
     assert await names_in_place(archiver) == []
     clock.advance(days=REMEMBERED.days + 1)
@@ -221,7 +221,7 @@ async def test_what_somebody_wrote_and_died_is_removed(kurz, archiver, clock):
 async def test_a_torn_file_is_written_again(kurz, archiver, damage):
     """Nothing is purged by a file that is not whole."""
     made = await make_swept(kurz)
-    links = await archiver._store.collect(Ended.SWEPT, kurz.clock.now() + timedelta(days=2), 9)
+    links = await archiver._store.collect(EndedKind.SWEPT, kurz.clock.now() + timedelta(days=2), 9)
     name = "2026-03-01-0123456789abcdef.jsonl.gz"
     await archiver._store.begin_file(name, len(links), kurz.clock.now())
     whole = encode(links, {}, archiver._installation, kurz.clock.now())
@@ -233,7 +233,7 @@ async def test_a_torn_file_is_written_again(kurz, archiver, damage):
 
 async def test_a_file_of_fewer_links_than_were_meant_is_not_whole(kurz, archiver):
     made = await make_swept(kurz)
-    links = await archiver._store.collect(Ended.SWEPT, kurz.clock.now() + timedelta(days=2), 9)
+    links = await archiver._store.collect(EndedKind.SWEPT, kurz.clock.now() + timedelta(days=2), 9)
     name = "2026-03-01-0123456789abcdef.jsonl.gz"
     await archiver._store.begin_file(name, len(links), kurz.clock.now())
     await put_file(archiver, name, links[:2], now=kurz.clock.now())
@@ -252,7 +252,7 @@ async def test_nothing_is_purged_by_a_file_that_somebody_else_put_there(kurz, ar
     assert await run_until_done(kurz, archiver) == 3
     assert name not in await names_in_place(archiver)
     [file] = await names_in_place(archiver)
-    entries = await (await open_archive(kurz)).read(file)
+    entries = await (open_archive(kurz)).read(file)
     assert {entry.archived.link.original_url for entry in entries} == {made[0].original_url}
 
 

@@ -2,9 +2,9 @@
 
 import sqlalchemy as sa
 
-from kurz.storage.backlogs import Backlogs
-from kurz.storage.link_counter import LinkCounter
-from kurz.storage.schema import count_position
+from kurz.storage.followers.link_counter import LinkCounter
+from kurz.storage.jobs.backlogs import Backlogs
+from kurz.storage.schema.links import count_position
 from support.checks import follow
 from support.endings import make, write
 from support.engines import without_redis

@@ -8,16 +8,16 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
-from kurz.clicks.batch import Batch, DayTally, Kind, Position, Subject
+from kurz.clicks.batch import Batch, DayTally, JournalPosition, Subject, SubjectKind
 from kurz.clicks.moments import Moments
 from kurz.links.model import Draft, Link, Scope
 from kurz.people.quotas import Allowance
-from kurz.storage import copier as copier_module
-from kurz.storage.bulk import SqlBulkStore
-from kurz.storage.clicks import SqlClickStore
-from kurz.storage.copier import ClickCopier, copy_clicks, find_behind
-from kurz.storage.schema import changes, links
+from kurz.storage.clicks.store import SqlClickStore
+from kurz.storage.followers import click_count_copier as copier_module
+from kurz.storage.followers.click_count_copier import ClickCopier, copy_clicks, find_behind
+from kurz.storage.links.bulk import SqlBulkStore
+from kurz.storage.schema.links import changes, links
+from kurz.wiring.core import Kurz
 from support.batches import stored_totals
 from support.engines import without_redis
 from support.failing import FailingWrites
@@ -36,13 +36,13 @@ async def make_links(kurz: Kurz, number: int) -> list[int]:
 
 async def count(kurz: Kurz, link_ids: list[int], *latencies_ms: float) -> None:
     """For each of the links a click of every latency."""
-    start = Position(len(latencies_ms).to_bytes() + link_ids[0].to_bytes(15), 0)
-    batch = Batch(start, Position(start.segment, 1))
+    start = JournalPosition(len(latencies_ms).to_bytes() + link_ids[0].to_bytes(15), 0)
+    batch = Batch(start, JournalPosition(start.segment, 1))
     moments = Moments()
     for latency_ms in latencies_ms:
         moments = moments.add(latency_ms)
     for link_id in link_ids:
-        subject = Subject(Kind.LINK, link_id)
+        subject = Subject(SubjectKind.LINK, link_id)
         batch.days[subject, 0] = DayTally(clicks=len(latencies_ms))
         batch.moments[subject] = moments
     assert await SqlClickStore(kurz.database, kurz.clock).apply(batch)
@@ -184,10 +184,10 @@ async def test_imported_clicks_are_counted_and_never_taken_back(kurz):
     }
     none = Moments()
     assert await kurz.database.read(stored_totals) == {
-        (Kind.LINK, ids["a"]): (7, none),
-        (Kind.LINK, ids["b"]): (5, none),
-        (Kind.SPACE, 0): (12, none),
-        (Kind.INSTALLATION, 0): (12, none),
+        (SubjectKind.LINK, ids["a"]): (7, none),
+        (SubjectKind.LINK, ids["b"]): (5, none),
+        (SubjectKind.SPACE, 0): (12, none),
+        (SubjectKind.INSTALLATION, 0): (12, none),
     }
     assert await kurz.database.read(find_behind, 0, 10) == ([], None)
     await count(kurz, [ids["a"], ids["c"]], 1.0)
@@ -219,5 +219,5 @@ async def test_links_beyond_a_quota_bring_no_clicks(kurz):
     allowance = Allowance("account:1", limit=2, month=202603)
     await SqlBulkStore(kurz.database).insert(copies, (allowance,), kurz.clock.now())
     totals = await kurz.database.read(stored_totals)
-    assert totals[Kind.INSTALLATION, 0] == (11, Moments())
+    assert totals[SubjectKind.INSTALLATION, 0] == (11, Moments())
     assert len(totals) == 4

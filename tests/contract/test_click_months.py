@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from kurz.clicks.batch import INSTALLATION, Kind, Subject, tag_subject
+from kurz.clicks.batch import INSTALLATION, Subject, SubjectKind, tag_subject
 from kurz.clicks.breakdowns import Value
 from kurz.clicks.periods import Interval, read_period
-from kurz.clicks.reports import EVERYTHING, About, Report, about_space
+from kurz.clicks.stats import EVERYTHING, About, StatsReport, about_space
 from kurz.clock import EPOCH
 from kurz.links.model import Draft
-from kurz.storage import month_folder
-from kurz.storage.click_schema import click_days, click_months
-from kurz.storage.month_folder import MonthFolder
+from kurz.storage.followers import month_folder
+from kurz.storage.followers.month_folder import MonthFolder
+from kurz.storage.schema.clicks import click_days, click_months
 from support.counted import Clicks
 from support.engines import without_redis
 from support.failing import FailingWrites
@@ -27,7 +27,7 @@ engine = without_redis
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)  # where the frozen clock begins
 SPACE = 7
 TAG = tag_subject(SPACE, "red")
-SPACES = Subject(Kind.SPACE, SPACE)
+SPACES = Subject(SubjectKind.SPACE, SPACE)
 ABOUTS = (about_space(SPACE), About(TAG, SPACE, "red"), EVERYTHING)
 ZONES = ("UTC", "Asia/Kolkata", "America/New_York")
 DAY = timedelta(days=1)
@@ -72,12 +72,10 @@ async def kept(kurz, subject: Subject) -> dict[str, int]:
 
 
 def get(kurz, about: About, start="2025-01-01", end: str | None = "2026-02-28", zone="UTC"):
-    return kurz.reports.get(
-        about, read_period(NOW, start, end, zone), Interval.MONTH, compares=True
-    )
+    return kurz.stats.get(about, read_period(NOW, start, end, zone), Interval.MONTH, compares=True)
 
 
-async def everything(kurz) -> list[Report]:
+async def everything(kurz) -> list[StatsReport]:
     stretches = ("2025-01-01", "2026-02-28"), ("2025-01-02", "2025-12-30"), ("2025-05-01", None)
     return [
         await get(kurz, about, start, end, zone)
@@ -92,7 +90,7 @@ async def test_months_that_are_over_are_kept(kurz, link, clock):
     folder = folder_of(kurz)
     await folder.fold()
     months = [f"2025-{number:02}" for number in range(1, 13)] + ["2026-01"]
-    for subject in (Subject(Kind.LINK, link.id), TAG, SPACES, INSTALLATION):
+    for subject in (Subject(SubjectKind.LINK, link.id), TAG, SPACES, INSTALLATION):
         assert [*await kept(kurz, subject)] == months  # on March 1 there may be clicks to load
     clock.advance(days=2)
     await folder.fold()
@@ -104,7 +102,7 @@ async def test_nothing_is_kept_of_subjects_with_few_clicks(kurz, clicks, link):
     clicks.add_of(link.id + 1, SPACE, datetime(2025, 5, 5, tzinfo=UTC))
     await clicks.save()
     await MonthFolder(kurz.database, kurz.clock, least_clicks=CLICKS + 1).fold()
-    assert await kept(kurz, TAG) == await kept(kurz, Subject(Kind.LINK, link.id)) == {}
+    assert await kept(kurz, TAG) == await kept(kurz, Subject(SubjectKind.LINK, link.id)) == {}
     assert len(await kept(kurz, SPACES)) == 13
 
 
@@ -148,15 +146,15 @@ async def test_a_late_click_is_seen_at_once_and_its_month_kept_again(kurz, click
     before, months = await everything(kurz), await kept(kurz, TAG)
     clicks.add(link, datetime(2025, 6, 15, 12, tzinfo=UTC), country="CH")
     await clicks.save()
-    for is_kept in (False, True):
-        if is_kept:
+    for is_reserved in (False, True):
+        if is_reserved:
             await folder.fold()
         for old, new in zip(before, await everything(kurz), strict=True):
             assert new.numbers.people == old.numbers.people + 1
             assert Value("CH", 1) in new.breakdowns["countries"].values
             total = old.breakdowns["countries"].clicks
             assert new.breakdowns["countries"].clicks == total + 1
-        expected = months | {"2025-06": months["2025-06"] + is_kept}
+        expected = months | {"2025-06": months["2025-06"] + is_reserved}
         assert await kept(kurz, TAG) == expected
 
 

@@ -7,15 +7,15 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz, open_kurz
-from kurz.clicks.batch import INSTALLATION, Batch, Home, Position
+from kurz.clicks.batch import INSTALLATION, Batch, JournalPosition, LinkOwner
 from kurz.errors import StoreUnavailable
 from kurz.links.model import Draft, Scope, space_of
-from kurz.storage.click_days import Stale
-from kurz.storage.click_totals import MOST_CLICKS
-from kurz.storage.clicks import KEPT_DAYS, SqlClickStore, prepare_batch, write_batch
-from kurz.storage.database import Database
-from kurz.storage.postgres import PostgresDatabase
+from kurz.storage.clicks.days import Stale
+from kurz.storage.clicks.store import KEPT_DAYS, SqlClickStore, prepare_batch, write_batch
+from kurz.storage.clicks.totals import MOST_CLICKS
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.postgres import PostgresDatabase
+from kurz.wiring.core import Kurz, open_kurz
 from servers.fault_proxy import FaultProxy
 from support.batches import (
     MICROS_OF_DAY,
@@ -28,6 +28,7 @@ from support.batches import (
     stored_totals,
 )
 from support.engines import without_redis
+from support.patience import PATIENT
 from support.transfer import outcomes, run
 
 # Redis has no part in counting.
@@ -37,7 +38,7 @@ on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 
 SEGMENT = bytes(16)
 OTHER_SEGMENT = bytes([1]) * 16
-START = Position(SEGMENT, 0)
+START = JournalPosition(SEGMENT, 0)
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ async def others(settings, clock, kurz) -> AsyncIterator[list[SqlClickStore]]:
 async def load(store: SqlClickStore, clicks: Clicks, segment: bytes, batches: int) -> None:
     """A whole segment, batch after batch."""
     for number in range(batches):
-        assert await store.apply(clicks.batch(Position(segment, number), number + 1))
+        assert await store.apply(clicks.batch(JournalPosition(segment, number), number + 1))
 
 
 async def check(database: Database, clicks: Clicks) -> None:
@@ -106,8 +107,8 @@ async def test_loaders_that_keep_no_clicks_notice_each_other_too(kurz, settings,
 async def test_what_was_prepared_before_another_counted_is_not_written(
     store, clicks, kurz, left_out
 ):
-    assert await store.apply(clicks.batch(Position(bytes([9]) * 16, 0), 1, number=2000))
-    first, second = (clicks.batch(Position(bytes([n]) * 16, 0), 1) for n in range(2))
+    assert await store.apply(clicks.batch(JournalPosition(bytes([9]) * 16, 0), 1, number=2000))
+    first, second = (clicks.batch(JournalPosition(bytes([n]) * 16, 0), 1) for n in range(2))
     for batch in first, second:
         getattr(batch, left_out).clear()
     prepared = await kurz.database.read(prepare_batch, second, clock_day(kurz), KEPT_DAYS)
@@ -148,15 +149,20 @@ async def test_what_does_not_start_where_counting_stands_is_refused_whole(store,
     first = clicks.batch(START, 100)
     assert await store.apply(first)
     before = await kurz.database.read(everything)
-    for start in START, Position(SEGMENT, 99), Position(SEGMENT, 101), Position(OTHER_SEGMENT, 100):
+    for start in (
+        START,
+        JournalPosition(SEGMENT, 99),
+        JournalPosition(SEGMENT, 101),
+        JournalPosition(OTHER_SEGMENT, 100),
+    ):
         assert not await store.apply(clicks.batch(start, 200, days=range(-4, 3)))
     assert await kurz.database.read(everything) == before
-    assert await store.apply(clicks.batch(Position(SEGMENT, 100), 200))
+    assert await store.apply(clicks.batch(JournalPosition(SEGMENT, 100), 200))
 
 
 async def test_of_loaders_of_the_same_segment_one_counts(store, others, clicks, kurz):
     for number in range(10):
-        batch = clicks.batch(Position(SEGMENT, number), number + 1)
+        batch = clicks.batch(JournalPosition(SEGMENT, number), number + 1)
         taken = await asyncio.gather(*(loader.apply(batch) for loader in (store, *others)))
         assert sorted(taken) == [False, False, True]
     await check(kurz.database, clicks)
@@ -168,7 +174,7 @@ async def test_a_refusal_undoes_nothing_of_the_writes_beside_it(store, clicks, k
     created, is_counted, is_taken = await asyncio.gather(
         kurz.links.create(Draft(original_url="https://example.com/", custom_code="beside")),
         store.apply(refused),
-        store.apply(clicks.batch(Position(SEGMENT, 1), 2)),
+        store.apply(clicks.batch(JournalPosition(SEGMENT, 1), 2)),
     )
     assert (is_counted, is_taken) == (False, True)
     assert await kurz.store.find(created.link.id, Scope()) == created.link
@@ -183,12 +189,12 @@ async def test_a_disk_that_fills_up_in_the_middle_leaves_nothing(store, clicks, 
     assert await store.apply(clicks.batch(START, 1))
     before = await kurz.database.read(everything)
     await kurz.database.write(stop_growing, 1)  # that is: where it is now
-    large = Clicks(clock_day(kurz)).batch(Position(SEGMENT, 1), 2, number=3000)
+    large = Clicks(clock_day(kurz)).batch(JournalPosition(SEGMENT, 1), 2, number=3000)
     with pytest.raises(StoreUnavailable):
         await store.apply(large)
     assert await kurz.database.read(everything) == before
     await kurz.database.write(stop_growing, 1_000_000)
-    assert await store.apply(clicks.batch(Position(SEGMENT, 1), 2))
+    assert await store.apply(clicks.batch(JournalPosition(SEGMENT, 1), 2))
     await check(kurz.database, clicks)
 
 
@@ -211,8 +217,9 @@ async def test_a_connection_that_breaks_in_the_middle_leaves_nothing(
     assert await store.apply(clicks.batch(START, 1))
     before = await kurz.database.read(everything)
     name = settings.database_url.rpartition("/")[2]
-    database = PostgresDatabase(f"postgresql://postgres@127.0.0.1:{proxy.port}/{name}")
-    batch = clicks.batch(Position(SEGMENT, 1), 2)
+    url = f"postgresql://postgres@127.0.0.1:{proxy.port}/{name}"
+    database = PostgresDatabase(url, deadlines=PATIENT)
+    batch = clicks.batch(JournalPosition(SEGMENT, 1), 2)
     holder = await asyncpg.connect(settings.database_url)
     async with holder.transaction():
         await holder.execute(f"LOCK TABLE {table} IN SHARE MODE")
@@ -249,19 +256,19 @@ async def test_no_click_is_kept_if_none_is_to_be(clicks, kurz):
 
 async def test_clicks_are_numbered_as_they_are_loaded(store, clicks, kurz):
     for number in range(3):
-        await store.apply(clicks.batch(Position(SEGMENT, number), number + 1, days=range(1)))
+        await store.apply(clicks.batch(JournalPosition(SEGMENT, number), number + 1, days=range(1)))
     assert await kurz.database.read(stored_events) == clicks.made
 
 
 async def test_an_empty_batch_moves_the_position(store, kurz):
-    assert await store.apply(Batch(START, Position(SEGMENT, 8)))
+    assert await store.apply(Batch(START, JournalPosition(SEGMENT, 8)))
     assert await store.offsets([SEGMENT]) == {SEGMENT: 8}
     assert await kurz.database.read(stored_days) == {}
 
 
 async def test_a_position_that_is_forgotten_is_gone(store):
     for segment in SEGMENT, OTHER_SEGMENT:
-        assert await store.apply(Batch(Position(segment, 0), Position(segment, 8)))
+        assert await store.apply(Batch(JournalPosition(segment, 0), JournalPosition(segment, 8)))
     await store.forget([SEGMENT, bytes([9]) * 16])
     assert await store.offsets([SEGMENT, OTHER_SEGMENT]) == {OTHER_SEGMENT: 8}
     await store.forget([])
@@ -277,12 +284,12 @@ async def test_homes_are_the_space_and_tags_that_a_link_has_now(store, kurz, peo
         Draft(original_url="https://example.com/"),
     ]
     ids = [(await kurz.links.create(draft)).link.id for draft in drafts]
-    assert await store.homes([*ids, 10**9]) == {
-        ids[0]: Home(team.id, ("b", "a")),
-        ids[1]: Home(space_of(0, owner.id), ()),
-        ids[2]: Home(0, ()),
+    assert await store.owners([*ids, 10**9]) == {
+        ids[0]: LinkOwner(team.id, ("b", "a")),
+        ids[1]: LinkOwner(space_of(0, owner.id), ()),
+        ids[2]: LinkOwner(0, ()),
     }
-    assert await store.homes([]) == {}
+    assert await store.owners([]) == {}
 
 
 async def test_how_long_others_could_not_write_is_told(store, clicks):

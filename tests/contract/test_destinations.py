@@ -4,42 +4,32 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from kurz.background import open_jobs
-from kurz.bootstrap import Kurz
-from kurz.checking import site_of
 from kurz.links import lifecycle
-from kurz.links.model import Draft, Link, LinkType, Scope, Status
-from kurz.storage import destinations as stored
-from kurz.storage.changes import last_change, record_changes
-from kurz.storage.destination_follower import DestinationFollower
-from kurz.storage.destinations import MANY, follow_changes
-from kurz.storage.link_rows import to_link
-from kurz.storage.links import insert_link
-from kurz.storage.safety_schema import (
-    checks,
-    destination_position,
-    destinations,
-    link_destinations,
-)
-from kurz.storage.schema import changes as change_log
-from kurz.storage.schema import counted_links, links
-from kurz.storage.waiting_checks import load, put_off
+from kurz.links.model import Draft, LinkType, Scope, Status
+from kurz.storage.engine.changes import last_change
+from kurz.storage.followers.destinations import DestinationFollower
+from kurz.storage.links.store import insert_link
+from kurz.storage.safety.destinations import follow_changes
+from kurz.storage.schema.links import changes as change_log
+from kurz.storage.schema.links import counted_links, links
+from kurz.storage.schema.safety import checks, destinations, link_destinations
+from kurz.wiring.checks import site_of
+from kurz.wiring.core import Kurz
+from kurz.wiring.jobs import open_jobs
 from support.checks import OK, conclude_at, follow, led_to, reread, rows, store_of
-from support.clock import FrozenClock
+from support.destinations import URLS, due_of, edit, expected, is_followed, make, remove, scan
 from support.engines import without_redis
 from support.failing import FailingWrites
 from support.feed import SOON_SECONDS, until_told
 from support.long_run import in_the_long_run
 
 engine = without_redis  # which has no part in it
-URLS = [f"https://example.com/{number}" for number in range(5)]
 ANYBODY = Scope()
 
 
@@ -47,46 +37,6 @@ ANYBODY = Scope()
 def checked(kurz: Kurz) -> Callable[..., Awaitable[None]]:
     """Records what a check of a URL found."""
     return partial(conclude_at, kurz)
-
-
-async def scan(kurz: Kurz) -> list[Link]:
-    found = await kurz.database.read(lambda it: it.execute(sa.select(links)).mappings().all())
-    return [to_link(row) for row in found]
-
-
-async def expected(kurz: Kurz) -> dict[str, set[int]]:
-    found: dict[str, set[int]] = {}
-    for link in await scan(kurz):
-        if link.link_type is LinkType.PERMANENT:
-            found.setdefault(link.location, set()).add(link.id)
-    return found
-
-
-async def make(kurz: Kurz, url: str = URLS[0], **fields) -> Link:
-    return (await kurz.links.create(Draft(original_url=url, owner_id=1, **fields))).link
-
-
-async def remove(kurz: Kurz, link: Link) -> None:
-    """As the end of a link's time in the trash leaves it."""
-
-    def write(connection: sa.Connection) -> None:
-        connection.execute(sa.delete(links).where(links.c.id == link.id))
-        row = link.id, link.workspace_id, link.short_code, link.version + 1
-        record_changes(connection, [row], kurz.clock.micros())
-
-    await kurz.database.write(write)
-
-
-async def edit(kurz: Kurz, link: Link, **changes) -> Link:
-    edited = await kurz.store.update(await reread(kurz, link), changes, kurz.clock.now())
-    assert edited is not None
-    return edited
-
-
-async def due_of(kurz: Kurz, url: str = URLS[0]) -> int | None:
-    found = {row["location"]: row["due_at"] for row in await rows(kurz, destinations)}
-    due_at: int | None = found[url]
-    return due_at
 
 
 async def act(kurz: Kurz, chance: random.Random) -> None:
@@ -133,146 +83,6 @@ async def test_they_are_what_a_look_at_every_link_finds(kurz, clock, seed):
             if link.link_type is LinkType.PERMANENT
             and lifecycle.status(link, clock.now()) is Status.ACTIVE
         }
-
-
-async def test_links_from_before_are_taken_in_once_and_their_checks_spread_over_a_day(kurz, clock):
-    for number in range(300):
-        await make(kurz, f"https://example.com/old/{number}")
-    # As if the log had been trimmed since.
-    far = sa.update(destination_position).values(change_id=10**9, link_id=0)
-    await kurz.database.write(lambda connection: connection.execute(far).rowcount)
-    await follow(kurz)
-    assert await led_to(kurz) == await expected(kurz)
-    await check_that_they_spread(kurz, clock)
-
-
-@pytest.mark.parametrize("changes", [MANY, MANY + 1])
-async def test_the_first_checks_after_a_large_import_are_spread_over_a_day(kurz, clock, changes):
-    """Also of what is taken in last."""
-    until = await first_unfollowed(kurz) + changes
-    for number in range(300):
-        await make(kurz, f"https://example.com/{number}")
-    while await kurz.database.write(follow_changes, until, 50, site_of, clock.micros()):
-        clock.advance(seconds=1)
-    if changes > MANY:
-        await check_that_they_spread(kurz, clock)
-    else:
-        assert max(await minutes_until_due(kurz, clock)) < 6
-
-
-async def test_an_import_that_comes_in_small_rounds_is_spread_too(kurz, clock, monkeypatch):
-    """As 900 rows a second, taken in every 5 seconds; here all is a fiftieth."""
-    many, a_round = MANY // 50, 900 * 5 // 50
-    assert a_round < many
-    monkeypatch.setattr(stored, "MANY", many)
-    for number in range(5 * a_round):
-        await make(kurz, f"https://example.com/{number}")
-        if (number + 1) % a_round == 0:
-            await follow(kurz)
-            clock.advance(seconds=5)
-    soon = [minutes for minutes in await minutes_until_due(kurz, clock) if minutes < 6]
-    assert a_round <= len(soon) <= many
-    assert max(await minutes_until_due(kurz, clock)) > 23 * 60
-    clock.advance(minutes=5)
-    await make(kurz)
-    await follow(kurz)
-    due_at = await due_of(kurz)
-    assert due_at is not None
-    assert due_at < clock.micros() + 6 * 60e6
-
-
-async def minutes_until_due(kurz: Kurz, clock: FrozenClock) -> list[float]:
-    return [(row["due_at"] - clock.micros()) / 6e7 for row in await rows(kurz, destinations)]
-
-
-async def first_unfollowed(kurz: Kurz) -> int:
-    query = sa.select(destination_position.c.change_id)
-    return int(await kurz.database.read(lambda connection: connection.execute(query).scalar_one()))
-
-
-async def check_that_they_spread(kurz: Kurz, clock: FrozenClock) -> None:
-    """There are 300."""
-    now = clock.micros()
-    hours = sorted((row["due_at"] - now) / 3.6e9 for row in await rows(kurz, destinations))
-    assert 0 < hours[0] < 1
-    assert 23 < hours[-1] < 25
-    assert 9 < hours[150] < 15
-
-
-async def test_the_first_check_is_due_some_minutes_after_a_link_was_made(kurz, clock):
-    await make(kurz)
-    await follow(kurz)
-    due_at = await due_of(kurz)
-    assert due_at is not None
-    assert 4 * 60 < (due_at - clock.micros()) / 1e6 < 6 * 60
-
-
-@pytest.mark.parametrize("changes", [{"status": Status.PAUSED}, {"status": Status.BANNED}])
-async def test_what_is_not_active_is_not_due_until_it_is_again(kurz, clock, changes):
-    link = await make(kurz)
-    await follow(kurz)
-    await edit(kurz, link, **changes)
-    await follow(kurz)
-    clock.advance(hours=1)
-    store = store_of(kurz)
-    (waiting,) = await store.find_due(clock.now(), None, 10)
-    assert await store.load([waiting.id], clock.now()) == []
-    assert await due_of(kurz) is None
-    await edit(kurz, link, status=Status.ACTIVE)
-    await follow(kurz)
-    due_at = await due_of(kurz)
-    assert due_at is not None
-    assert due_at > clock.micros()
-
-
-async def test_an_expired_link_is_not_called(kurz, clock):
-    await make(kurz, expires_in_seconds=60)
-    await follow(kurz)
-    clock.advance(hours=1)
-    store = store_of(kurz)
-    (waiting,) = await store.find_due(clock.now(), None, 10)
-    assert await store.load([waiting.id], clock.now()) == []
-    assert await store.find_due(clock.now(), None, 10) == []
-
-
-async def test_a_link_is_called_when_it_starts(kurz, clock):
-    await make(kurz, starts_at=clock.now() + timedelta(hours=3))
-    await follow(kurz)
-    clock.advance(hours=1)
-    store = store_of(kurz)
-    (waiting,) = await store.find_due(clock.now(), None, 10)
-    assert await store.load([waiting.id], clock.now()) == []
-    assert await due_of(kurz) == clock.micros() + 2 * 3_600_000_000
-    clock.advance(hours=2)
-    (waiting,) = await store.find_due(clock.now(), None, 10)
-    assert len(await store.load([waiting.id], clock.now())) == 1
-
-
-async def test_a_held_link_is_not_called(kurz, clock):
-    link = await make(kurz)
-    await follow(kurz)
-    await edit(kurz, link, held_at=clock.now())
-    clock.advance(hours=1)
-    store = store_of(kurz)
-    (waiting,) = await store.find_due(clock.now(), None, 10)
-    assert await store.load([waiting.id], clock.now()) == []
-    assert await due_of(kurz) is None
-    assert not await store.ask(link.id, clock.now())
-
-
-async def test_a_link_that_is_followed_meanwhile_is_not_forgotten(kurz, clock):
-    link = await make(kurz)
-    await follow(kurz)
-    await edit(kurz, link, status=Status.PAUSED)
-    await follow(kurz)
-    clock.advance(hours=1)
-    (waiting,) = await store_of(kurz).find_due(clock.now(), None, 10)
-    found, idle, position = await kurz.database.read(load, [waiting.id], clock.micros())
-    assert (found, [each.of_id for each in idle]) == ([], [waiting.id])
-    await make(kurz)
-    await follow(kurz)
-    await kurz.database.write(put_off, idle, position)
-    assert await due_of(kurz) is not None
 
 
 async def test_what_leads_to_no_url_is_left_out(kurz, clock):
@@ -443,10 +253,6 @@ async def test_where_checks_are_off_the_jobs_process_follows_nothing(kurz):
 
 async def is_counted(kurz: Kurz) -> bool:
     return bool(await rows(kurz, counted_links))
-
-
-async def is_followed(kurz: Kurz) -> bool:
-    return await led_to(kurz) == await expected(kurz)
 
 
 @pytest.mark.parametrize("is_running", [False, True])

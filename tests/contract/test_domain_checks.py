@@ -8,10 +8,10 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from kurz.bootstrap import Kurz, open_custom_domains
-from kurz.jobs.domain_checks import AT_ONCE, MANY, DomainChecks
+from kurz.jobs.checks.domains import AT_ONCE, MANY, DomainChecks
 from kurz.people.custom_domains import CustomDomains
-from kurz.storage.schema import changes
+from kurz.storage.schema.links import changes
+from kurz.wiring.core import Kurz, open_custom_domains
 from servers.dns import DnsServer, Trouble
 from support.engines import without_redis
 from support.people import People

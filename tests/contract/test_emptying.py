@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from kurz.links.model import Draft, Scope
 from kurz.links.trash import Emptied, Trash
-from kurz.storage.purging import SqlTrashStore
+from kurz.storage.ending.purging import SqlTrashStore
 from support.engines import without_redis
 
 engine = without_redis  # the trash is in a database

@@ -7,13 +7,13 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz, open_kurz
-from kurz.clicks.batch import Position
+from kurz.clicks.batch import JournalPosition
 from kurz.errors import StoreUnavailable
-from kurz.storage import event_trimmer
-from kurz.storage.click_events import ensure_days, trim_events
-from kurz.storage.clicks import KEPT_DAYS, SqlClickStore
-from kurz.storage.event_trimmer import EventTrimmer
+from kurz.storage.clicks.events import ensure_days, trim_events
+from kurz.storage.clicks.store import KEPT_DAYS, SqlClickStore
+from kurz.storage.followers import event_trimmer
+from kurz.storage.followers.event_trimmer import EventTrimmer
+from kurz.wiring.core import Kurz, open_kurz
 from support.batches import MICROS_OF_DAY, Clicks, holds, stored_days, stored_events
 from support.clock import FrozenClock
 from support.engines import without_redis
@@ -44,7 +44,7 @@ def clicks(today) -> Clicks:
 async def filled(kurz, clicks, today) -> list[int]:
     """The days that have clicks, all that may."""
     store = SqlClickStore(kurz.database, kurz.clock)
-    batch = clicks.batch(Position(bytes(16), 0), 1, number=600, days=range(-KEPT_DAYS, 3))
+    batch = clicks.batch(JournalPosition(bytes(16), 0), 1, number=600, days=range(-KEPT_DAYS, 3))
     assert await store.apply(batch)
     return sorted({event.day for event in clicks.made})
 
@@ -102,7 +102,7 @@ async def test_nothing_goes_while_the_clock_is_not_believed(kurz, clock, filled,
 async def test_no_partition_is_made_for_clicks_that_are_not_kept(kurz, clicks, today):
     store = SqlClickStore(kurz.database, kurz.clock)
     days = range(-KEPT_DAYS - 5, 6)
-    assert await store.apply(clicks.batch(Position(bytes(16), 0), 1, number=800, days=days))
+    assert await store.apply(clicks.batch(JournalPosition(bytes(16), 0), 1, number=800, days=days))
     made = {int(name.rpartition("_")[2]) for name in await partitions(kurz)}
     assert made == {event.day for event in clicks.made} & set(range(today - KEPT_DAYS, today + 3))
 

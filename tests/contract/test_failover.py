@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import open_kurz, prepare
 from kurz.errors import SettingRefused, StoreUnavailable
 from kurz.links.model import Draft
-from kurz.settings import Settings
-from kurz.storage.look_ups import LookUps
-from kurz.storage.postgres import POOL_SIZE, PostgresDatabase
-from kurz.storage.postgres_hosts import Hosts, each_host
+from kurz.settings.model import Settings
+from kurz.storage.engine.hosts import PostgresHosts, each_host
+from kurz.storage.engine.postgres import POOL_SIZE, PostgresDatabase
+from kurz.storage.routes.lookups import LookUps
+from kurz.wiring.core import open_kurz
+from kurz.wiring.engine import prepare
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresPair, PostgresServer
 from support.postgres_troubles import set_read_only
@@ -63,7 +64,9 @@ def dead_port() -> Iterator[int]:
 @pytest.mark.parametrize("is_refused", [True, False])
 async def test_a_dead_first_host_holds_nothing_up_for_long(postgres, dead_port, is_refused):
     first = 1 if is_refused else dead_port
-    hosts = Hosts(f"postgresql://postgres@127.0.0.1:{first},127.0.0.1:{postgres.port}/postgres")
+    hosts = PostgresHosts(
+        f"postgresql://postgres@127.0.0.1:{first},127.0.0.1:{postgres.port}/postgres"
+    )
     for longest in (slack(1.0), slack(0.5)):
         started = time.monotonic()
         connection = await hosts.connect()
@@ -76,7 +79,7 @@ async def test_the_host_that_answered_is_asked_first_from_then_on(postgres):
     with FaultProxy(postgres.port) as proxy:
         proxy.black_hole()
         url = f"postgresql://postgres@127.0.0.1:{proxy.port},127.0.0.1:{postgres.port}/postgres"
-        hosts = Hosts(url)
+        hosts = PostgresHosts(url)
         for _ in range(5):
             await (await hosts.connect()).close()
         assert proxy.accepted == 1
@@ -205,17 +208,17 @@ async def test_the_standby_is_taken_as_soon_as_it_is_promoted(pair, database):
 
 async def test_look_ups_believe_a_server_only_in_its_role(pair):
     for server, is_replica in ((pair.primary, True), (pair.standby, False)):
-        look_ups = LookUps(Hosts(server.url()), is_replica=is_replica)
+        look_ups = LookUps(PostgresHosts(server.url()), is_replica=is_replica)
         with pytest.raises(StoreUnavailable):
             await look_ups.find(0, "x")
         look_ups.close()
     for server, is_replica in ((pair.primary, False), (pair.standby, True)):
-        look_ups = LookUps(Hosts(server.url()), is_replica=is_replica)
+        look_ups = LookUps(PostgresHosts(server.url()), is_replica=is_replica)
         assert (await look_ups.find(0, "x")).route is None
         look_ups.close()
     both = f"postgresql://postgres@127.0.0.1:{pair.primary.port},127.0.0.1:{pair.standby.port}/"
     for is_replica in (True, False):
-        connection = await Hosts(both, is_replica=is_replica).connect()
+        connection = await PostgresHosts(both, is_replica=is_replica).connect()
         assert await connection.fetchval("SELECT pg_is_in_recovery()") is is_replica
         await connection.close()
     database = PostgresDatabase(pair.standby.url())
@@ -224,7 +227,7 @@ async def test_look_ups_believe_a_server_only_in_its_role(pair):
     await database.close()
     # Who listens wants the primary, whatever the address does.
     both = f"postgresql://postgres@127.0.0.1:{pair.standby.port},127.0.0.1:{pair.primary.port}/"
-    connection = await Hosts(f"{both}?target_session_attrs=any", wanted="primary").connect()
+    connection = await PostgresHosts(f"{both}?target_session_attrs=any", wanted="primary").connect()
     assert await connection.fetchval("SELECT pg_is_in_recovery()") is False
     await connection.close()
 
@@ -232,13 +235,13 @@ async def test_look_ups_believe_a_server_only_in_its_role(pair):
 async def test_of_a_server_that_turns_read_only_look_ups_believe_links_but_no_absence(
     own_postgres, monkeypatch
 ):
-    monkeypatch.setattr("kurz.storage.look_ups.READ_ONLY_SECONDS", 0.4)
+    monkeypatch.setattr("kurz.storage.routes.lookups.READ_ONLY_SECONDS", 0.4)
     settings = Settings(database_url=own_postgres.url())
     await prepare(settings, upgrades_postgres=False)
     async with open_kurz(settings) as kurz:
         code = (await kurz.links.create(Draft(original_url="https://example.com/"))).link.short_code
     with FaultProxy(own_postgres.port) as proxy:
-        look_ups = LookUps(Hosts(f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres"))
+        look_ups = LookUps(PostgresHosts(f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres"))
         assert (await look_ups.find(0, "none")).route is None
         set_read_only(own_postgres, "on")
         for _ in range(3):

@@ -3,17 +3,19 @@
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
 from kurz.clock import SystemClock, to_micros
 from kurz.jobs.housekeeping import Housekeeping
+from kurz.jobs.periodic import TaskPace
 from kurz.links.model import Link, Scope, Strategy
 from kurz.people.receipts import KEPT
-from kurz.safety.reports import KEPT_REPORTS
-from kurz.storage.click_schema import click_days, click_months, click_totals
-from kurz.storage.housekeeping import SqlHousekeepingStore, forget_strays
-from kurz.storage.job_schema import code_quarantine
-from kurz.storage.safety_schema import reports
-from kurz.storage.schema import changes, limits, passes, receipts
+from kurz.safety.abuse_reports import KEPT_REPORTS
+from kurz.storage.ending.housekeeping import SqlHousekeepingStore, forget_strays
+from kurz.storage.schema.clicks import click_days, click_months, click_totals
+from kurz.storage.schema.jobs import code_quarantine
+from kurz.storage.schema.links import changes, receipts
+from kurz.storage.schema.people import limits, one_time_tokens
+from kurz.storage.schema.safety import reports
+from kurz.wiring.core import Kurz
 from support.endings import count_clicks, counted, make, rows, throw_away, write
 from support.engines import without_redis
 
@@ -30,7 +32,7 @@ def store(kurz: Kurz) -> SqlHousekeepingStore:
 async def test_codes_go_when_anybody_may_have_them(kurz, store, clock):
     now = to_micros(clock.now())
     untils = {"a": now - 1, "b": now, "c": now + 1}
-    codes = [{"short_code": code, "keeper": 1, "until": it} for code, it in untils.items()]
+    codes = [{"short_code": code, "reserved_for": 1, "until": it} for code, it in untils.items()]
     await write(kurz, sa.insert(code_quarantine), codes)
     assert [await store.trim_codes(clock.now(), 1) for _ in range(3)] == [1, 1, 0]
     assert [row["short_code"] for row in await rows(kurz, code_quarantine)] == ["c"]
@@ -52,9 +54,9 @@ async def test_one_time_links_go_when_they_have_expired(kurz, store, clock):
         {"id": end + 9, "token_hash": b"%d" % end, "expires_at": now + end, **blank}
         for end in (-1, 0, 1)
     ]
-    await write(kurz, sa.insert(passes), ends)
-    assert [await store.trim_passes(clock.now(), 1) for _ in range(3)] == [1, 1, 0]
-    assert [row["id"] for row in await rows(kurz, passes)] == [10]
+    await write(kurz, sa.insert(one_time_tokens), ends)
+    assert [await store.trim_one_time_tokens(clock.now(), 1) for _ in range(3)] == [1, 1, 0]
+    assert [row["id"] for row in await rows(kurz, one_time_tokens)] == [10]
 
 
 async def test_reports_go_a_year_after_they_were_decided_however_old_they_are(kurz, store, clock):
@@ -133,7 +135,7 @@ async def leave_rubbish(kurz: Kurz) -> None:
     """Three codes, three limits, and what was counted for three links that are gone."""
     now = to_micros(kurz.clock.now())
     await write(kurz, sa.insert(limits), [{"key": key, "due_at": 1} for key in "abc"])
-    codes = [{"short_code": code, "keeper": 1, "until": now} for code in "abc"]
+    codes = [{"short_code": code, "reserved_for": 1, "until": now} for code in "abc"]
     await write(kurz, sa.insert(code_quarantine), codes)
     blank = {"workspace_id": 1, "short_code": "", "version": 2, "changed_at": now}
     logged = [blank | {"link_id": id_} for id_ in (901, 902, 902, 903)]
@@ -146,8 +148,8 @@ async def leave_rubbish(kurz: Kurz) -> None:
 
 async def test_all_of_it_goes_in_batches(kurz, store, clock):
     await leave_rubbish(kurz)
-    housekeeping = Housekeeping(store, clock, batch=2, look=2, pause_seconds=0)
-    kinds = ("codes", "receipts", "passes", "reports", "limits", "strays")
+    housekeeping = Housekeeping(store, clock, TaskPace(batch=2, look=2, pause_seconds=0))
+    kinds = ("codes", "receipts", "one_time_tokens", "reports", "limits", "strays")
     nothing = dict.fromkeys(kinds, 0)
     assert await housekeeping.run() == nothing | {"codes": 3, "limits": 3, "strays": 3}
     assert await housekeeping.run() == nothing
@@ -155,12 +157,12 @@ async def test_all_of_it_goes_in_batches(kurz, store, clock):
 
 async def test_it_stops_after_a_batch(kurz, store, clock):
     await leave_rubbish(kurz)
-    housekeeping = Housekeeping(store, clock, batch=2, pause_seconds=0)
+    housekeeping = Housekeeping(store, clock, TaskPace(batch=2, pause_seconds=0))
     asked = iter([False])
     assert await housekeeping.run(lambda: next(asked, True)) == {
         "codes": 2,
         "receipts": 0,
-        "passes": 0,
+        "one_time_tokens": 0,
         "reports": 0,
         "limits": 0,
         "strays": 0,

@@ -3,7 +3,7 @@
 import asyncio
 
 from kurz.people.quotas import Allowance
-from kurz.storage import schema
+from kurz.storage.schema import links as link_tables
 from kurz.transfer.importing import BATCH
 from support.transfer import count, counts, outcomes, run
 
@@ -50,4 +50,4 @@ async def test_parallel_imports_cannot_pass_a_quota(kurz):
     runs = [run(kurz, data(n), allowances=(quota(100),)) for n in range(4)]
     results = [result for found in await asyncio.gather(*runs) for result in found]
     assert outcomes(results).count("created") == 100
-    assert await count(kurz, schema.links) == 100
+    assert await count(kurz, link_tables.links) == 100

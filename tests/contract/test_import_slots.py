@@ -7,8 +7,8 @@ import sqlalchemy as sa
 
 from kurz.errors import StoreUnavailable
 from kurz.links.imports import ImportRunning
-from kurz.storage.held_slots import SqlImportSlots
-from kurz.storage.job_schema import running_imports
+from kurz.storage.people.held_slots import SqlImportSlots
+from kurz.storage.schema.jobs import running_imports
 from support.engines import without_redis
 from support.feed import until, until_told
 

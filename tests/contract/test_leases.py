@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from kurz.scheduling import Cause, JobTotals, Lease, Outcome, Result, Schedule
-from kurz.storage.job_runs import KEPT, NEVER_ENDED, SqlRunStore, add_cleaned
-from kurz.storage.job_schema import job_runs
-from kurz.storage.leases import SqlLeaseStore
+from kurz.scheduling import JobTotals, Lease, Result, RunCause, RunOutcome, Schedule
+from kurz.storage.jobs.leases import SqlLeaseStore
+from kurz.storage.jobs.runs import KEPT, NEVER_ENDED, SqlRunStore, add_cleaned
+from kurz.storage.schema.jobs import job_runs
 from support.engines import without_redis
 from support.jobs import SCHEDULE, put_back
 
@@ -31,13 +31,15 @@ def runs(kurz) -> SqlRunStore:
     return SqlRunStore(kurz.database, kurz.clock)
 
 
-async def taken(leases: SqlLeaseStore, holder: str = "one", cause: Cause = Cause.DUE) -> Lease:
+async def taken(
+    leases: SqlLeaseStore, holder: str = "one", cause: RunCause = RunCause.DUE
+) -> Lease:
     lease = await leases.take(SCHEDULE, holder, cause)
     assert lease is not None
     return lease
 
 
-async def cause_of(leases: SqlLeaseStore, schedule: Schedule = SCHEDULE) -> Cause | None:
+async def cause_of(leases: SqlLeaseStore, schedule: Schedule = SCHEDULE) -> RunCause | None:
     return schedule.cause(*await leases.look(schedule.job))
 
 
@@ -52,7 +54,7 @@ async def test_a_lease_that_nobody_ever_took_is_taken(leases):
     assert (lease.holder, lease.ended_at, lease.asked_at) == ("one", None, None)
 
 
-@pytest.mark.parametrize("cause", Cause)
+@pytest.mark.parametrize("cause", RunCause)
 async def test_a_lease_that_is_held_is_not_taken(leases, cause):
     await taken(leases)
     assert await leases.take(SCHEDULE, "two", cause) is None
@@ -61,7 +63,7 @@ async def test_a_lease_that_is_held_is_not_taken(leases, cause):
     assert await cause_of(leases) is None
 
 
-@pytest.mark.parametrize("cause", [Cause.DUE, Cause.NOW])
+@pytest.mark.parametrize("cause", [RunCause.DUE, RunCause.NOW])
 async def test_of_many_at_once_one_takes_it(leases, cause):
     found = await asyncio.gather(
         *(leases.take(SCHEDULE, f"holder {number}", cause) for number in range(16))
@@ -74,14 +76,14 @@ async def test_of_many_at_once_one_takes_it(leases, cause):
 async def test_of_many_that_were_asked_one_takes_it(leases):
     await leases.ask("reaper")
     found = await asyncio.gather(
-        *(leases.take(SCHEDULE, f"holder {number}", Cause.ASKED) for number in range(16))
+        *(leases.take(SCHEDULE, f"holder {number}", RunCause.ASKED) for number in range(16))
     )
     assert sum(lease is not None for lease in found) == 1
 
 
 async def test_jobs_do_not_share_a_lease(leases):
     await taken(leases)
-    assert await leases.take(replace(SCHEDULE, job="checks"), "two", Cause.DUE) is not None
+    assert await leases.take(replace(SCHEDULE, job="checks"), "two", RunCause.DUE) is not None
 
 
 async def test_a_lease_is_kept_for_its_least_time(leases, kurz):
@@ -92,29 +94,29 @@ async def test_a_lease_is_kept_for_its_least_time(leases, kurz):
     assert found.until == found.taken_at + SCHEDULE.at_least
     every_minute = replace(SCHEDULE, every=timedelta(minutes=1))
     await put_back(kurz, SCHEDULE.at_least - timedelta(minutes=1))
-    assert await leases.take(every_minute, "two", Cause.DUE) is None
+    assert await leases.take(every_minute, "two", RunCause.DUE) is None
     assert await cause_of(leases, every_minute) is None
     await put_back(kurz, timedelta(minutes=1))
-    assert await cause_of(leases, every_minute) is Cause.DUE
-    assert await leases.take(every_minute, "two", Cause.DUE) is not None
+    assert await cause_of(leases, every_minute) is RunCause.DUE
+    assert await leases.take(every_minute, "two", RunCause.DUE) is not None
 
 
 async def test_a_job_is_due_again_after_its_interval(leases, kurz):
     await leases.give_back(await taken(leases), timedelta())
     await put_back(kurz, SCHEDULE.every - timedelta(minutes=1))
     assert await cause_of(leases, AT_ONCE) is None
-    assert await leases.take(AT_ONCE, "two", Cause.DUE) is None
+    assert await leases.take(AT_ONCE, "two", RunCause.DUE) is None
     await put_back(kurz, timedelta(minutes=1))
-    assert await cause_of(leases, AT_ONCE) is Cause.DUE
-    assert await leases.take(AT_ONCE, "two", Cause.DUE) is not None
+    assert await cause_of(leases, AT_ONCE) is RunCause.DUE
+    assert await leases.take(AT_ONCE, "two", RunCause.DUE) is not None
 
 
 async def test_a_dead_holder_is_replaced_when_its_time_is_over(leases, kurz):
     await taken(leases)
     await put_back(kurz, SCHEDULE.at_most - timedelta(minutes=1))
-    assert await leases.take(SCHEDULE, "two", Cause.DUE) is None
+    assert await leases.take(SCHEDULE, "two", RunCause.DUE) is None
     await put_back(kurz, timedelta(minutes=1))
-    assert await cause_of(leases) is Cause.DUE
+    assert await cause_of(leases) is RunCause.DUE
     assert (await taken(leases, "two")).holder == "two"
 
 
@@ -147,24 +149,24 @@ async def test_a_lease_that_was_held_for_longer_is_free_at_once(leases, kurz):
 
 async def test_who_asks_does_not_wait_for_the_least_time(leases):
     await leases.give_back(await taken(leases), SCHEDULE.at_least)
-    assert await leases.take(SCHEDULE, "two", Cause.DUE) is None
-    assert await leases.take(SCHEDULE, "two", Cause.ASKED) is None  # nobody has asked
+    assert await leases.take(SCHEDULE, "two", RunCause.DUE) is None
+    assert await leases.take(SCHEDULE, "two", RunCause.ASKED) is None  # nobody has asked
     asked_at = await leases.ask("reaper")
     assert (await leases.look("reaper"))[0].asked_at == asked_at
-    assert await cause_of(leases) is Cause.ASKED
-    assert (await taken(leases, "two", Cause.ASKED)).asked_at is None
-    assert await leases.take(SCHEDULE, "three", Cause.ASKED) is None
+    assert await cause_of(leases) is RunCause.ASKED
+    assert (await taken(leases, "two", RunCause.ASKED)).asked_at is None
+    assert await leases.take(SCHEDULE, "three", RunCause.ASKED) is None
 
 
 async def test_now_does_not_wait_for_the_least_time(leases):
     await leases.give_back(await taken(leases), SCHEDULE.at_least)
-    assert (await taken(leases, "two", Cause.NOW)).holder == "two"
+    assert (await taken(leases, "two", RunCause.NOW)).holder == "two"
 
 
 async def test_a_job_that_never_ran_can_be_asked_for(leases):
     assert await leases.ask("reaper") is not None
-    assert await cause_of(leases, replace(SCHEDULE, is_enabled=False)) is Cause.ASKED
-    assert (await taken(leases, cause=Cause.ASKED)).holder == "one"
+    assert await cause_of(leases, replace(SCHEDULE, is_enabled=False)) is RunCause.ASKED
+    assert (await taken(leases, cause=RunCause.ASKED)).holder == "one"
 
 
 async def test_what_runs_cannot_be_asked_for(leases, kurz):
@@ -172,7 +174,7 @@ async def test_what_runs_cannot_be_asked_for(leases, kurz):
     assert await leases.ask("reaper") is None
     await put_back(kurz, SCHEDULE.at_most)
     assert await leases.ask("reaper") is not None
-    assert await cause_of(leases) is Cause.ASKED
+    assert await cause_of(leases) is RunCause.ASKED
 
 
 async def test_who_asked_can_take_it_back_until_somebody_begins(leases):
@@ -180,10 +182,10 @@ async def test_who_asked_can_take_it_back_until_somebody_begins(leases):
     await leases.ask("reaper")
     await leases.ask("bans")
     assert await leases.withdraw("reaper")
-    assert await leases.take(SCHEDULE, "one", Cause.ASKED) is None
+    assert await leases.take(SCHEDULE, "one", RunCause.ASKED) is None
     assert (await leases.look("bans"))[0].asked_at is not None
     await leases.ask("reaper")
-    await taken(leases, "one", Cause.ASKED)
+    await taken(leases, "one", RunCause.ASKED)
     assert not await leases.withdraw("reaper")
 
 
@@ -191,7 +193,7 @@ async def test_a_lease_from_the_future_does_not_last(leases, kurz):
     """The clock was ahead by 8 hours when it was taken, and is right again."""
     await taken(leases)
     await put_back(kurz, -timedelta(hours=8))
-    assert await cause_of(leases) is Cause.DUE
+    assert await cause_of(leases) is RunCause.DUE
     assert (await taken(leases, "two")).holder == "two"
 
 
@@ -199,7 +201,7 @@ async def test_a_clock_that_is_corrected_a_little_frees_no_lease(leases, kurz):
     await taken(leases)
     await put_back(kurz, -timedelta(minutes=3))
     assert await cause_of(leases) is None
-    assert await leases.take(SCHEDULE, "two", Cause.DUE) is None
+    assert await leases.take(SCHEDULE, "two", RunCause.DUE) is None
 
 
 async def test_a_run_is_kept_and_counted(leases, runs):
@@ -209,7 +211,7 @@ async def test_a_run_is_kept_and_counted(leases, runs):
     assert (run.holder, run.is_asked, run.outcome, run.ended_at) == ("one", True, None, None)
     assert await runs.end(run_id, Result(), {"purged": 7}, 1.5)
     (run,) = await runs.last("reaper", 10)
-    assert (run.outcome, run.counts, run.reason) == (Outcome.DONE, {"purged": 7}, None)
+    assert (run.outcome, run.counts, run.reason) == (RunOutcome.DONE, {"purged": 7}, None)
     totals = await runs.totals("reaper")
     assert totals == JobTotals(successful_runs=1, run_ms=1500, last_ended_at=run.ended_at)
     assert totals.average_ms == 1500
@@ -217,16 +219,16 @@ async def test_a_run_is_kept_and_counted(leases, runs):
 
 async def test_a_run_ends_once(leases, runs):
     run_id = await runs.begin(await taken(leases), is_asked=False)
-    assert await runs.end(run_id, Result(Outcome.FAILED, "The disk is full."), {"marked": 1}, 1)
+    assert await runs.end(run_id, Result(RunOutcome.FAILED, "The disk is full."), {"marked": 1}, 1)
     assert not await runs.end(run_id, Result(), {}, 1)
     (run,) = await runs.last("reaper", 10)
-    assert (run.outcome, run.reason) == (Outcome.FAILED, "The disk is full.")
+    assert (run.outcome, run.reason) == (RunOutcome.FAILED, "The disk is full.")
     assert await runs.totals("reaper") == JobTotals(failed_runs=1)
 
 
 async def test_a_run_that_was_skipped_is_no_success_and_no_failure(leases, runs):
     run_id = await runs.begin(await taken(leases), is_asked=False)
-    assert await runs.end(run_id, Result(Outcome.SKIPPED, "The clock has jumped."), {}, 1)
+    assert await runs.end(run_id, Result(RunOutcome.SKIPPED, "The clock has jumped."), {}, 1)
     assert await runs.totals("reaper") == JobTotals()
 
 
@@ -237,8 +239,8 @@ async def test_a_run_that_never_ended_has_failed_when_the_next_begins(leases, ru
     assert not await runs.end(lost, Result(), {"purged": 1}, 1)  # it was asleep, and wakes up
     assert await runs.end(run_id, Result(), {}, 1)
     newest, oldest = await runs.last("reaper", 10)
-    assert (newest.holder, newest.outcome) == ("two", Outcome.DONE)
-    assert (oldest.outcome, oldest.reason) == (Outcome.FAILED, NEVER_ENDED)
+    assert (newest.holder, newest.outcome) == ("two", RunOutcome.DONE)
+    assert (oldest.outcome, oldest.reason) == (RunOutcome.FAILED, NEVER_ENDED)
     totals = await runs.totals("reaper")
     assert (totals.successful_runs, totals.failed_runs) == (1, 1)
 

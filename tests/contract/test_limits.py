@@ -18,17 +18,17 @@ import pytest
 import sqlalchemy as sa
 from redis.asyncio import Redis
 
-from kurz.bootstrap import open_database, prepare
 from kurz.cache.connect import TIMEOUT_SECONDS, open_redis
 from kurz.cache.limits import PREFIX, RedisLimits
 from kurz.clock import SystemClock, to_micros
 from kurz.people.limits import FallbackLimits, LimitStore, LimitsUnavailable, MemoryLimits, hashing
 from kurz.rates import Rate
-from kurz.settings import Settings
-from kurz.storage import schema
-from kurz.storage.database import Database
-from kurz.storage.limits import TRIM_EVERY, SqlLimits
-from kurz.storage.postgres import PostgresDatabase
+from kurz.settings.model import Settings
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.postgres import PostgresDatabase
+from kurz.storage.people.limits import TRIM_EVERY, SqlLimits
+from kurz.storage.schema import people as people_tables
+from kurz.wiring.engine import Engine, prepare
 from servers.process import free_port
 from servers.valkey import ValkeyServer
 from support.answers import answering
@@ -117,7 +117,7 @@ async def subject(
     else:
         settings = database_settings(request.param)
         await prepare(settings, upgrades_postgres=False)
-        database = open_database(settings)
+        database = Engine(settings).open_database()
         sql = SqlLimits(database, clock, hashed)
         if request.param == "sqlite":
             yield Subject(sql, frozen_now, advance, database)
@@ -186,14 +186,14 @@ async def test_odd_keys_are_keys(subject):
 HAMMER = """
 import asyncio, json, sys, time
 from pathlib import Path
-from kurz.bootstrap import open_database
+from kurz.wiring.engine import Engine
 from kurz.cache.connect import open_redis
 from kurz.cache.limits import RedisLimits
 from kurz.clock import SystemClock
 from kurz.people.limits import LimitsUnavailable, hashing
 from kurz.rates import Rate
-from kurz.settings import Settings
-from kurz.storage.limits import SqlLimits
+from kurz.settings.model import Settings
+from kurz.storage.people.limits import SqlLimits
 
 async def main(kind, place, count, period, patience):
     hashed = hashing(b"secret")
@@ -202,7 +202,8 @@ async def main(kind, place, count, period, patience):
     else:
         url = place if kind == "postgres" else None
         patient = json.loads(patience)
-        database = open_database(Settings(database_url=url, data_dir=Path(place), **patient))
+        settings = Settings(database_url=url, data_dir=Path(place), **patient)
+        database = Engine(settings).open_database()
         store = SqlLimits(database, SystemClock(), hashed)
     print("ready", flush=True)
     sys.stdin.readline()
@@ -298,7 +299,7 @@ async def test_a_clock_that_was_set_back_locks_nobody_out_of_redis(redis, store)
 async def test_a_clock_that_was_set_back_locks_nobody_out_of_a_database(subject):
     await subject.store.hit("k", SLOW)
     in_years = to_micros(SystemClock().now() + timedelta(days=3650))
-    later = sa.update(schema.limits).values(due_at=in_years)
+    later = sa.update(people_tables.limits).values(due_at=in_years)
     await subject.database.write(lambda connection: connection.execute(later))
     assert await allowed(subject.store, 10) == 5
 
@@ -306,7 +307,7 @@ async def test_a_clock_that_was_set_back_locks_nobody_out_of_a_database(subject)
 @pytest.mark.parametrize("subject", ["sqlite", "postgres"], indirect=True)
 async def test_a_database_forgets_what_is_past_due(subject):
     def keys(connection: sa.Connection) -> list[str]:
-        return list(connection.execute(sa.select(schema.limits.c.key)).scalars())
+        return list(connection.execute(sa.select(people_tables.limits.c.key)).scalars())
 
     for number in range(TRIM_EVERY - 1):
         await subject.store.hit(f"ann{number}@example.com", Rate(1000, 1))

@@ -7,16 +7,15 @@ from collections.abc import Awaitable, Callable
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
-from kurz.clock import to_micros
 from kurz.people.access import Role
 from kurz.people.custom_domains import QUARANTINE, Domain
-from kurz.people.errors import PassRefused
+from kurz.people.errors import OneTimeLinkRefused
 from kurz.people.workspaces import Workspace
-from kurz.storage.domains import SqlDomainStore
-from kurz.storage.members import set_role
-from kurz.storage.schema import domains, passes, workspaces
-from kurz.storage.workspace_ends import purge_workspace
+from kurz.storage.ending.workspaces import purge_workspace
+from kurz.storage.people.domains import SqlDomainStore
+from kurz.storage.people.members import set_role
+from kurz.storage.schema.people import domains, one_time_tokens, workspaces
+from kurz.wiring.core import Kurz
 from support.clock import FrozenClock
 from support.engines import usually_on
 from support.people import PASSWORD, People, Person
@@ -56,23 +55,25 @@ async def workspace(people: People, owner: Person) -> Workspace:
 
 
 async def test_inviting_while_an_owner_is_removed(kurz, workspace, owner, clock):
-    await kurz.passes.invite(owner.id, workspace.id, Role.VIEWER)
+    await kurz.one_time_tokens.invite(owner.id, workspace.id, Role.VIEWER)
     clock.advance(days=8)
     await end_while(
         kurz,
         workspace,
         lambda connection: set_role(connection, workspace.id, owner.id, None),
-        lambda: kurz.passes.invite(None, workspace.id, Role.VIEWER, at_most=1),
+        lambda: kurz.one_time_tokens.invite(None, workspace.id, Role.VIEWER, at_most=1),
     )
-    found = await kurz.database.read(lambda it: it.execute(sa.select(passes.c.created_by)).all())
+    found = await kurz.database.read(
+        lambda it: it.execute(sa.select(one_time_tokens.c.created_by)).all()
+    )
     assert found == [(None,)]
 
 
 async def test_registering_while_the_owner_who_invited_is_removed(kurz, workspace, owner):
-    token, _ = await kurz.passes.invite(owner.id, workspace.id, Role.VIEWER)
+    token, _ = await kurz.one_time_tokens.invite(owner.id, workspace.id, Role.VIEWER)
 
     async def register() -> None:
-        with pytest.raises(PassRefused):
+        with pytest.raises(OneTimeLinkRefused):
             await kurz.accounts.register("late@example.com", PASSWORD, token)
 
     await end_while(
@@ -95,7 +96,7 @@ async def test_adding_a_domain_while_the_workspace_is_purged(
     await store.remove(workspace.id, old.host, clock.now())
     await kurz.teams.delete(workspace)
     clock.advance(seconds=QUARANTINE.total_seconds() + 1)
-    before = to_micros(clock.now())
+    before = clock.now()
     await end_while(
         kurz,
         workspace,

@@ -12,17 +12,18 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import open_database, prepare
 from kurz.errors import StoreUnavailable
-from kurz.settings import Settings
-from kurz.storage import postgres as postgres_engine
-from kurz.storage.database import Database
-from kurz.storage.look_ups import LookUps
-from kurz.storage.patience import LIST_SECONDS, patience
-from kurz.storage.postgres import ABANDONED_SECONDS, MAX_WAITING, POOL_SIZE, PostgresDatabase
+from kurz.settings.model import Settings
+from kurz.storage.engine import postgres as postgres_engine
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.deadlines import LONG_SECONDS, deadline
+from kurz.storage.engine.postgres import ABANDONED_SECONDS, MAX_WAITING, POOL_SIZE, PostgresDatabase
+from kurz.storage.routes.lookups import LookUps
+from kurz.wiring.engine import Engine, prepare
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresServer
 from support.long_run import in_the_long_run
+from support.patience import PATIENCE, PATIENT
 from support.slack import DEADLINES, IS_STRICT, slack
 
 pytestmark = pytest.mark.deadlines
@@ -60,6 +61,17 @@ def look_ups(database: PostgresDatabase) -> Iterator[LookUps]:
     look_ups.close()
 
 
+@pytest.fixture
+async def patient_look_ups(proxy: FaultProxy) -> AsyncIterator[LookUps]:
+    """For what is not about how long they take."""
+    url = f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres"
+    database = PostgresDatabase(url, deadlines=PATIENT)
+    look_ups = LookUps(database.hosts, seconds=PATIENT.look_up_seconds)
+    yield look_ups
+    look_ups.close()
+    await database.close()
+
+
 def touch(connection: sa.Connection) -> None:
     connection.execute(sa.text("SELECT count(*) FROM links"))
 
@@ -69,7 +81,7 @@ def sleep(connection: sa.Connection, seconds: float) -> None:
 
 
 async def read_soon(database: PostgresDatabase) -> None:
-    with patience(0.5):
+    with deadline(0.5):
         await database.read(touch)
 
 
@@ -153,8 +165,7 @@ async def test_every_call_ends_in_time_and_all_is_well_soon_after(
 ):
     tasks_before = len(asyncio.all_tasks())
     if connections != "none yet":
-        await look_ups.find(0, "none")
-        await asyncio.gather(*(database.read(sleep, 0.05) for _ in range(POOL_SIZE)))
+        await recovered(lambda: look_ups.find(0, "none"), lambda: use_all(database))
     if connections == "idle":
         await asyncio.sleep(2 * postgres_engine.TESTED_AFTER_SECONDS)
     with fault(own_postgres, proxy):
@@ -174,13 +185,18 @@ async def test_every_call_ends_in_time_and_all_is_well_soon_after(
         lambda: look_ups.find(0, "none"),
         database.check,
     )
-    await asyncio.gather(*(database.write(sleep, 0.05) for _ in range(POOL_SIZE)))
+    await recovered(lambda: use_all(database))
     await nothing_is_left(tasks_before)
     assert database.counts()["database_in_use"] == 0
     assert 1 <= database.counts()["database_connections"] <= POOL_SIZE
     assert 1 <= look_ups.connections <= 2
     if fault is not black_hole:  # which tells the server nothing, either
         await number_of_backends(own_postgres, "true", POOL_SIZE + 2)
+
+
+async def use_all(database: PostgresDatabase) -> None:
+    """Every connection at once."""
+    await asyncio.gather(*(database.write(sleep, 0.05) for _ in range(POOL_SIZE)))
 
 
 async def nothing_is_left(tasks_before: int) -> None:
@@ -201,14 +217,15 @@ async def test_a_hole_that_opens_before_the_end_of_a_transaction_swallows_no_con
         if is_mistaken:  # then it is a rollback that hangs, else a commit
             raise ValueError
 
+    tasks_before = len(asyncio.all_tasks())
     for _ in range(2):
         calls = [seconds_of_outage(database.write(fall)) for _ in range(POOL_SIZE)]
         assert max(await asyncio.gather(*calls)) < DEADLINES.write_seconds + LATE_SECONDS
         proxy.pass_on()
         await recovered(lambda: database.write(touch))
-    await nothing_is_left(len(asyncio.all_tasks() - database._calls))
+    await nothing_is_left(tasks_before)
     assert database.counts()["database_in_use"] == 0
-    await asyncio.gather(*(database.write(sleep, 0.05) for _ in range(POOL_SIZE)))
+    await recovered(lambda: use_all(database))
 
 
 async def test_a_transaction_that_is_cut_off_does_not_keep_its_rows(proxy, database, locker):
@@ -259,13 +276,18 @@ async def test_what_waits_for_a_lock_is_given_up_on_the_server_too(
             )
             assert took[0] < DEADLINES.write_seconds + LATE_SECONDS
             assert max(took[1:]) < DEADLINES.look_up_seconds + LATE_SECONDS
-        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-        assert await locker.fetchval(waiting) <= 1  # one may just be on its way
+        waiting, started = "SELECT count(*) FROM pg_locks WHERE NOT granted", time.monotonic()
+        while await locker.fetchval(waiting) > 1:  # one may just be on its way
+            assert time.monotonic() - started < LATE_SECONDS
+            await asyncio.sleep(0.05)
     await asyncio.gather(database.write(touch), look_ups.find(0, "none"))
     await number_of_backends(own_postgres, "true", 4)
 
 
-async def test_look_ups_do_not_notice_that_their_connections_were_ended(own_postgres, look_ups):
+async def test_look_ups_do_not_notice_that_their_connections_were_ended(
+    own_postgres, patient_look_ups
+):
+    look_ups = patient_look_ups
     for _ in range(5):
         await recovered(lambda: use_both(look_ups))
         own_postgres.ask(  # and no turn of the event loop in between, to notice it
@@ -282,9 +304,9 @@ async def use_both(look_ups: LookUps) -> None:
 
 
 async def test_as_many_connections_are_used_as_is_set(own_postgres):
-    settings = Settings(database_url=own_postgres.url(), database_connections=5)
-    database = open_database(settings)
-    with patience(LIST_SECONDS):
+    settings = Settings(database_url=own_postgres.url(), database_connections=5, **PATIENCE)
+    database = Engine(settings).open_database()
+    with deadline(LONG_SECONDS):
         slow = [asyncio.create_task(database.read(sleep, 0.5)) for _ in range(6)]
     await until_in_use(database, 3)  # two are for look-ups of redirects
     assert database.counts()["database_waiting"] == 3
@@ -293,40 +315,44 @@ async def test_as_many_connections_are_used_as_is_set(own_postgres):
     await database.close()
 
 
+async def leave(calls: list[asyncio.Task[None]]) -> None:
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+
+
 async def until_in_use(database: Database, number: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(RECOVERY_SECONDS):
         while database.counts()["database_in_use"] < number:  # noqa: ASYNC110  a count
             await asyncio.sleep(0.01)
 
 
 async def test_slow_calls_hold_no_look_up_up(database, look_ups):
-    await look_ups.find(0, "none")
-    with patience(LIST_SECONDS):
-        slow = [asyncio.create_task(database.read(sleep, 0.5)) for _ in range(POOL_SIZE + 5)]
-    await asyncio.sleep(0.1)
-    assert database.counts()["database_in_use"] == POOL_SIZE
+    await recovered(lambda: look_ups.find(0, "none"))
+    with deadline(LONG_SECONDS):
+        slow = [asyncio.create_task(database.read(sleep, 60)) for _ in range(POOL_SIZE + 5)]
+    await until_in_use(database, POOL_SIZE)
     for _ in range(10):
         await look_ups.find(0, "none")
     assert not any(call.done() for call in slow)
-    await asyncio.gather(*slow)
+    await leave(slow)
 
 
 @pytest.mark.parametrize("is_at_once", [True, False])
 async def test_more_callers_than_can_wait_are_refused_at_once(database, is_at_once):
-    await database.read(touch)
+    await recovered(lambda: database.read(touch))
     full = POOL_SIZE + MAX_WAITING
     count = full + 50 if is_at_once else full
-    calls = [asyncio.create_task(database.read(sleep, 0.5)) for _ in range(count)]
-    await asyncio.sleep(0.1)
+    with deadline(LONG_SECONDS):
+        calls = [asyncio.create_task(database.read(sleep, 60)) for _ in range(count)]
+    await until_in_use(database, POOL_SIZE)
     assert database.counts()["database_waiting"] == MAX_WAITING
     assert await seconds_of_outage(database.read(touch)) < LATE_SECONDS
     refused = [call for call in calls if call.done()]
     assert len(refused) == count - full
     for call in refused:
         assert isinstance(call.exception(), StoreUnavailable)
-    for call in calls:
-        call.cancel()
-    await asyncio.gather(*calls, return_exceptions=True)
+    await leave(calls)
     await recovered(lambda: database.read(touch))
     assert database.counts()["database_waiting"] == 0
 
@@ -335,24 +361,30 @@ async def test_a_caller_that_leaves_frees_its_connection(database, own_postgres)
     for _ in range(3):
         calls = [asyncio.create_task(database.read(sleep, 30)) for _ in range(POOL_SIZE)]
         await asyncio.sleep(0.2)
-        for call in calls:
-            call.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
+        await leave(calls)
         await recovered(lambda: database.write(touch))
     await number_of_backends(own_postgres, "state = 'active' AND query LIKE '%pg_sleep%'", 0)
 
 
-async def test_connections_that_nobody_needs_are_closed(database, own_postgres, monkeypatch):
+async def test_connections_that_nobody_needs_are_closed(
+    database, own_postgres, locker, monkeypatch
+):
     monkeypatch.setattr(postgres_engine, "IDLE_SECONDS", 0.3)
     for _ in range(2):
-        await asyncio.gather(*(database.read(sleep, 0.05) for _ in range(POOL_SIZE)))
-        assert database.counts()["database_connections"] == POOL_SIZE
+        async with locker.transaction():
+            await locker.execute("LOCK TABLE links IN ACCESS EXCLUSIVE MODE")
+            with deadline(LONG_SECONDS):
+                calls = [asyncio.create_task(database.read(touch)) for _ in range(POOL_SIZE)]
+            async with asyncio.timeout(RECOVERY_SECONDS):
+                while database.counts()["database_connections"] < POOL_SIZE:  # noqa: ASYNC110  a count
+                    await asyncio.sleep(0.01)
+        await asyncio.gather(*calls)
         started = time.monotonic()
         while database.counts()["database_connections"] > 1:
             assert time.monotonic() - started < RECOVERY_SECONDS
             await asyncio.sleep(0.05)
             await database.read(touch)  # one is in use all the time
-    await number_of_backends(own_postgres, "true", 1)
+    await number_of_backends(own_postgres, "true", 2)  # one is the locker's
 
 
 @pytest.mark.long  # there, deadlines are the usual ones
@@ -379,18 +411,23 @@ async def test_a_hole_that_opens_while_connections_are_made_swallows_none(proxy,
 
 
 async def test_what_takes_long_by_its_nature_is_given_the_time(database):
-    with patience(DEADLINES.write_seconds + 2):
+    with deadline(DEADLINES.write_seconds + slack(2)):
         await database.write(sleep, DEADLINES.write_seconds + 0.2)
     assert (
         await seconds_of_outage(database.write(sleep, 30)) < DEADLINES.write_seconds + LATE_SECONDS
     )
 
 
-async def test_a_process_that_stood_still_itself_does_not_blame_postgres(look_ups):
-    await look_ups.find(0, "abc")  # connects
+async def test_a_process_that_stood_still_itself_does_not_blame_postgres(proxy, look_ups):
+    await recovered(lambda: look_ups.find(0, "abc"))  # connects
+    timeouts, replies = look_ups.timeouts, proxy.replies
     asked = asyncio.create_task(look_ups.find(0, "abc"))
     for _ in range(10):
         await asyncio.sleep(0)  # until the query is on its way
-    time.sleep(DEADLINES.look_up_seconds + 0.1)  # noqa: ASYNC251  as an import or the machine's load may
+    started = time.monotonic()
+    while proxy.replies == replies:  # the proxy has a thread of its own
+        assert time.monotonic() - started < RECOVERY_SECONDS
+        time.sleep(0.01)  # noqa: ASYNC251  as an import or the machine's load may
+    time.sleep(DEADLINES.look_up_seconds + 0.1)  # noqa: ASYNC251  likewise
     assert (await asked).route is None
-    assert look_ups.timeouts == 0
+    assert look_ups.timeouts == timeouts

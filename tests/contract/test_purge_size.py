@@ -5,15 +5,15 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
+from kurz.links.ending.retention import EndedKind
 from kurz.links.model import Link, Scope, Strategy
-from kurz.links.retention import Ended
-from kurz.storage import purging
-from kurz.storage.click_schema import click_days
-from kurz.storage.purging import empty_some
-from kurz.storage.reaping import purge_some
-from kurz.storage.schema import workspaces
-from kurz.storage.workspace_ends import purge_links_of
+from kurz.storage.ending import purging
+from kurz.storage.ending.purging import empty_some
+from kurz.storage.ending.reaping import purge_some
+from kurz.storage.ending.workspaces import purge_links_of
+from kurz.storage.schema.clicks import click_days
+from kurz.storage.schema.people import workspaces
+from kurz.wiring.core import Kurz
 from support.archive import add_days
 from support.endings import OWNER, make, rows, throw_away, write
 from support.engines import without_redis
@@ -22,7 +22,7 @@ engine = without_redis  # which has no part in it
 Purge = Callable[[sa.Connection, int, int], int]
 
 PURGES: dict[str, Purge] = {
-    "reaper": lambda it, _, now: purge_some(it, Ended.DELETED, now, now, now, 1000),
+    "reaper": lambda it, _, now: purge_some(it, EndedKind.DELETED, now, now, now, 1000),
     "trash": lambda it, space, now: empty_some(it, Scope(space), now, now, 1000),
     "all trash": lambda it, _, now: empty_some(it, Scope(), now, now, 1000),
     "workspace": lambda it, space, now: purge_links_of(it, space, now, now, now, 1000),

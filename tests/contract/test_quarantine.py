@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
 from kurz.clock import to_micros
+from kurz.links.code_generator import ATTEMPTS, CodeGenerator
 from kurz.links.errors import CodesExhausted, CustomCodeTaken
-from kurz.links.minting import ATTEMPTS, Mint
 from kurz.links.model import Draft, Link, Scope, Status, Strategy
-from kurz.links.transfers import Target
-from kurz.storage.job_schema import code_quarantine
-from kurz.storage.purging import SqlTrashStore, purge_links
-from kurz.storage.quarantine import NOBODY, OPERATOR
-from kurz.storage.schema import changes, links
+from kurz.links.transfers import ImportTarget
+from kurz.storage.ending.purging import SqlTrashStore, purge_links
+from kurz.storage.links.quarantine import NOBODY, OPERATOR
+from kurz.storage.schema.jobs import code_quarantine
+from kurz.storage.schema.links import changes, links
+from kurz.wiring.core import Kurz
 from support.endings import OWNER, make, rows, throw_away, write
 from support.engines import without_redis
 from support.feed import until_told
@@ -53,18 +53,22 @@ async def is_given(kurz: Kurz, caller: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("caller", "keeper", "who_may"),
+    ("caller", "holder", "who_may"),
     [
         (OWNERS, OWNER, [OWNERS]),
         (OPERATORS, OPERATOR, [OPERATORS]),
         (ANYBODYS, NOBODY, []),
     ],
 )
-async def test_a_code_is_kept_for_who_had_it_and_for_a_year(kurz, clock, caller, keeper, who_may):
+async def test_a_code_is_kept_for_who_had_it_and_for_a_year(kurz, clock, caller, holder, who_may):
     await purge(kurz, await make(kurz, custom_code=CODE, **caller))
     until = clock.now() + YEAR
     [row] = await rows(kurz, code_quarantine)
-    assert dict(row) == {"short_code": CODE, "keeper": keeper, "until": to_micros(until)}
+    assert dict(row) == {
+        "short_code": CODE,
+        "reserved_for": holder,
+        "until": to_micros(until),
+    }
     assert [who for who in CALLERS if await is_given(kurz, who)] == who_may
     clock.advance(seconds=(YEAR - TICK).total_seconds())
     assert [who for who in CALLERS if await is_given(kurz, who)] == who_may
@@ -103,7 +107,7 @@ async def test_codes_that_are_made_pass_over_one_that_is_kept(kurz, monkeypatch,
     async def code(*_: Any) -> str:
         return next(codes)
 
-    monkeypatch.setattr(Mint, "code", code)
+    monkeypatch.setattr(CodeGenerator, "code", code)
     assert (await make(kurz, strategy=strategy, **STRANGERS)).short_code == "another"
     with pytest.raises(CodesExhausted):
         await make(kurz, strategy=strategy, **STRANGERS)
@@ -116,7 +120,7 @@ async def test_a_claim_that_makes_a_link_passes_over_it_too(kurz, monkeypatch):
     async def code(*_: Any) -> str:
         return next(codes)
 
-    monkeypatch.setattr(Mint, "code", code)
+    monkeypatch.setattr(CodeGenerator, "code", code)
     draft = Draft(original_url="https://example.com/", owner_id=OWNER + 1)
     claimed = await kurz.links.claim(OWNER + 1, draft)
     assert claimed.link.short_code == "another"
@@ -138,7 +142,7 @@ async def test_a_link_is_renamed_to_it_by_its_owner_only(kurz):
 
 async def test_a_link_that_has_the_code_again_is_edited_like_any_other(kurz):
     link = await make(kurz, custom_code=CODE)
-    row = {"short_code": CODE, "keeper": NOBODY, "until": 2**62}
+    row = {"short_code": CODE, "reserved_for": NOBODY, "until": 2**62}
     await write(kurz, sa.insert(code_quarantine), row)
     assert (await rename(kurz, link)).title == "new"
 
@@ -147,16 +151,16 @@ async def test_a_link_that_has_the_code_again_is_edited_like_any_other(kurz):
 async def test_an_import_meets_it_like_a_code_that_is_taken(kurz, is_dry):
     await purge(kurz, await make(kurz, custom_code=CODE))
     data = f"original_url,short_code\nhttps://example.com/1,{CODE}\nhttps://example.com/2,free\n"
-    strangers = await run(kurz, data, target=Target(owner_id=OWNER + 1), is_dry=is_dry)
+    strangers = await run(kurz, data, target=ImportTarget(owner_id=OWNER + 1), is_dry=is_dry)
     assert outcomes(strangers) == ["conflict", "created"]
     assert strangers[0].problem == CustomCodeTaken("").code
     assert strangers[0].reason == f"The code “{CODE}” is reserved for its former owner."
     kept = await kurz.store.find_by_code(0, CODE)
     assert kept is None
-    elsewhere = await run(kurz, data, target=Target(workspace_id=TEAM), is_dry=is_dry)
+    elsewhere = await run(kurz, data, target=ImportTarget(workspace_id=TEAM), is_dry=is_dry)
     assert outcomes(elsewhere) == ["created", "created"]
     data = data.replace("free", "mine")
-    mine = await run(kurz, data, target=Target(owner_id=OWNER), is_dry=is_dry)
+    mine = await run(kurz, data, target=ImportTarget(owner_id=OWNER), is_dry=is_dry)
     assert outcomes(mine) == ["created", "created"]
 
 
@@ -175,7 +179,7 @@ async def rename_one(kurz: Kurz) -> bool:
 
 async def import_one(kurz: Kurz) -> bool:
     data = f"original_url,short_code\nhttps://example.com/1,{CODE}\n"
-    return outcomes(await run(kurz, data, target=Target(owner_id=OWNER + 1))) == ["created"]
+    return outcomes(await run(kurz, data, target=ImportTarget(owner_id=OWNER + 1))) == ["created"]
 
 
 @pytest.mark.parametrize("engine", ["postgres"], indirect=True)

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
 from kurz.clock import to_micros
+from kurz.links.ending.retention import EndedKind
 from kurz.links.model import Scope, Status
-from kurz.links.retention import Ended
-from kurz.storage.ended import are_due, are_ended
-from kurz.storage.patience import LONG_SECONDS, patience
-from kurz.storage.purging import empty_some
-from kurz.storage.reaping import count_some, mark_some, purge_some, trash_some
-from kurz.storage.schema import link_tags, links
+from kurz.storage.ending.conditions import are_due, are_ended
+from kurz.storage.ending.purging import empty_some
+from kurz.storage.ending.reaping import count_some, mark_some, purge_some, trash_some
+from kurz.storage.engine.deadlines import LONG_SECONDS, deadline
+from kurz.storage.schema.links import link_tags, links
+from kurz.wiring.core import Kurz
 from support.endings import OWNER, make
 from support.engines import without_redis
 from support.plans import plans_of
@@ -56,7 +56,7 @@ def fill(connection: sa.Connection) -> None:
 @pytest.fixture
 async def filled(kurz: Kurz) -> Kurz:
     await make(kurz)
-    with patience(LONG_SECONDS):
+    with deadline(LONG_SECONDS):
         await kurz.database.write(fill)
     return kurz
 
@@ -66,20 +66,23 @@ STEPS: dict[str, tuple[str, Callable[..., int]]] = {
     "count unmarked": ("ix_links_due", lambda it, now: count_some(it, are_due(now)[0], LIMIT)),
     "count": (
         "ix_links_ended",
-        lambda it, now: count_some(it, are_ended(Ended.PERMANENT, now)[0], LIMIT),
+        lambda it, now: count_some(it, are_ended(EndedKind.PERMANENT, now)[0], LIMIT),
     ),
-    "trash": ("ix_links_ended", lambda it, now: trash_some(it, Ended.PERMANENT, now, now, LIMIT)),
+    "trash": (
+        "ix_links_ended",
+        lambda it, now: trash_some(it, EndedKind.PERMANENT, now, now, LIMIT),
+    ),
     "temporary": (
         "ix_links_ended",
-        lambda it, now: purge_some(it, Ended.TEMPORARY, now, now, now, LIMIT),
+        lambda it, now: purge_some(it, EndedKind.TEMPORARY, now, now, now, LIMIT),
     ),
     "swept": (
         "ix_links_swept",
-        lambda it, now: purge_some(it, Ended.SWEPT, now, now, now, LIMIT),
+        lambda it, now: purge_some(it, EndedKind.SWEPT, now, now, now, LIMIT),
     ),
     "deleted": (
         "ix_links_deleted",
-        lambda it, now: purge_some(it, Ended.DELETED, now, now, now, LIMIT),
+        lambda it, now: purge_some(it, EndedKind.DELETED, now, now, now, LIMIT),
     ),
     "empty": (
         "ix_links_trash",

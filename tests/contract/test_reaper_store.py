@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
 from kurz.clock import to_micros
 from kurz.links import lifecycle
+from kurz.links.ending.retention import EndedKind, RetentionAction
 from kurz.links.model import Filter, Link, Scope, Status
-from kurz.links.retention import Ended, Fate
-from kurz.storage.batches import SQLITE_LINKS
-from kurz.storage.ended import are_ended
-from kurz.storage.purging import purge_links
-from kurz.storage.reaping import SqlReaperStore
-from kurz.storage.schema import changes, history, link_tags, links
+from kurz.storage.ending.conditions import are_ended
+from kurz.storage.ending.purging import purge_links
+from kurz.storage.ending.reaping import SqlReaperStore
+from kurz.storage.engine.batches import SQLITE_LINKS
+from kurz.storage.schema.links import changes, history, link_tags, links
+from kurz.wiring.core import Kurz
 from support.endings import OWNER, exist, found, make, restore, rows, throw_away, write
 from support.engines import without_redis
 
@@ -41,16 +41,16 @@ async def make_ending(kurz: Kurz, **fields: Any) -> Link:
     return await make(kurz, expires_in_seconds=3600, **fields)
 
 
-async def ended_at_now(kurz: Kurz, reaper: SqlReaperStore, clock, ended: Ended) -> Link:
+async def ended_at_now(kurz: Kurz, reaper: SqlReaperStore, clock, ended: EndedKind) -> Link:
     """A link that ends so at this very instant of the clock."""
-    if ended is Ended.DELETED:
+    if ended is EndedKind.DELETED:
         return await throw_away(kurz, await make(kurz))
-    link = await (make_temporary if ended is Ended.TEMPORARY else make_ending)(kurz)
+    link = await (make_temporary if ended is EndedKind.TEMPORARY else make_ending)(kurz)
     clock.advance(hours=1)
     assert await reaper.mark(clock.now(), 10) == 1
-    if ended is Ended.SWEPT:
+    if ended is EndedKind.SWEPT:
         now = clock.now()
-        assert await reaper.sweep(Ended.PERMANENT, Fate.TRASH, now, now, 10) == 1
+        assert await reaper.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, now, now, 10) == 1
     return link
 
 
@@ -81,28 +81,28 @@ async def test_what_has_expired_is_marked_and_nobody_sees_a_difference(kurz, rea
     assert await rows(kurz, changes) == logged
 
 
-@pytest.mark.parametrize("ended", Ended)
+@pytest.mark.parametrize("ended", EndedKind)
 async def test_a_link_is_purged_at_its_instant_and_not_before(kurz, reaper, clock, ended):
     link = await ended_at_now(kurz, reaper, clock, ended)
     now = clock.now()
-    for kind in Ended:
+    for kind in EndedKind:
         before = now - TICK if kind is ended else now + KEPT
         assert await reaper.count(kind, before, 10) == 0
-        assert await reaper.sweep(kind, Fate.PURGE, before, now, 10) == 0
+        assert await reaper.sweep(kind, RetentionAction.PURGE, before, now, 10) == 0
     assert await found(kurz, link) is not None
     assert await reaper.count(ended, now, 10) == 1
-    assert await reaper.sweep(ended, Fate.PURGE, now, now, 10) == 1
+    assert await reaper.sweep(ended, RetentionAction.PURGE, now, now, 10) == 1
     assert await found(kurz, link) is None
-    assert await reaper.sweep(ended, Fate.PURGE, now, now, 10) == 0
+    assert await reaper.sweep(ended, RetentionAction.PURGE, now, now, 10) == 0
 
 
-@pytest.mark.parametrize("ended", [Ended.TEMPORARY, Ended.PERMANENT])
+@pytest.mark.parametrize("ended", [EndedKind.TEMPORARY, EndedKind.PERMANENT])
 async def test_the_trash_keeps_a_link_that_still_answers_as_expired(kurz, reaper, clock, ended):
     link = await ended_at_now(kurz, reaper, clock, ended)
     now = clock.now()
-    assert await reaper.sweep(ended, Fate.TRASH, now - TICK, now, 10) == 0
-    assert await reaper.sweep(ended, Fate.TRASH, now, now, 10) == 1
-    assert await reaper.sweep(ended, Fate.TRASH, now, now, 10) == 0
+    assert await reaper.sweep(ended, RetentionAction.TRASH, now - TICK, now, 10) == 0
+    assert await reaper.sweep(ended, RetentionAction.TRASH, now, now, 10) == 1
+    assert await reaper.sweep(ended, RetentionAction.TRASH, now, now, 10) == 0
     swept = await found(kurz, link)
     assert swept == replace(
         link,
@@ -126,7 +126,7 @@ async def test_a_paused_link_ends_too_and_its_tags_are_in_the_trash(kurz, reaper
     clock.advance(hours=1)
     now = clock.now()
     assert await reaper.mark(now, 10) == 0
-    assert await reaper.sweep(Ended.PERMANENT, Fate.TRASH, now, now, 10) == 1
+    assert await reaper.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, now, now, 10) == 1
     [tag] = await rows(kurz, link_tags)
     assert tag["in_trash"]
     [entry, _] = await kurz.store.history(link.id)
@@ -140,9 +140,9 @@ async def test_what_is_in_the_trash_is_not_moved_there_and_archiving_is_not_for_
 ):
     now = clock.now()
     for ended, fate in (
-        (Ended.SWEPT, Fate.TRASH),
-        (Ended.DELETED, Fate.TRASH),
-        (Ended.SWEPT, Fate.ARCHIVE),
+        (EndedKind.SWEPT, RetentionAction.TRASH),
+        (EndedKind.DELETED, RetentionAction.TRASH),
+        (EndedKind.SWEPT, RetentionAction.ARCHIVE),
     ):
         with pytest.raises(ValueError, match="no sweep"):
             await reaper.sweep(ended, fate, now, now, 10)
@@ -151,8 +151,8 @@ async def test_what_is_in_the_trash_is_not_moved_there_and_archiving_is_not_for_
 async def sweep_everything(kurz: Kurz, reaper: SqlReaperStore) -> int:
     later = kurz.clock.now()
     total = await reaper.mark(later, 1000)
-    for ended in Ended:
-        total += await reaper.sweep(ended, Fate.PURGE, later, later, 1000)
+    for ended in EndedKind:
+        total += await reaper.sweep(ended, RetentionAction.PURGE, later, later, 1000)
     return total
 
 
@@ -166,7 +166,7 @@ async def test_what_lives_or_is_banned_is_never_touched(kurz, reaper, clock):
     clock.advance(hours=1)
     now = clock.now()
     await reaper.mark(now, 10)
-    await reaper.sweep(Ended.PERMANENT, Fate.TRASH, now, now, 10)
+    await reaper.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, now, now, 10)
     revived = await restore(kurz, expired)
     stay = [await found(kurz, banned), restored, extended, revived, await make(kurz)]
     clock.advance(hours=1)
@@ -183,8 +183,8 @@ async def test_the_earliest_end_first_and_no_more_than_asked_for(kurz, reaper, c
     now = clock.now()
     assert await reaper.count_unmarked(now, 2) == 2
     assert await reaper.mark(now, 3) == 3
-    assert await reaper.count(Ended.PERMANENT, now, 2) == 2
-    assert await reaper.sweep(Ended.PERMANENT, Fate.PURGE, now, now, 2) == 2
+    assert await reaper.count(EndedKind.PERMANENT, now, 2) == 2
+    assert await reaper.sweep(EndedKind.PERMANENT, RetentionAction.PURGE, now, now, 2) == 2
     assert await exist(kurz, made) == [False, False, True]
 
 
@@ -201,7 +201,7 @@ async def make_many(kurz: Kurz, number: int) -> None:
     await write(kurz, sa.update(links).values(status=Status.EXPIRED))
 
 
-@pytest.mark.parametrize("fate", [Fate.TRASH, Fate.PURGE])
+@pytest.mark.parametrize("fate", [RetentionAction.TRASH, RetentionAction.PURGE])
 async def test_reapers_at_once_do_everything_exactly_once(kurz, reaper, clock, fate):
     number = 2 * SQLITE_LINKS + 50
     await make_many(kurz, number)
@@ -212,16 +212,16 @@ async def test_reapers_at_once_do_everything_exactly_once(kurz, reaper, clock, f
     async def reap() -> int:
         total = 0
         for _ in range(40):
-            total += await reaper.sweep(Ended.PERMANENT, fate, now, now, 30)
+            total += await reaper.sweep(EndedKind.PERMANENT, fate, now, now, 30)
         return total
 
     done = await asyncio.gather(*(reap() for _ in range(4)))
-    done.append(await reaper.sweep(Ended.PERMANENT, fate, now, now, number))
+    done.append(await reaper.sweep(EndedKind.PERMANENT, fate, now, now, number))
     logged = (await rows(kurz, changes))[before:]
     assert sum(done) == number
     assert len(logged) == len({row["link_id"] for row in logged}) == number
     assert {row["version"] for row in logged} == {2}
-    assert len(await rows(kurz, history)) == (number if fate is Fate.TRASH else 0)
+    assert len(await rows(kurz, history)) == (number if fate is RetentionAction.TRASH else 0)
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
@@ -229,20 +229,23 @@ async def test_a_large_batch_is_several_transactions_on_sqlite(kurz, reaper, clo
     await make_many(kurz, 2 * SQLITE_LINKS + 1)
     clock.advance(hours=1)
     now, before = clock.now(), kurz.database.counts()["database_commits"]
-    assert await reaper.sweep(Ended.PERMANENT, Fate.PURGE, now, now, 1000) == 2 * SQLITE_LINKS + 1
+    assert (
+        await reaper.sweep(EndedKind.PERMANENT, RetentionAction.PURGE, now, now, 1000)
+        == 2 * SQLITE_LINKS + 1
+    )
     assert kurz.database.counts()["database_commits"] - before >= 3
 
 
 async def test_a_link_that_somebody_restores_meanwhile_survives(kurz, reaper, clock, engine):
     """PostgreSQL: while the restore is under way, and when it ended after the link was chosen."""
-    link = await ended_at_now(kurz, reaper, clock, Ended.PERMANENT)
+    link = await ended_at_now(kurz, reaper, clock, EndedKind.PERMANENT)
     now = clock.now()
-    chosen, _ = are_ended(Ended.PERMANENT, to_micros(now))
+    chosen, _ = are_ended(EndedKind.PERMANENT, to_micros(now))
     if engine == "postgres":
         async with kurz.database._engine.begin() as connection:
             await connection.execute(sa.update(links).values(status=Status.ACTIVE, expires_at=None))
-            assert await reaper.sweep(Ended.PERMANENT, Fate.PURGE, now, now, 10) == 0
-            assert await reaper.sweep(Ended.PERMANENT, Fate.TRASH, now, now, 10) == 0
+            assert await reaper.sweep(EndedKind.PERMANENT, RetentionAction.PURGE, now, now, 10) == 0
+            assert await reaper.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, now, now, 10) == 0
             assert await reaper.mark(now, 10) == 0
     else:
         await restore(kurz, link)
@@ -261,7 +264,7 @@ async def test_what_was_swept_of_a_deleted_account_is_in_the_trash_as_its_owner_
     clock.advance(hours=1)
     now = clock.now()
     await reaper.mark(now, 10)
-    assert await reaper.sweep(Ended.PERMANENT, Fate.TRASH, now, now, 10) == 1
+    assert await reaper.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, now, now, 10) == 1
     clock.advance(hours=1)
     assert await kurz.accounts.delete(account.id)
     deleted = await found(kurz, link)
@@ -278,6 +281,6 @@ async def test_what_is_to_stop_does_so_between_transactions(kurz, reaper, clock,
     now, first = clock.now(), SQLITE_LINKS if engine == "sqlite" else number
     assert await reaper.mark(now, 1000, lambda: True) == first
     assert await reaper.mark(now, 1000, lambda: False) == number - first
-    sweep = partial(reaper.sweep, Ended.TEMPORARY, Fate.PURGE, now, now, 1000)
+    sweep = partial(reaper.sweep, EndedKind.TEMPORARY, RetentionAction.PURGE, now, now, 1000)
     assert await sweep(lambda: True) == first
     assert await sweep(lambda: False) == number - first

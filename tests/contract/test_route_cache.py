@@ -9,20 +9,10 @@ import pytest
 
 from kurz.cache.connect import open_redis
 from kurz.cache.routes import MAX_BATCH, RedisRouteCache
-from kurz.links.model import Change
+from kurz.freshness.routes import Change
 from servers.valkey import ValkeyCluster, ValkeySentinels, ValkeyServer
-from support.second_tier import (
-    NOW,
-    PATIENT,
-    absent,
-    cached,
-    changed,
-    marked,
-    opened,
-    put,
-    route,
-    written,
-)
+from support.links import route
+from support.second_tier import NOW, PATIENT, absent, cached, changed, marked, opened, put, written
 
 KINDS: dict[str, type[ValkeyServer | ValkeySentinels | ValkeyCluster]] = {
     "single": ValkeyServer,

@@ -13,14 +13,15 @@ import pytest
 from kurz.cache.connect import TIMEOUT_SECONDS
 from kurz.cache.limits import RedisLimits
 from kurz.cache.routes import RedisRouteCache
-from kurz.links.model import Cached
+from kurz.freshness.routes import Cached
 from kurz.people.limits import LimitsUnavailable, hashing
 from kurz.rates import Rate
 from servers.fault_proxy import FaultProxy
 from servers.process import free_port
 from servers.valkey import ValkeyServer
 from support.answers import answering
-from support.second_tier import PATIENT, cached, opened, put, route, written
+from support.links import route
+from support.second_tier import PATIENT, cached, opened, put, written
 from support.slack import slack
 
 pytestmark = pytest.mark.deadlines

@@ -3,56 +3,34 @@
 import asyncio
 import itertools
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
 
-from kurz.clock import to_micros, to_micros_or_none
+from kurz.clock import to_micros
 from kurz.errors import StoreUnavailable
+from kurz.freshness.ports import NotNow
+from kurz.freshness.routes import Route
 from kurz.links import lifecycle
 from kurz.links.lifecycle import Outcome
-from kurz.links.model import Link, LinkType, Route, Status, Strategy
-from kurz.links.ports import NotNow
-from kurz.reading import open_routes
+from kurz.links.model import Link, Status
 from kurz.redirect.entry import Entry, key_of
-from kurz.storage.look_ups import LookUps
-from kurz.storage.postgres_routes import PostgresRouteStore
-from kurz.storage.routes import SqliteRouteStore
-from kurz.storage.sqlite import SqliteDatabase
+from kurz.storage.engine.sqlite import SqliteDatabase
+from kurz.storage.routes.lookups import LookUps
+from kurz.storage.routes.postgres import PostgresRouteStore
+from kurz.storage.routes.sqlite import SqliteRouteStore
+from support.links import NOW, link, route_of
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 
 on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 
 
-def link(code: str, **fields) -> Link:
-    url = f"https://example.com/{code}"
-    return Link(
-        **{
-            "id": 0,
-            "workspace_id": 0,
-            "short_code": code,
-            "version": 1,
-            "strategy": Strategy.CUSTOM,
-            "original_url": url,
-            "canonical_url": url,
-            "location": url,
-            "owner_id": None,
-            "link_type": LinkType.PERMANENT,
-            "status": Status.ACTIVE,
-            "created_at": NOW,
-            "updated_at": NOW,
-            **fields,
-        }
-    )
-
-
 @pytest.fixture
 def routes(kurz):
     """As the read path takes it for the engine."""
-    store = open_routes(kurz)
+    store = kurz.engine.open_routes(kurz.database, kurz.replicas)
     yield store
     store.close()
 
@@ -68,22 +46,6 @@ async def look_up(
         with pytest.raises(NotNow):
             routes.peek(workspace_id, code)
     return found
-
-
-def expected(stored: Link) -> Route:
-    return Route(
-        link_id=stored.id,
-        version=stored.version,
-        status=stored.status,
-        location=stored.location,
-        redirect_status=stored.redirect_status,
-        forward_query=stored.forward_query,
-        max_clicks=stored.max_clicks,
-        clicks_used=stored.clicks_used,
-        created_at=to_micros(stored.created_at),
-        starts_at=to_micros_or_none(stored.starts_at),
-        expires_at=to_micros_or_none(stored.expires_at),
-    )
 
 
 def all_kinds() -> list[Link]:
@@ -114,7 +76,7 @@ async def test_links_of_all_kinds_are_as_the_store_has_them(kurz, routes):
     for new in all_kinds():
         stored = await kurz.store.find_by_code(0, new.short_code)
         found = await look_up(routes, 0, new.short_code)
-        assert found == expected(stored)
+        assert found == route_of(stored)
         entry = Entry(key_of(0, new.short_code), 0, found, to_micros(NOW))
         assert entry.outcome(to_micros(NOW)) is lifecycle.outcome(stored, NOW)
 
@@ -165,7 +127,7 @@ async def test_codes_are_told_apart_by_letter_case_and_workspace(kurz, routes):
         assert await kurz.store.insert(new) is not None
     for workspace_id, code in [(0, "abc"), (0, "ABC"), (7, "abc")]:
         stored = await kurz.store.find_by_code(workspace_id, code)
-        assert await look_up(routes, workspace_id, code) == expected(stored)
+        assert await look_up(routes, workspace_id, code) == route_of(stored)
     for workspace_id, code in [(7, "ABC"), (1, "abc"), (0, "ab"), (0, "abc "), (0, "' OR 1=1 --")]:
         assert await look_up(routes, workspace_id, code) is None
 
@@ -174,14 +136,14 @@ async def test_every_write_is_seen_by_the_next_look_up(kurz, routes):
     assert await look_up(routes, 0, "abc") is None
     assert await kurz.store.insert(link("abc", max_clicks=2)) is not None
     stored = await kurz.store.find_by_code(0, "abc")
-    assert await look_up(routes, 0, "abc") == expected(stored)
+    assert await look_up(routes, 0, "abc") == route_of(stored)
     assert await kurz.store.spend_click(stored.id)
-    assert await look_up(routes, 0, "abc") == expected(replace(stored, clicks_used=1))
+    assert await look_up(routes, 0, "abc") == route_of(replace(stored, clicks_used=1))
     trashed = await kurz.store.update(stored, {"status": Status.DELETED, "deleted_at": NOW}, NOW)
-    assert await look_up(routes, 0, "abc") == expected(trashed)
+    assert await look_up(routes, 0, "abc") == route_of(trashed)
     moved = await kurz.store.update(trashed, {"short_code": "other"}, NOW)
     assert await look_up(routes, 0, "abc") is None
-    assert await look_up(routes, 0, "other") == expected(moved)
+    assert await look_up(routes, 0, "other") == route_of(moved)
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
@@ -206,7 +168,7 @@ async def test_codes_asked_for_together_are_looked_up_together(kurz):
     answers = await asyncio.gather(*(look_ups.find(*code) for code in (*codes, *codes)))
     for (workspace_id, code), (route, _) in zip((*codes, *codes), answers, strict=True):
         stored = await kurz.store.find_by_code(workspace_id, code)
-        assert route == (None if stored is None else expected(stored))
+        assert route == (None if stored is None else route_of(stored))
     assert (look_ups.look_ups, look_ups.queries) == (300, 3)
     assert look_ups.connections == 2
     look_ups.close()

@@ -7,11 +7,11 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import open_kurz
 from kurz.clicks.record import UNKNOWN_VISITOR
 from kurz.clicks.visitors import SALT_BYTES, Visitors
-from kurz.storage.salts import SqlSaltStore
-from kurz.storage.schema import visitor_salts
+from kurz.storage.clicks.salts import SqlSaltStore
+from kurz.storage.schema.clicks import visitor_salts
+from kurz.wiring.core import open_kurz
 
 DAY = date(2026, 3, 1)
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -7,9 +7,9 @@ import sqlalchemy as sa
 
 from kurz.clicks.errors import TooManyStreams
 from kurz.clicks.live import Live
-from kurz.clicks.reports import EVERYTHING
-from kurz.storage.held_slots import SqlStreamSlots
-from kurz.storage.job_schema import running_streams
+from kurz.clicks.stats import EVERYTHING
+from kurz.storage.people.held_slots import SqlStreamSlots
+from kurz.storage.schema.jobs import running_streams
 from support.engines import without_redis
 from support.feed import until_told
 
@@ -20,7 +20,7 @@ MAX_OF_ACCOUNT = 5
 
 def worker(kurz) -> tuple[Live, SqlStreamSlots]:
     slots = SqlStreamSlots(kurz.database, kurz.clock, MAX_OF_ACCOUNT)
-    return Live(kurz.reports.store, kurz.clock, slots=slots), slots
+    return Live(kurz.stats.store, kurz.clock, slots=slots), slots
 
 
 async def count(kurz) -> int:

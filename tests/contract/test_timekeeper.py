@@ -5,11 +5,11 @@ import time
 import pytest
 from structlog.testing import capture_logs
 
-from kurz.bootstrap import open_kurz
 from kurz.clock import SteadyClock
 from kurz.errors import StoreUnavailable
-from kurz.storage.postgres import PostgresDatabase
-from kurz.storage.timekeeper import TimeKeeper, ask_clock
+from kurz.storage.engine.postgres import PostgresDatabase
+from kurz.storage.followers.timekeeper import TimeKeeper, ask_clock
+from kurz.wiring.core import open_kurz
 from support.engines import without_redis
 from support.machine import HOUR, SECOND, Machine
 

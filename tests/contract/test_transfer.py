@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz, open_kurz, prepare
 from kurz.errors import StoreUnavailable
-from kurz.links.codes import deterministic
+from kurz.links.ending.retention import EndedKind, RetentionAction
 from kurz.links.model import Draft, Edit, Filter, Link, LinkType, Scope, Status, Strategy
-from kurz.links.retention import Ended, Fate
-from kurz.links.transfers import OneTarget, Outcome, Summary, Target, TransferFormat
+from kurz.links.transfers import ImportTarget, OneTarget, RowOutcome, Summary, TransferFormat
 from kurz.people.own_hosts import OwnHosts
-from kurz.storage import schema
-from kurz.storage.bulk import SqlBulkStore
-from kurz.storage.reaping import SqlReaperStore
+from kurz.storage.ending.reaping import SqlReaperStore
+from kurz.storage.links.bulk import SqlBulkStore
+from kurz.storage.schema import links as link_tables
 from kurz.transfer.codes import RowCodes
 from kurz.transfer.errors import FileRefused
 from kurz.transfer.importing import BATCH, Importer
+from kurz.wiring.core import Kurz, open_kurz
+from kurz.wiring.engine import prepare
 from support.clock import FrozenClock
 from support.transfer import ROOT, chunks, count, counts, exported, outcomes, records, run, team
 
@@ -45,13 +45,13 @@ class Places:
     def __init__(self, kurz: Kurz) -> None:
         self._kurz = kurz
 
-    async def find(self, workspace: str) -> Target | None:
+    async def find(self, workspace: str) -> ImportTarget | None:
         if not workspace:
             return ROOT
         found = await self._kurz.workspaces.find_by_slug(workspace)
         if found is None:
             return None
-        return Target(workspace_id=found.id, strategy=Strategy.DETERMINISTIC)
+        return ImportTarget(workspace_id=found.id, strategy=Strategy.DETERMINISTIC)
 
 
 async def fill(kurz: Kurz, clock: FrozenClock, workspace_id: int) -> None:
@@ -78,14 +78,14 @@ async def fill(kurz: Kurz, clock: FrozenClock, workspace_id: int) -> None:
     await kurz.links.delete(kurz.links.public_id(deleted), Scope())
     await kurz.links.edit(kurz.links.public_id(paused), Scope(), Edit(is_paused=True))
     banned, used = await make(), await make(max_clicks=1)
-    statement = sa.update(schema.links)
+    statement = sa.update(link_tables.links)
     changes: dict[int, dict[str, Any]] = {
         banned.id: {"status": "BANNED"},
         swept.id: {"status": "DELETED", "deleted_at": at, "swept_at": at, "updated_at": at},
         used.id: {"clicks_used": 1, "redirect_count": 7, "avg_redirect_ms": 0.1 + 0.2},
     }
     for link_id, values in changes.items():
-        query = statement.where(schema.links.c.id == link_id).values(values)
+        query = statement.where(link_tables.links.c.id == link_id).values(values)
         await kurz.database.write(sa.Connection.execute, query)
     anonymous = Draft(original_url="https://example.com/t", is_anonymous=True)
     await kurz.links.create(anonymous)
@@ -109,7 +109,7 @@ async def test_what_was_exported_is_the_same_after_an_import_elsewhere(kurz, oth
     slugs = {workspace.id: workspace.slug}
     data = await exported(kurz, kind, slugs=slugs, with_trash=True)
     results = await run(other, data, kind, Places(other))
-    assert {result.outcome for result in results} == {Outcome.CREATED}
+    assert {result.outcome for result in results} == {RowOutcome.CREATED}
     again = await exported(other, kind, slugs=slugs, with_trash=True)
     assert again.replace(b"random", b"custom") == data.replace(b"random", b"custom")
     assert (await counts(other))[2] == (await counts(kurz))[2]
@@ -125,9 +125,9 @@ async def test_what_was_in_a_trash_for_long_is_not_purged_at_once(kurz, other, c
     trash = await records(other, with_trash=True)
     ended = {it["short_code"]: it for it in trash if it["status"] == "DELETED"}
     assert sorted(it["swept_at"] is None for it in ended.values()) == [False, True]
-    for kind in Ended.SWEPT, Ended.DELETED:
+    for kind in EndedKind.SWEPT, EndedKind.DELETED:
         before = clock.now() - A_TICK
-        assert await store.sweep(kind, Fate.PURGE, before, clock.now(), 1000) == 0
+        assert await store.sweep(kind, RetentionAction.PURGE, before, clock.now(), 1000) == 0
     for code in ended:
         link = await other.store.find_by_code(0, code)
         assert link is not None
@@ -142,7 +142,7 @@ async def test_imported_links_are_found_by_their_tags_in_the_list_or_in_the_tras
         "gone,https://example.com/2,x|x,2020-01-01\n"
     )
     workspace = await team(kurz)
-    await run(kurz, data, target=Target(workspace_id=workspace.id))
+    await run(kurz, data, target=ImportTarget(workspace_id=workspace.id))
     for wanted, codes in (
         (Filter(tag="x"), ["live"]),
         (Filter(tag="x", status=Status.DELETED), ["gone"]),
@@ -156,7 +156,7 @@ async def test_imported_links_are_found_by_their_tags_in_the_list_or_in_the_tras
 async def test_an_imported_link_is_a_link_like_any_other(kurz):
     data = "code,url,tags,created,clicks\nabc,https://example.com/ü,x|y,2020-01-01,5\n"
     workspace = await team(kurz)
-    await run(kurz, data, target=Target(workspace_id=workspace.id, owner_id=3))
+    await run(kurz, data, target=ImportTarget(workspace_id=workspace.id, owner_id=3))
     link = await kurz.store.find_by_code(workspace.id, "abc")
     assert link == Link(
         id=link.id,
@@ -184,10 +184,10 @@ async def test_every_new_link_is_in_the_change_log(kurz, clock):
     await run(kurz, "code,url,created\na,https://example.com/,2020-01-01\nb,https://x.example/,\n")
 
     def select(connection: sa.Connection) -> list[tuple[Any, ...]]:
-        found = sa.select(schema.changes, schema.links.c.short_code).join(
-            schema.links, schema.links.c.id == schema.changes.c.link_id
+        found = sa.select(link_tables.changes, link_tables.links.c.short_code).join(
+            link_tables.links, link_tables.links.c.id == link_tables.changes.c.link_id
         )
-        return [tuple(row) for row in connection.execute(found.order_by(schema.changes.c.id))]
+        return [tuple(row) for row in connection.execute(found.order_by(link_tables.changes.c.id))]
 
     found = await kurz.database.read(select)
     assert [(row[3], row[-1], row[4]) for row in found] == [("a", "a", 1), ("b", "b", 1)]
@@ -213,7 +213,7 @@ async def test_a_code_that_leads_elsewhere_is_a_conflict(kurz):
     assert (result.outcome, result.problem, result.line) == ("conflict", "custom-code-taken", 2)
     assert "taken" in (result.reason or "")
     [result] = await run(kurz, "code,url\ntaken,https://example.com/1#elsewhere\n")
-    assert result.outcome is Outcome.CONFLICT
+    assert result.outcome is RowOutcome.CONFLICT
 
 
 async def test_two_rows_of_a_file_are_judged_like_two_files(kurz):
@@ -229,12 +229,18 @@ async def test_two_rows_of_a_file_are_judged_like_two_files(kurz):
 async def test_rows_are_told_in_their_order_with_their_lines(kurz):
     data = 'code,url\n"a","https://example.com/a"\nbad/,x\n"c\n\n",https://x\nd,https://example.com/d\n'
     results = await run(kurz, data)
-    assert [(result.line, str(result.outcome)) for result in results] == [
-        (2, "created"),
-        (3, "refused"),
-        (4, "refused"),
-        (7, "created"),
+    assert [(result.line, str(result.outcome), result.last_line) for result in results] == [
+        (2, "created", None),
+        (3, "refused", None),
+        (4, "refused", 6),
+        (7, "created", None),
     ]
+
+
+async def test_a_row_that_is_taken_says_where_it_ends(kurz):
+    await run(kurz, "code,url\na,https://example.com/a\n")
+    [result] = await run(kurz, 'code,url,notes\na,https://example.com/b,"two\nlines"\n')
+    assert (result.line, str(result.outcome), result.last_line) == (2, "conflict", 3)
 
 
 async def test_a_dry_run_says_the_same_and_writes_nothing(kurz):
@@ -280,7 +286,7 @@ async def test_an_import_that_was_cut_off_is_finished_by_another(kurz):
     with pytest.raises(ConnectionResetError):
         async for _ in kurz.importer.run(broken(), TransferFormat.CSV, OneTarget(ROOT)):
             pass
-    assert 0 < await count(kurz, schema.links) < total
+    assert 0 < await count(kurz, link_tables.links) < total
     assert {str(result.outcome) for result in await run(kurz, data)} == {"created", "existed"}
     assert (await counts(kurz))[:2] == [total, total]
 
@@ -290,7 +296,7 @@ async def test_whoever_stops_listening_stops_the_import(kurz):
     results = kurz.importer.run(chunks(data.encode()), TransferFormat.CSV, OneTarget(ROOT))
     await anext(results)
     await results.aclose()
-    assert await count(kurz, schema.links) <= 2 * BATCH
+    assert await count(kurz, link_tables.links) <= 2 * BATCH
 
 
 async def test_rows_go_where_their_column_says(kurz):
@@ -306,74 +312,6 @@ async def test_rows_go_where_their_column_says(kurz):
     assert await kurz.store.find_by_code(0, "a") is not None
 
 
-async def test_a_row_without_a_code_gets_one_by_its_workspaces_strategy(kurz):
-    workspace = await team(kurz)
-    url = "https://example.com/page"
-    places = {
-        Strategy.DETERMINISTIC: Target(workspace_id=workspace.id, strategy=Strategy.DETERMINISTIC),
-        Strategy.RANDOM: Target(strategy=Strategy.COUNTER),
-    }
-    for strategy, target in places.items():
-        [result] = await run(kurz, f"url\n{url}\n", target=target)
-        link = await kurz.store.find_by_code(target.workspace_id, result.short_code)
-        assert (link.original_url, link.strategy) == (url, strategy)
-        assert outcomes(await run(kurz, f"url\n{url}\n", target=target)) == ["existed"]
-    assert await kurz.store.find_by_code(workspace.id, deterministic.generate(url, workspace.id))
-    created = await kurz.links.create(Draft(original_url=url, workspace_id=workspace.id))
-    assert not created.is_new
-
-
-async def test_different_people_get_different_codes_for_a_url(kurz):
-    data = "url\nhttps://example.com/\n"
-    codes = [(await run(kurz, data, target=Target(owner_id=n)))[0].short_code for n in (1, 2, None)]
-    assert len(set(codes)) == 3
-
-
-async def test_a_made_code_that_is_taken_is_replaced(kurz):
-    workspace = await team(kurz)
-    for target in (ROOT, Target(workspace_id=workspace.id, strategy=Strategy.DETERMINISTIC)):
-        data = "url\nhttps://example.com/wanted\n"
-        [dry] = await run(kurz, data, target=target, is_dry=True)
-        blocker = f"code,url\n{dry.short_code},https://example.com/other\n"
-        assert outcomes(await run(kurz, blocker, target=target)) == ["created"]
-        for is_dry in (True, False):
-            [result] = await run(kurz, data, target=target, is_dry=is_dry)
-            assert result.outcome is Outcome.CREATED
-            assert result.short_code != dry.short_code
-        assert outcomes(await run(kurz, data, target=target)) == ["existed"]
-
-
-async def test_codes_run_out_at_last(kurz):
-    class Same(RowCodes):
-        def code(self, link: Link, attempt: int) -> str:
-            return "same"
-
-    importer = Importer(
-        SqlBulkStore(kurz.database), Same(b"", 7), OwnHosts(None, kurz.domains), kurz.clock
-    )
-    await run(kurz, "code,url\nsame,https://example.com/other\n")
-    found = []
-    source = chunks(b"url\nhttps://example.com/\n")
-    async for results in importer.run(source, TransferFormat.CSV, OneTarget(ROOT)):
-        found += results
-    assert [(str(result.outcome), result.problem) for result in found] == [
-        ("refused", "codes-exhausted")
-    ]
-
-
-@pytest.mark.parametrize("is_dry", [False, True])
-async def test_a_second_deterministic_code_of_a_url_is_a_custom_one(kurz, is_dry):
-    workspace = await team(kurz)
-    target = Target(workspace_id=workspace.id, strategy=Strategy.DETERMINISTIC)
-    url = "https://example.com/page"
-    codes = [deterministic.generate(url, workspace.id, salt) for salt in (3, 0)]
-    data = "code,url,strategy\n" + "".join(f"{code},{url},deterministic\n" for code in codes)
-    assert outcomes(await run(kurz, data, target=target, is_dry=is_dry)) == ["created"] * 2
-    if not is_dry:
-        found = [await kurz.store.find_by_code(workspace.id, code) for code in codes]
-        assert [link.strategy for link in found] == [Strategy.DETERMINISTIC, Strategy.CUSTOM]
-
-
 async def test_a_url_that_leads_back_is_refused(kurz):
     [result] = await run(kurz, "url\nhttps://kurz.example/x\n", own_hosts=("kurz.example",))
     assert (result.problem, result.flaw) == ("url-refused", "own")
@@ -384,7 +322,7 @@ async def test_a_url_that_leads_back_is_refused(kurz):
 async def test_a_file_of_something_else_is_refused_before_anything_is_written(kurz):
     with pytest.raises(FileRefused, match="“price”"):
         await run(kurz, "url,price\nhttps://example.com/,7\n")
-    assert await count(kurz, schema.links) == 0
+    assert await count(kurz, link_tables.links) == 0
 
 
 async def test_parallel_imports_of_one_file_make_each_link_once(kurz):

@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
 from kurz.links.model import Filter, Scope, Status
-from kurz.storage.click_schema import click_days, click_months, click_totals
-from kurz.storage.link_counter import LinkCounter
-from kurz.storage.purging import SqlTrashStore
-from kurz.storage.schema import changes, history, link_tags, links
-from kurz.storage.totals import SqlTotalsStore
+from kurz.storage.ending.purging import SqlTrashStore
+from kurz.storage.followers.link_counter import LinkCounter
+from kurz.storage.links.totals import SqlTotalsStore
+from kurz.storage.schema.clicks import click_days, click_months, click_totals
+from kurz.storage.schema.links import changes, history, link_tags, links
+from kurz.wiring.core import Kurz
 from support.endings import (
     OWNER,
     count_clicks,

@@ -5,16 +5,19 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
+from kurz.jobs.periodic import TaskPace
 from kurz.jobs.workspace_purger import BUFFER, WorkspacePurger
 from kurz.links.model import Draft, Link, Scope, Status, Strategy
 from kurz.people.access import Caller, Permission, Role
 from kurz.people.custom_domains import Domain
 from kurz.people.errors import SlugTaken, WorkspaceNotFound
 from kurz.people.workspaces import GRACE, Workspace
-from kurz.storage import click_schema, job_schema, schema  # noqa: F401  they have the tables
-from kurz.storage.domains import SqlDomainStore
-from kurz.storage.workspace_ends import SqlWorkspaceEnds
+from kurz.storage.ending.workspaces import SqlWorkspaceEnds
+from kurz.storage.people.domains import SqlDomainStore
+from kurz.storage.schema import base
+from kurz.storage.schema import clicks as click_schema  # noqa: F401  they have the tables
+from kurz.storage.schema import links as link_tables
+from kurz.wiring.core import Kurz
 from support.engines import without_redis
 from support.people import People, Person
 
@@ -30,7 +33,7 @@ def store(kurz) -> SqlWorkspaceEnds:
 
 @pytest.fixture
 def purger(store, clock) -> WorkspacePurger:
-    return WorkspacePurger(store, clock, batch=3, pause_seconds=0)
+    return WorkspacePurger(store, clock, TaskPace(batch=3, pause_seconds=0))
 
 
 @pytest.fixture
@@ -57,7 +60,7 @@ async def furnish(kurz: Kurz, people: People, owner: Person, slug: str) -> Works
     workspace = await people.workspace(owner, slug)
     await people.join(workspace, await people.add(), Role.EDITOR)
     await people.key(owner, Permission.LINKS_READ, workspace_id=workspace.id)
-    await kurz.passes.invite(owner.id, workspace.id, Role.VIEWER)
+    await kurz.one_time_tokens.invite(owner.id, workspace.id, Role.VIEWER)
     now = kurz.clock.now()
     domain = Domain(host=f"{slug}.example.com", workspace_id=workspace.id, created_at=now)
     await SqlDomainStore(kurz.database).insert(domain)
@@ -69,12 +72,12 @@ async def furnish(kurz: Kurz, people: People, owner: Person, slug: str) -> Works
 def rows_of(connection: sa.Connection, workspace_id: int) -> dict[str, int]:
     """How many rows of each table are the workspace's."""
     found = {}
-    for table in schema.metadata.sorted_tables:
+    for table in base.metadata.sorted_tables:
         # Reports of abuse are the administrator's.
         if "workspace_id" in table.c and table.name not in ("changes", "reports"):
             query = sa.select(sa.func.count()).where(table.c.workspace_id == workspace_id)
             found[table.name] = connection.execute(query).scalar_one()
-    query = sa.select(sa.func.count()).where(schema.link_tags.c.space == workspace_id)
+    query = sa.select(sa.func.count()).where(link_tables.link_tags.c.space == workspace_id)
     return found | {"link_tags": connection.execute(query).scalar_one()}
 
 
@@ -158,9 +161,9 @@ async def test_a_run_ends_when_its_time_is_over_and_the_next_goes_on(
     workspace = await furnish(kurz, people, owner, "team")
     await kurz.teams.delete(workspace)
     clock.advance(days=31)
-    hasty = WorkspacePurger(store, clock, batch=3, pause_seconds=0, run_seconds=0)
+    hasty = WorkspacePurger(store, clock, TaskPace(batch=3, pause_seconds=0, run_seconds=0))
     assert await hasty.run() == {"workspaces": 0, "links": 3}
-    patient = WorkspacePurger(store, clock, batch=3, pause_seconds=0)
+    patient = WorkspacePurger(store, clock, TaskPace(batch=3, pause_seconds=0))
     assert await patient.run() == {"workspaces": 1, "links": 4}
 
 

@@ -339,6 +339,17 @@ HOSTS = [
     "https://xn--.example/",
     "https://a.xn--./",
     "https://xn---.example/",
+    "https://xn--a/",
+    "https://XN--A/",
+    "https://%58n--a/",
+    "https://xn--zzzzzzzzzzz/",
+    "https://a.xn--0.example/",
+    "https://xn--ascii-.example/",  # decodes to ASCII
+    "https://xn--a-ecp.example/",  # to “a⒈”, which has a dot
+    "https://xn--ab-j1t.example/",  # to a joiner between letters
+    "https://xn--8i7caa.example/",  # to “ｗｗｗ”, which would be www
+    "https://xn--u-ccb.example/",  # to “u\u0308”, which would be ü
+    "https://xn--xn---epa.example/",  # to “xn--é”
     "http://\xad/",
 ]
 

@@ -7,6 +7,7 @@ import pytest
 
 from support.browser import Chromium
 from support.engines import sqlite_first
+from support.migrated import copy_database
 from support.program import Program
 from support.site import open_site
 from support.terminal import Terminal
@@ -17,8 +18,10 @@ engine = sqlite_first
 
 
 @pytest.fixture
-def terminal(environment: dict[str, str], tmp_path: Path) -> Terminal:
-    """A terminal whose database has been made by `kurz migrate`, on every engine."""
+def terminal(environment: dict[str, str], sqlite_template: Path, tmp_path: Path) -> Terminal:
+    """A terminal whose database is ready; on PostgreSQL `kurz migrate` makes it."""
+    if "KURZ_DATABASE_URL" not in environment:
+        copy_database(sqlite_template, tmp_path / "data")
     terminal = Terminal(environment | {"KURZ_DATA_DIR": str(tmp_path / "data")})
     assert terminal.run("migrate").returncode == 0
     return terminal

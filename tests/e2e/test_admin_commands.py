@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kurz.bootstrap import open_kurz, prepare
 from kurz.people.access import Permission
 from kurz.people.passwords import Passwords
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.core import open_kurz
+from kurz.wiring.engine import prepare
 from support.long_run import in_the_long_run
 from support.people import PASSWORD, People
 from support.terminal import Terminal
@@ -147,7 +148,7 @@ MISTAKES: list[tuple[list[str], str | bytes, int, str]] = [
 ]
 MORE_MISTAKES: list[tuple[list[str], str | bytes, int, str]] = [
     (["create", "ada", "--password-file", "-"], PASSWORD, 2, "e-mail address"),
-    (["create", "admin@example.com", "--password-file", "-"], PASSWORD, 4, "Sign in instead"),
+    (["create", "admin@example.com", "--password-file", "-"], PASSWORD, 4, "set a new password"),
     (["create", "eve@example.com", "--password-file", "-"], b"\xff" * 20, 2, "password"),
     (["create", "eve@example.com", "--password-file", "/nowhere"], "", 2, "/nowhere"),
     (["create", "eve@example.com"], "", 2, "--password-file"),

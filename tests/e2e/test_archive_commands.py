@@ -9,8 +9,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from kurz.bootstrap import open_kurz, prepare
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.core import open_kurz
+from kurz.wiring.engine import prepare
 from support.archive import archiver_of, make_swept, run_until_done
 from support.clock import FrozenClock
 from support.terminal import Terminal
@@ -137,6 +138,28 @@ def test_a_file_of_somebody_else_needs_a_word_and_passes_the_same_judges(termina
     first, second = done.stdout.splitlines()
     assert first.startswith("/api  not restored: not a valid link: “api” is a reserved word.")
     assert second == "/two  restored"
+
+
+def test_a_line_that_is_too_large_is_named_and_the_rest_comes_back(terminal, file, archive):
+    path = archive / file
+    one, two = (json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines())
+    day = {"day": "2020-05-01", "clicks": 0, "people": 0, "visitors": 0, "counts": {}, "sketch": ""}
+    one["archive"]["days"] = [day] * 40_000
+    path.write_bytes(gzip.compress(b"\n".join(map(json_line, (one, two)))))
+    sentence = f"{file}: Line 1 has more than 36,525 days."
+    searched = terminal.run("archive", "list", "--code", "one", "--foreign")
+    assert searched.stderr.splitlines()[0] == f"skipped: {sentence}"
+    assert terminal.json("archive", "list", "--code", "two", "--foreign")["files"]
+    shown = terminal.run("archive", "show", file, "--foreign")
+    assert f"skipped: {sentence}" in shown.stderr
+    assert "/two" in shown.stdout
+    missing = terminal.run("archive", "restore", file, "--foreign", "--code", "one")
+    assert missing.returncode == 3
+    assert missing.stderr.splitlines()[0] == f"not restored: {sentence}"
+    done = terminal.run("archive", "restore", file, "--foreign")
+    assert done.returncode == 1
+    assert done.stdout == "/two  restored\n"
+    assert done.stderr.splitlines() == [f"not restored: {sentence}", "1 of 1 restored"]
 
 
 def test_a_file_is_imported_as_an_export_is(terminal, file, archive):

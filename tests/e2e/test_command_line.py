@@ -13,6 +13,7 @@ from servers.postgres import PostgresPair
 from servers.valkey import ValkeyServer
 from support import nursery
 from support.long_run import in_the_long_run
+from support.patience import PATIENCE
 
 KURZ = Path(sys.executable).with_name("kurz")
 
@@ -219,6 +220,7 @@ def test_the_doctor_says_when_a_replica_follows(bare_terminal):
         urls = {
             "KURZ_DATABASE_URL": pair.primary.url(),
             "KURZ_DATABASE_REPLICA_URLS": pair.standby.url(),
+            **{f"KURZ_{name.upper()}": str(value) for name, value in PATIENCE.items()},
         }
         assert bare_terminal.run("migrate", **urls).returncode == 0
         assert bare_terminal.run("list", **urls).returncode == 0  # which makes the keys

@@ -5,7 +5,7 @@ import hashlib
 
 import pytest
 
-from kurz.bootstrap import prepare
+from kurz.wiring.engine import prepare
 from support.engines import without_redis
 from support.terminal import Terminal
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 
 def shorten(visitor: Visitor, address: str = ADDRESS) -> str:
     """Gives the short URL."""
-    visitor.type("Long address", address)
+    visitor.type("Destination URL", address)
     visitor.press("Enter")
     visitor.wait_for("document.querySelector('section[aria-label]') !== null")
     return visitor.evaluate("document.querySelector('section[aria-label] a').href")
@@ -44,7 +44,7 @@ def test_an_address_pasted_anywhere_is_shortened(visitor):
     visitor.visit("/")
     visitor.evaluate("document.activeElement.blur()")
     visitor.paste("not an address")
-    assert visitor.value("Long address") == ""
+    assert visitor.value("Destination URL") == ""
     visitor.paste(ADDRESS)
     visitor.wait_for_text("Expires in")
 
@@ -52,16 +52,16 @@ def test_an_address_pasted_anywhere_is_shortened(visitor):
 def test_what_was_typed_stays_when_it_is_refused(visitor, program):
     visitor.visit("/")
     made = shorten(visitor)
-    visitor.type("Long address", "javascript:alert(1)")
+    visitor.type("Destination URL", "javascript:alert(1)")
     visitor.press("Enter")
-    visitor.wait_for_text("This is not an address kurz can shorten.")
-    assert visitor.value("Long address") == "javascript:alert(1)"
+    visitor.wait_for_text("kurz cannot shorten this URL.")
+    assert visitor.value("Destination URL") == "javascript:alert(1)"
     assert made.removeprefix("http://") in visitor.text()
     program.stop()
-    visitor.type("Long address", ADDRESS)
+    visitor.type("Destination URL", ADDRESS)
     visitor.press("Enter")
     visitor.wait_for_text("The server cannot be reached.")
-    assert visitor.value("Long address") == ADDRESS
+    assert visitor.value("Destination URL") == ADDRESS
 
 
 def test_who_makes_too_many_is_told_when_to_go_on(start_program, environment, visit):
@@ -71,10 +71,10 @@ def test_who_makes_too_many_is_told_when_to_go_on(start_program, environment, vi
     with program.client() as client:
         while client.post("/api/v1/links", json={"original_url": ADDRESS}).status_code == 201:
             pass
-    visitor.type("Long address", ADDRESS)
+    visitor.type("Destination URL", ADDRESS)
     visitor.press("Enter")
-    visitor.wait_for_text("That was a lot in a short time. Try again in")
-    assert visitor.value("Long address") == ADDRESS
+    visitor.wait_for_text("Too many requests. Try again in")
+    assert visitor.value("Destination URL") == ADDRESS
 
 
 def test_a_private_server_asks_to_sign_in(start_program, environment, visit, pictures):
@@ -84,7 +84,7 @@ def test_a_private_server_asks_to_sign_in(start_program, environment, visit, pic
     assert visitor.evaluate("document.querySelector('input')") == "None"
     take(visitor, pictures, "home-private")
     visitor.visit("/app/sign-up")
-    assert "by invitation" in visitor.text()
+    assert "You need an invitation" in visitor.text()
 
 
 def test_links_are_claimed_by_a_click_and_never_without(visitor, pictures):
@@ -93,11 +93,11 @@ def test_links_are_claimed_by_a_click_and_never_without(visitor, pictures):
     take_sign_up(visitor, pictures)
     sign_up(visitor)
     visitor.wait_for_text("No links yet")
-    assert "You made a link in this browser" in visitor.text()
-    visitor.click("Make it mine")
-    visitor.wait_for_text("1 link is yours now.")
+    assert "You created a link in this browser" in visitor.text()
+    visitor.click("Add link")
+    visitor.wait_for_text("1 link was added to your account.")
     visitor.wait_for_text("/" + short_url.rpartition("/")[2])
-    assert "You made a link in this browser" not in visitor.text()
+    assert "You created a link in this browser" not in visitor.text()
     assert visitor.evaluate("localStorage.getItem('kurz.links')") == "None"
     visitor.click("Sign out")
     visitor.wait_for("location.pathname === '/'")
@@ -120,7 +120,7 @@ def test_a_page_is_found_again_after_signing_in(visitor, pictures):
     visitor.type("E-mail", "ada@example.com")
     visitor.type("Password", "not this one")
     visitor.press("Enter")
-    visitor.wait_for_text("The e-mail address or the password is not right.")
+    visitor.wait_for_text("The e-mail address or password is incorrect.")
     take(visitor, pictures, "sign-in")
     visitor.type("Password", PASSWORD)
     visitor.press("Enter")
@@ -163,7 +163,7 @@ def test_links_are_found_while_one_types(visitor, pictures):
     visitor.wait_for("location.search === '?search=winter+sale'")
     assert visitor.value("Search") == "winter sale"
     visitor.type("Search", "nothing like that")
-    visitor.wait_for_text("Nothing fits")
+    visitor.wait_for_text("No matches")
     visitor.click("Show all links")
     visitor.wait_for("document.querySelectorAll('tbody tr').length === 3")
     assert visitor.value("Search") == ""
@@ -177,7 +177,7 @@ def test_whoever_is_signed_out_elsewhere_goes_on_where_they_were(visitor):
     visitor.wait_for_text("/winter")
     sign_out_elsewhere(visitor)
     visitor.type("Search", "winter")
-    visitor.wait_for_text("You were signed out")
+    visitor.wait_for_text("You have been signed out")
     visitor.type("Password", PASSWORD)
     visitor.press("Enter")
     visitor.wait_for("document.querySelector('[role=dialog]') === null")
@@ -192,6 +192,6 @@ def test_it_speaks_german_to_who_reads_german(visitor, pictures):
     assert visitor.evaluate("document.documentElement.lang") == "de"
     visitor.picture(pictures / "home-german.png")
     visitor.click("EN English")
-    visitor.wait_for_text("Make it short.")
+    visitor.wait_for_text("Shorten a link.")
     visitor.visit("/")
-    assert "Make it short." in visitor.text()
+    assert "Shorten a link." in visitor.text()

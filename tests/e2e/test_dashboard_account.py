@@ -42,14 +42,14 @@ def test_a_key_is_made_works_and_is_revoked(visitor, program, pictures):
     assert ask(visitor, "POST", "/keys", old)[0] == 201
     visitor.visit("/app/keys")
     visitor.wait_for_text("Newsletter")
-    visitor.click("New key")
-    visitor.click("Make the key")
-    visitor.wait_for_text("Give it a name")
+    visitor.click("New API key")
+    visitor.click("Create key")
+    visitor.wait_for_text("Enter a name for the key")
     visitor.type("Name", "Release script")
     take(visitor, pictures, "key-new")
     lose_the_answer(visitor)
-    visitor.click("Make the key")
-    visitor.wait_for_text("Copy it now")
+    visitor.click("Create key")
+    visitor.wait_for_text("Copy the key now")
     key, example = secret(visitor, 0), secret(visitor, 1)
     assert f"X-Api-Key: {key}" in example
     take(visitor, pictures, "key-ready")
@@ -73,7 +73,7 @@ def test_a_key_is_made_works_and_is_revoked(visitor, program, pictures):
     visitor.wait_for_held()
     stays_open(visitor)
     visitor.let_go()
-    visitor.wait_for_text("Release script does not work any more.")
+    visitor.wait_for_text("Release script was revoked.")
     assert create() == 401
     assert [it["name"] for it in ask(visitor, "GET", "/keys")[1]["keys"]] == ["Newsletter"]
 
@@ -81,7 +81,7 @@ def test_a_key_is_made_works_and_is_revoked(visitor, program, pictures):
 def lose_the_answer(visitor: Visitor) -> None:
     """The key is made, and nobody has seen it: sent again, the same one comes."""
     visitor.hold("/api/v1/keys")
-    visitor.click("Make the key")
+    visitor.click("Create key")
     visitor.wait_for_held()
     stays_open(visitor)
     visitor.let_go(is_lost=True)
@@ -108,23 +108,23 @@ def test_another_password_ends_the_sessions_elsewhere(
     elsewhere.wait_for("location.pathname === '/app/links'")
     make_keys(here, Mine=None, Team=1)
     here.visit("/app/account")
-    here.type("Present password", "not this one")
+    here.type("Current password", "not this one")
     here.type("New password", NEW_PASSWORD)
     here.click("Also revoke my API keys and open invitations")
-    here.click("Change the password")
-    here.wait_for_text("The present password is not right.")
+    here.click("Change password")
+    here.wait_for_text("The current password is incorrect.")
     assert names_of_keys(here) == ["Team", "Mine"]
     assert here.value("New password") == NEW_PASSWORD
-    here.type("Present password", PASSWORD)
-    here.click("Change the password")
+    here.type("Current password", PASSWORD)
+    here.click("Change password")
     here.wait_for_text("You are signed out everywhere else.")
     assert ask(here, "GET", "/me")[0] == 200
     assert names_of_keys(here) == ["Team"]
     assert ask(elsewhere, "GET", "/me")[0] == 401
-    elsewhere.click("Keys")
-    elsewhere.wait_for_text("You were signed out")
+    elsewhere.click("API keys")
+    elsewhere.wait_for_text("You have been signed out")
     here.visit("/app/account")
-    here.wait_for_text("As many as you like")
+    here.wait_for_text("Unlimited.")
     take(here, pictures, "account")
     here.choose("Language", "de")
     here.wait_for_text("Sprache und Farben")
@@ -144,11 +144,11 @@ def test_a_key_that_could_not_be_revoked_with_a_new_password_stays_ticked(visito
             f".find((it) => it.textContent.startsWith('{name} (')).click()"
         )
     team = next(key for key in ask(visitor, "GET", "/keys")[1]["keys"] if key["name"] == "Team")
-    visitor.type("Present password", PASSWORD)
+    visitor.type("Current password", PASSWORD)
     visitor.type("New password", NEW_PASSWORD)
     visitor.block(f"*/api/v1/keys/{team['id']}")
-    visitor.click("Change the password")
-    visitor.wait_for_text("the ticked keys could not be revoked")
+    visitor.click("Change password")
+    visitor.wait_for_text("the selected API keys could not be revoked")
     visitor.block()
     assert "You are signed out everywhere else." not in visitor.text()
     ticked = "[...document.querySelectorAll('input:checked')].map((it) => it.value).join()"
@@ -174,7 +174,7 @@ def test_an_account_is_exported_and_deleted(visit, program, pictures):
     assert {"account", "workspace", "link"} == {line["kind"] for line in lines}
     bob.click("Delete my account")
     bob.wait_for_text("You are the only owner of Press office")
-    bob.type("Your password, to be sure", PASSWORD)
+    bob.type("Your current password", PASSWORD)
     assert bob.evaluate(f"{LAST_IN_DIALOG}.disabled") == "True"
     take(bob, pictures, "account-delete-blocked")
     members = ask(bob, "GET", "/workspaces/1/members")[1]["members"]
@@ -183,11 +183,11 @@ def test_an_account_is_exported_and_deleted(visit, program, pictures):
     bob.visit("/app/account")
     bob.click("Delete my account")
     bob.wait_for_text("You leave Press office.")
-    bob.wait_for_text("Only you are in Bob alone")
-    bob.type("Your password, to be sure", "not this one")
+    bob.wait_for_text("You are the only member of Bob alone")
+    bob.type("Your current password", "not this one")
     confirm(bob)
-    bob.wait_for_text("The present password is not right.")
-    bob.type("Your password, to be sure", PASSWORD)
+    bob.wait_for_text("The current password is incorrect.")
+    bob.type("Your current password", PASSWORD)
     take(bob, pictures, "account-delete")
     confirm(bob)
     bob.wait_for("location.pathname === '/'")
@@ -219,12 +219,12 @@ def open_reset(visitor: Visitor, program: Program) -> None:
 def list_at_last(visitor: Visitor, pictures: Path) -> None:
     """The keys that stay, by a second try: the first list does not come."""
     visitor.block("*/api/v1/keys?*")
-    visitor.click("Set the password")
-    visitor.wait_for_text("their list could not be loaded")
+    visitor.click("Set password")
+    visitor.wait_for_text("The list of these keys could not be loaded")
     take(visitor, pictures, "reset-unlisted", is_plain=True)
     visitor.block()
     visitor.click("Try again")
-    visitor.wait_for_text("These keys are for a single workspace")
+    visitor.wait_for_text("These API keys are for a single workspace")
     assert "could not be loaded" not in visitor.text()
 
 
@@ -236,7 +236,7 @@ def revoke_at_last(visitor: Visitor, name: str) -> None:
     )
     visitor.block("*/api/v1/keys/*")
     visitor.click("Continue")
-    visitor.wait_for_text("These keys could not be revoked.")
+    visitor.wait_for_text("These API keys could not be revoked.")
     visitor.block()
     visitor.click("Continue")
 
@@ -249,15 +249,15 @@ def test_links_that_work_once_lead_into_the_dashboard(start_program, environment
     visitor.picture(pictures / "setup.png")
     visitor.type("E-mail", "ada@example.com")
     visitor.type(PASSWORD_FIELD, "password")
-    visitor.click("Make the account")
+    visitor.click("Create account")
     visitor.wait_for("!document.getElementById('problem').hidden")
     visitor.picture(pictures / "setup-refused.png")
     visitor.type(PASSWORD_FIELD, PASSWORD)
     visitor.block("*/auth/setup")
-    visitor.click("Make the account")
+    visitor.click("Create account")
     visitor.wait_for_text("The server cannot be reached.")
     visitor.block()
-    visitor.click("Make the account")
+    visitor.click("Create account")
     visitor.wait_for("location.pathname === '/app/links'")
     visitor.wait_for_text("No links yet")
     assert ask(visitor, "GET", "/me")[1]["is_admin"] is True
@@ -275,12 +275,12 @@ def test_links_that_work_once_lead_into_the_dashboard(start_program, environment
     open_reset(visitor, program)
     visitor.type(PASSWORD_FIELD, NEW_PASSWORD)
     visitor.hold("/api/v1/auth/reset")
-    visitor.click("Set the password")
+    visitor.click("Set password")
     visitor.wait_for_held()
     visitor.let_go(is_lost=True)
     visitor.wait_for_text("The server cannot be reached.")
-    visitor.click("Set the password")
-    visitor.wait_for_text("The first try may have worked all the same")
+    visitor.click("Set password")
+    visitor.wait_for_text("The first attempt may have worked")
     take(visitor, pictures, "reset-perhaps", is_plain=True)
     assert visitor.evaluate("document.querySelector('#problem a').pathname") == "/app/sign-in"
     ada = {"email": "ada@example.com", "password": NEW_PASSWORD}

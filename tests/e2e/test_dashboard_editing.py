@@ -33,17 +33,17 @@ def add_tag(visitor: Visitor, tag: str) -> None:
 def find_alias(visitor: Visitor, host: str) -> None:
     """What is typed is looked up."""
     said = {
-        "admin": "kurz keeps this word for itself.",
+        "admin": "This word is reserved.",
         "a/b": "3 to 64 characters",
-        "winter": "You have a link with this alias already.",
-        "summer": f"{host}/summer is free.",
+        "winter": "You already have a link with this code.",
+        "summer": f"{host}/summer is available.",
     }
     for alias, text in said.items():
-        visitor.type("Alias", alias)
+        visitor.type("Custom code", alias)
         visitor.wait_for_text(text)
         if "already" in text:
             visitor.click(text)  # opens another tab: what is typed stays
-            assert visitor.value("Alias") == alias
+            assert visitor.value("Custom code") == alias
 
 
 def test_a_link_is_made_with_all_that_it_can_have(visitor, program, pictures):
@@ -53,20 +53,20 @@ def test_a_link_is_made_with_all_that_it_can_have(visitor, program, pictures):
     open_form(visitor)
     take(visitor, pictures, "create-folded")
     visitor.type(
-        "Long address", "shop.example.com/summer?utm_source=old&size=m&utm_source=older#top"
+        "Destination URL", "shop.example.com/summer?utm_source=old&size=m&utm_source=older#top"
     )
-    unfold(visitor, "More")
+    unfold(visitor, "More options")
     find_alias(visitor, program.url.removeprefix("http://"))
     visitor.type("Title", "Summer sale")
     add_tag(visitor, "shop")
     add_tag(visitor, "linen, cotton and other light things")
     visitor.click("30 days")
-    visitor.choose("Redirect", "307")
-    visitor.type("Clicks until it is used up", "5000")
-    visitor.click("Hand the visitor's query on")
+    visitor.choose("Redirect type", "307")
+    visitor.type("Click limit", "5000")
+    visitor.click("Forward query parameters")
     visitor.type("Notes", "Agreed with the shop on Monday.")
     take(visitor, pictures, "create-unfolded")
-    unfold(visitor, "Campaign parameters (UTM)")
+    unfold(visitor, "UTM parameters")
     assert visitor.value("Source") == "old"
     visitor.type("Source", "newsletter")
     visitor.type("Campaign", "summer & sun")
@@ -88,10 +88,10 @@ def test_a_link_is_made_with_all_that_it_can_have(visitor, program, pictures):
     assert (link["redirect_status"], link["max_clicks"]) == (307, 5000)
     assert (link["forward_query"], link["notes"]) == (True, "Agreed with the shop on Monday.")
     assert link["expires_at"] is not None
-    visitor.click("Make another")
+    visitor.click("Create another")
     visitor.wait_for("document.querySelector('[role=dialog] form') !== null")
-    assert visitor.value("Long address") == ""
-    assert visitor.value("Alias") == ""  # what was unfolded is remembered
+    assert visitor.value("Destination URL") == ""
+    assert visitor.value("Custom code") == ""  # what was unfolded is remembered
     visitor.press("Escape")
     wait_for_end(visitor)
     visitor.wait_for_text("Summer sale")
@@ -100,19 +100,19 @@ def test_a_link_is_made_with_all_that_it_can_have(visitor, program, pictures):
 def test_a_link_ends_when_one_says(visitor):
     sign_up(visitor)
     open_form(visitor)
-    visitor.type("Long address", ADDRESS)
-    unfold(visitor, "More")
-    visitor.type("Alias", "ending")
-    visitor.click("At a time")
-    visitor.choose("Date and time of its end", "2001-01-01T12:00")
+    visitor.type("Destination URL", ADDRESS)
+    unfold(visitor, "More options")
+    visitor.type("Custom code", "ending")
+    visitor.click("Custom date")
+    visitor.choose("Expiry date and time", "2001-01-01T12:00")
     visitor.click("Shorten")
-    visitor.wait_for_text("it is in the past")
+    visitor.wait_for_text("It is in the past")
     assert visitor.evaluate("document.querySelector('fieldset [role=alert]') !== null") == "True"
-    visitor.choose("Date and time of its end", "12345-01-01T12:00")
+    visitor.choose("Expiry date and time", "12345-01-01T12:00")
     visitor.click("Shorten")
-    visitor.wait_for_text("Choose a year of four digits.")
+    visitor.wait_for_text("Use a four-digit year.")
     visitor.click("1 hour")
-    visitor.wait_for_text("Until ")
+    visitor.wait_for_text("Expires on ")
     assert (
         visitor.evaluate(
             "new Set([...document.querySelectorAll('[type=radio]')].map((it) => it.name)).size"
@@ -120,7 +120,7 @@ def test_a_link_ends_when_one_says(visitor):
         == "1"
     )  # arrow keys move between them
     visitor.click("Never")
-    visitor.wait_for_text("Stays until you delete it.")
+    visitor.wait_for_text("The link works until you delete it.")
     visitor.click("Shorten")
     visitor.wait_for_text("Your short link")
     assert find(visitor, "ending")["expires_at"] is None
@@ -130,25 +130,25 @@ def test_what_is_refused_stands_beside_its_field_and_all_stays_typed(visitor, pr
     sign_up(visitor)
     open_form(visitor)
     visitor.press("Enter")
-    visitor.wait_for_text("Type or paste an address first.")
-    visitor.type("Long address", f"{program.url}/loop")
-    unfold(visitor, "More")
+    visitor.wait_for_text("Enter a URL first.")
+    visitor.type("Destination URL", f"{program.url}/loop")
+    unfold(visitor, "More options")
     visitor.type("Title", "Kept")
     add_tag(visitor, "kept")
-    visitor.type("Alias", "summer")
-    visitor.wait_for_text("/summer is free.")
+    visitor.type("Custom code", "summer")
+    visitor.wait_for_text("/summer is available.")
     make(visitor, custom_code="summer", original_url=LONG)  # somebody is quicker
     visitor.click("Shorten")
-    visitor.wait_for("document.activeElement.labels?.[0]?.textContent === 'Long address'")
+    visitor.wait_for("document.activeElement.labels?.[0]?.textContent === 'Destination URL'")
     assert visitor.value("Title") == "Kept"
-    visitor.type("Long address", ADDRESS)
-    visitor.click("More")  # folded: the refusal opens it again
+    visitor.type("Destination URL", ADDRESS)
+    visitor.click("More options")  # folded: the refusal opens it again
     visitor.click("Shorten")
-    visitor.wait_for_text("This alias is taken. Choose another one.")
-    visitor.wait_for("document.activeElement.labels?.[0]?.textContent === 'Alias'")
-    assert (visitor.value("Long address"), visitor.value("Title")) == (ADDRESS, "Kept")
+    visitor.wait_for_text("This custom code is already taken. Choose another one.")
+    visitor.wait_for("document.activeElement.labels?.[0]?.textContent === 'Custom code'")
+    assert (visitor.value("Destination URL"), visitor.value("Title")) == (ADDRESS, "Kept")
     visitor.type("Title", "a\u202eb")
-    visitor.type("Alias", "autumn")
+    visitor.type("Custom code", "autumn")
     visitor.click("Shorten")
     visitor.wait_for("document.activeElement.labels?.[0]?.textContent === 'Title'")
     assert visitor.evaluate("document.activeElement.ariaInvalid") == "true"
@@ -158,7 +158,7 @@ def test_what_is_refused_stands_beside_its_field_and_all_stays_typed(visitor, pr
     visitor.press("Escape")
     refuse_to_leave(visitor)
     assert visitor.evaluate("location.pathname") == "/app/links"
-    visitor.type("Alias", "autumn")
+    visitor.type("Custom code", "autumn")
     visitor.press("Enter")
     visitor.wait_for_text("Your short link")
     assert find(visitor, "autumn")["tags"] == ["kept"]
@@ -177,7 +177,7 @@ def test_two_people_edit_one_link_and_nothing_is_lost(visitor, pictures):
         {"title": PAYLOAD, "tags": ["press", "shop"], "original_url": LONG, "expires_in": 604_800},
     )
     visitor.press("Enter", control=True)
-    visitor.wait_for_text("Somebody else changed this link")
+    visitor.wait_for_text("Someone else changed this link")
     for text in ("Summer sale, all sizes", PAYLOAD, "press, shop", "not changed by you"):
         assert text in visitor.text()
     take(visitor, pictures, "edit-conflict")
@@ -185,8 +185,8 @@ def test_two_people_edit_one_link_and_nothing_is_lost(visitor, pictures):
     visitor.wait_for("document.querySelectorAll('[role=dialog]').length === 1")
     assert visitor.value("Notes") == "Mine"
     visitor.click("Save")
-    visitor.wait_for_text("Somebody else changed this link")
-    visitor.click("Take theirs")
+    visitor.wait_for_text("Someone else changed this link")
+    visitor.click("Use theirs")
     visitor.wait_for("document.querySelectorAll('[role=dialog]').length === 1")
     assert visitor.value("Title") == PAYLOAD
     assert visitor.value("Notes") == "Mine"
@@ -207,18 +207,18 @@ def test_two_people_edit_one_link_and_nothing_is_lost(visitor, pictures):
 def test_a_link_moves_pauses_and_lives_again_and_who_closes_is_asked(visitor):
     sign_up(visitor)
     link = edit_new(visitor)
-    visitor.type("Alias", "sommer")
-    visitor.wait_for_text("/summer stops answering at once.")
+    visitor.type("Custom code", "sommer")
+    visitor.wait_for_text("/summer stops working as soon as you save.")
     visitor.click("Paused")
     visitor.press("Escape")
-    visitor.wait_for_text("What you typed is not saved yet.")
+    visitor.wait_for_text("Your changes are not saved.")
     visitor.press("Escape")
     visitor.wait_for("document.querySelectorAll('[role=dialog]').length === 1")
     visitor.click("30 days")
     do(visitor, "PATCH", f"/links/{link['id']}", {"expires_in": 1})
     wait_until(lambda: find(visitor, "summer")["status"] == "EXPIRED")
     visitor.click("Save")
-    visitor.wait_for_text("Somebody else changed this link")
+    visitor.wait_for_text("Someone else changed this link")
     visitor.click("Keep mine")
     wait_for_end(visitor)
     saved = find(visitor, "sommer")
@@ -239,7 +239,7 @@ def switch_place(visitor: Visitor, team: int) -> None:
         " if (it.textContent === '/sale') window.strange += 1; })"
         ".observe(document, {subtree: true, childList: true, attributes: true})"
     )
-    visitor.click("Where you are: Shop")
+    visitor.click("Current workspace: Shop")
     visitor.wait_for_text("Press office")
     visitor.evaluate(
         "[...document.querySelectorAll('[role=menuitem]')]"
@@ -257,11 +257,11 @@ def test_a_workspace_knows_its_addresses_and_a_viewer_only_looks(visitor, progra
     do(visitor, "POST", f"{place}/links", {"original_url": ADDRESS, "title": "First"})
     open_form(visitor, f"/app/w/{team['id']}/links")
     visitor.evaluate("delete Request.prototype.body")  # Firefox has none
-    visitor.type("Long address", ADDRESS)
-    unfold(visitor, "More")
-    assert "The same address always gets the same link." in visitor.text()
+    visitor.type("Destination URL", ADDRESS)
+    unfold(visitor, "More options")
+    assert "The same URL always gets the same link." in visitor.text()
     visitor.press("Enter", control=True)
-    visitor.wait_for_text("This address had a link already.")
+    visitor.wait_for_text("A link to this URL already exists.")
     visitor.press("Escape")
     switch_place(visitor, team["id"])
     invitation = do(visitor, "POST", f"{place}/invitations", {"role": "viewer"})

@@ -25,7 +25,7 @@ REFUSED = "document.querySelector('input:is([aria-invalid=true], [data-invalid])
 
 
 def edit(visitor: Visitor, code: str) -> None:
-    visitor.click(f"More for {code}")
+    visitor.click(f"More actions for {code}")
     visitor.click("Edit…")
     visitor.wait_for_text(f"Edit /{code}")
 
@@ -36,7 +36,7 @@ def test_whoever_leaves_a_form_is_asked_by_the_browser(visitor):
     visitor.visit("/app/links")
     assert not visitor.was_asked_to_stay  # nothing was typed
     open_form(visitor)
-    visitor.type("Long address", ADDRESS)
+    visitor.type("Destination URL", ADDRESS)
     visitor.press("c")
     visitor.visit("/app/links")
     assert visitor.was_asked_to_stay
@@ -58,7 +58,7 @@ def test_whoever_edits_again_at_once_does_so_over_what_they_saved(visitor):
     wait_for_end(visitor)
     assert find(visitor, "summer")["title"] == "Second"
     visitor.hold(LIST)
-    visitor.click("More for summer")
+    visitor.click("More actions for summer")
     visitor.click("Pause")
     visitor.wait_for_text("/summer is paused.")
     edit(visitor, "summer")
@@ -96,7 +96,7 @@ def test_a_form_outlives_its_link(visitor):
         visitor.type("Notes", "A long story")
         do(visitor, "DELETE", f"/links/{link['id']}")
         visitor.grow_old()
-        visitor.wait_for_text("Nothing fits" if "?" in path else "It answers nobody.")
+        visitor.wait_for_text("No matches" if "?" in path else "It does not work.")
         assert visitor.value("Notes") == "A long story"
         do(visitor, "POST", f"/links/{link['id']}/restore", {})
 
@@ -118,12 +118,12 @@ def test_what_the_server_refuses_stands_beside_its_field(visitor, program):
     for slug in ("press", "taken"):
         do(visitor, "POST", "/workspaces", {"name": slug, "slug": slug})
     visitor.visit("/app/w/1/settings")
-    visitor.type("Short name in addresses", "taken")
+    visitor.type("Short name for URLs", "taken")
     visitor.press("Enter")
     visitor.wait_for(f"{REFUSED}?.value === 'taken'")
     do(visitor, "POST", "/workspaces/1/domains", {"host": "go.example.com"})
     visitor.visit("/app/w/1/domains")
-    visitor.type("Leads to", "ftp://example.com/")
+    visitor.type("Destination URL", "ftp://example.com/")
     visitor.press("Enter")
     visitor.wait_for(f"{REFUSED}?.value === 'ftp://example.com/'")
     assert visitor.evaluate("document.querySelector('form > [role=alert]') === null") == "True"
@@ -149,9 +149,9 @@ def test_undone_a_pause_leaves_alone_what_was_paused_before(visitor):
     visitor.tick("Select winter")
     visitor.tick("Select summer")
     visitor.click("Pause")
-    visitor.wait_for_text("2 links are changed.")
+    visitor.wait_for_text("2 links were changed.")
     visitor.click("Undo")
-    visitor.wait_for_text("1 link is changed.")
+    visitor.wait_for_text("1 link was changed.")
     assert find(visitor, "winter")["status"] == "ACTIVE"
     assert find(visitor, "summer")["status"] == "PAUSED"
 
@@ -163,10 +163,10 @@ def test_who_is_signed_out_while_editing_loses_nothing(visitor):
     visitor.type("Notes", "And this")
     sign_out_elsewhere(visitor)
     visitor.click("Save")
-    visitor.wait_for_text("You were signed out")
+    visitor.wait_for_text("You have been signed out")
     visitor.wait_for("document.activeElement.type === 'password'")
     at_top = "document.elementFromPoint(innerWidth / 2, innerHeight / 2).closest('[role=dialog]')"
-    assert "You were signed out" in visitor.evaluate(f"{at_top}.innerText")
+    assert "You have been signed out" in visitor.evaluate(f"{at_top}.innerText")
     visitor.type("Password", PASSWORD)
     visitor.press("Enter")
     visitor.wait_for("document.querySelectorAll('[role=dialog]').length === 1")
@@ -174,12 +174,12 @@ def test_who_is_signed_out_while_editing_loses_nothing(visitor):
     visitor.click("Save")
     wait_for_end(visitor)
     assert find(visitor, "summer")["notes"] == "And this"
-    visitor.click("More for summer")
+    visitor.click("More actions for summer")
     visitor.click("Edit…")
     visitor.type("Title", "Not yet saved")
     sign_out_elsewhere(visitor)
     visitor.grow_old()
-    visitor.wait_for_text("You were signed out")
+    visitor.wait_for_text("You have been signed out")
     visitor.settle()
     visitor.type("Password", PASSWORD)
     visitor.press("Enter")
@@ -200,10 +200,10 @@ def test_another_person_finds_nothing_of_the_one_before(visitor):
     visitor.press("x")
     sign_out_elsewhere(visitor)
     visitor.click("Save")
-    visitor.wait_for_text("You were signed out")
+    visitor.wait_for_text("You have been signed out")
     visitor.evaluate("history.back()")
     visitor.settle()
-    assert "Close without saving?" not in visitor.text()  # it would stand behind
+    assert "Discard changes?" not in visitor.text()  # it would stand behind
     visitor.type("E-mail", "bob@example.com")
     visitor.type("Password", PASSWORD)
     visitor.press("Enter")

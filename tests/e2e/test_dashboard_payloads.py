@@ -111,15 +111,16 @@ def tag_of(text: str) -> str:
 def pages(ids: dict[str, Any]) -> Iterator[str]:
     """The address of every page that `app/pages.ts` names, also in a workspace."""
     found = 0
-    for text in re.split(r"\n  \{\n", PAGES.read_text().partition("PAGES:")[2])[1:]:
-        [path] = re.findall(r'path: "([^"]+)"', text)
-        path = re.sub(r"([a-z]*)/:\w+", lambda it: f"{it[1]}/{_id(it[1], ids)}", path)
-        if "isOfPlace" in text:
+    for pattern, reach in re.findall(
+        r'\n  page\("([^"]+)", .+?\)(?:, (\w+))?\),', PAGES.read_text()
+    ):
+        path = re.sub(r"([a-z]*)/:\w+", lambda it: f"{it[1]}/{_id(it[1], ids)}", pattern)
+        if reach in ("EVERY_PLACE", "WORKSPACES"):
             yield f"/app/w/{ids['workspaces']}{path}"
-        if "isOfWorkspace" not in text:
+        if reach != "WORKSPACES":
             yield f"/app{path}"
         found += 1
-    assert found >= 9
+    assert found >= 15
 
 
 def _id(kind: str, ids: dict[str, Any]) -> Any:

@@ -31,6 +31,18 @@ def width_of(visitor, selector: str) -> float:
     )
 
 
+def lines_of_expiry(visitor: Visitor) -> int:
+    """How many lines "Expires in 24 hours" takes in the card of a link."""
+    return round(
+        float(
+            visitor.evaluate(
+                "(() => { const cell = document.querySelector('td[data-label]:has(time)');"
+                " return cell.offsetHeight / parseFloat(getComputedStyle(cell).lineHeight); })()"
+            )
+        )
+    )
+
+
 def test_a_page_that_does_not_come_leaves_the_others_standing(visitor):
     sign_up(visitor)
     visitor.block("*/StatsPage*")
@@ -87,6 +99,8 @@ def test_pages_fit_into_every_window_and_a_link_can_be_read(visitor, pictures):
                 assert not is_wider(visitor), name
                 if page in ("/links", "/trash"):
                     assert width_of(visitor, "tbody td:has(.mono)") >= 200, name
+                if page == "/links" and width < 600:
+                    assert lines_of_expiry(visitor) == 1, name
 
 
 def test_who_is_signed_in_needs_no_form(visitor):
@@ -96,14 +110,14 @@ def test_who_is_signed_in_needs_no_form(visitor):
     visitor.visit("/app/sign-up")
     visitor.wait_for("location.pathname === '/app/links'")
     visitor.visit("/app/w/9/links")
-    visitor.wait_for_text("You are not in this workspace")
+    visitor.wait_for_text("You are not a member of this workspace")
     visitor.visit("/app/w/9/stats")
-    visitor.wait_for_text("You are not in this workspace")
+    visitor.wait_for_text("You are not a member of this workspace")
     visitor.click("Go to your links")
     visitor.wait_for("location.pathname === '/app/links'")
     visitor.visit("/app/account")
     visitor.click("Delete my account")
-    visitor.type("Your password, to be sure", PASSWORD + "?")
+    visitor.type("Your current password", PASSWORD + "?")
     visitor.click("Delete my account")
     visitor.wait_for("document.querySelector('[role=dialog] [role=alert]') !== null")
     assert "e-mail" not in visitor.evaluate(
@@ -113,13 +127,13 @@ def test_who_is_signed_in_needs_no_form(visitor):
 
 def test_why_an_address_is_refused_is_said_in_both_places_and_languages(visitor):
     reasons = {
-        LONG: ("This address is too long", "Diese Adresse ist zu lang"),
-        "https://ada@example.com/": ("There is a user name", "steht ein Benutzername"),
-        f"{visitor.origin}/x": ("leads back to this shortener", "zu diesem Kürzer zurück"),
-        "https://exa mple.com/": ("There is a space", "steht ein Leerzeichen"),
-        "https://0x7f.1/": ("in their usual form", "in der üblichen Form"),
-        "https://a..example/": ("No host can have this name", "So kann kein Host heißen"),
-        "ftp://example.com/": ("It needs a full web address", "eine ganze Webadresse"),
+        LONG: ("This URL is too long", "Diese Adresse ist zu lang"),
+        "https://ada@example.com/": ("contains a user name", "enthält einen Benutzernamen"),
+        f"{visitor.origin}/x": ("leads back to this server", "zu diesem Server zurück"),
+        "https://exa mple.com/": ("contains a space", "enthält ein Leerzeichen"),
+        "https://0x7f.1/": ("in its usual form", "in der üblichen Form"),
+        "https://a..example/": ("This host name is not valid", "Dieser Hostname ist ungültig"),
+        "ftp://example.com/": ("Enter a full web address", "eine vollständige Webadresse"),
     }
     sign_up(visitor)
     for path in ("/", "/app/links"):
@@ -129,6 +143,6 @@ def test_why_an_address_is_refused_is_said_in_both_places_and_languages(visitor)
             if path != "/":
                 visitor.click(("New link", "Neuer Link")[at])
             for address, sentences in reasons.items():
-                visitor.type(("Long address", "Lange Adresse")[at], address)
+                visitor.type(("Destination URL", "Zieladresse")[at], address)
                 visitor.press("Enter")
                 visitor.wait_for_text(sentences[at])

@@ -49,7 +49,7 @@ def test_a_click_is_seen_while_one_looks(visitor, program, pictures):
     sign_up(visitor)
     make(visitor, custom_code="launch", title="The launch")
     open_link(visitor, "launch")
-    visitor.wait_for_text("Share the link; clicks appear here within seconds.")
+    visitor.wait_for_text("Share the link. Clicks appear here within seconds.")
     visitor.wait_for_text("Live")
     take(visitor, pictures, "link-empty")
     visitor.evaluate("window.isTheSame = true")
@@ -61,7 +61,7 @@ def test_a_click_is_seen_while_one_looks(visitor, program, pictures):
         client.get("/launch", headers={"user-agent": "Googlebot/2.1"})
         wait_for_number(visitor, "Clicks", "2")
         assert number_of(visitor, "People") == "1"
-        assert "and 1 by bots" in visitor.text()
+        assert "plus 1 by bots" in visitor.text()
         hide(visitor, is_hidden=True)
         visitor.wait_for_text("Paused")
         client.get("/launch")
@@ -105,7 +105,7 @@ def test_a_part_of_the_time_is_chosen_by_drawing(visitor, program, data_dir, pic
     visitor.drag(".u-over", 0.5, 0.5)
     visitor.wait_for("location.search === ''")
     wait_for_number(visitor, "Clicks", whole)
-    visitor.click("The numbers as a table")
+    visitor.click("Show as table")
     visitor.wait_for("document.querySelectorAll('details tbody tr').length === 30")
     visitor.evaluate("document.querySelectorAll('details tbody button')[20].click()")
     visitor.wait_for("document.querySelectorAll('details tbody tr').length === 24")
@@ -114,7 +114,7 @@ def test_a_part_of_the_time_is_chosen_by_drawing(visitor, program, data_dir, pic
     visitor.click("7 d")
     visitor.wait_for("document.querySelectorAll('details tbody tr').length === 7")
     visitor.click("Bots")
-    visitor.wait_for_text("Names of bots")
+    visitor.wait_for_text("Bot types")
     assert "Countries" not in visitor.text()
     visitor.visit(visitor.evaluate("location.pathname + location.search"))
     visitor.wait_for_text("Slackbot")
@@ -155,13 +155,13 @@ def test_what_became_of_a_link_is_told_and_can_be_undone(visitor, program, pictu
     number = open_link(visitor, "winter")
     visitor.wait_for_text("This link expired")  # perhaps while one looks
     take(visitor, pictures, "link-expired")
-    visitor.click("Revive for 30 days")
+    visitor.click("Restore for 30 days")
     visitor.wait_for("!document.body.innerText.includes('This link expired')")
-    visitor.wait_for_text("brought it back")
+    visitor.wait_for_text("restored it")
     do(visitor, "PATCH", f"/links/{number}", {"title": "<b>Summer</b>", "tags": ["new"]})
     visitor.click("Actions")
     visitor.click("Pause")
-    visitor.wait_for_text("Somebody else changed it meanwhile.")
+    visitor.wait_for_text("Someone else changed this in the meantime.")
     visitor.click("Close")
     visitor.wait_for_text("<b>Summer</b>")
     visitor.click("Actions")
@@ -191,9 +191,9 @@ def test_what_became_of_a_link_is_told_and_can_be_undone(visitor, program, pictu
     assert "Active → Paused" in history
     assert "You moved it to the trash" in history
     visitor.visit("/app/links/4711")
-    visitor.wait_for_text("There is no such link here")
+    visitor.wait_for_text("Link not found")
     take(visitor, pictures, "link-missing")
-    visitor.click("Go to the links")
+    visitor.click("Go to links")
     visitor.wait_for("location.pathname === '/app/links'")
 
 
@@ -205,19 +205,19 @@ def test_a_destination_is_checked_now(
     sign_up(visitor)
     make(visitor, custom_code="here", original_url=f"http://{SITE}:{site_port}/")
     number = open_link(visitor, "here")
-    visitor.wait_for_text("Is the destination there?")
+    visitor.wait_for_text("Destination check")
     visitor.click("Check now")
-    visitor.wait_for_text("Yes, it is there. It answered 200.")
+    visitor.wait_for_text("The destination is reachable. It responded with status 200.")
     good, bad = ("ok", "answered", 200), ("broken", "answered", 404)
     past = dict.fromkeys(range(3, 28, 3), good) | {9: bad, 15: ("unknown", "no-answer", None)}
     seed_checks(data_dir, past)
     visitor.visit(f"/app/links/{number}")
     visitor.wait_for("document.querySelector('[data-result=broken]') !== null")
-    assert "It answered 404." not in visitor.text()
+    assert "It responded with status 404." not in visitor.text()
     visitor.evaluate("document.querySelector('[role=slider]').focus()")
     for _ in range(3):
         visitor.press("ArrowLeft")
-    visitor.wait_for_text("It answered 404.")
+    visitor.wait_for_text("It responded with status 404.")
     assert "broken" in visitor.evaluate("document.activeElement.ariaValueText")
     take(visitor, pictures, "link-checks")
 
@@ -228,10 +228,10 @@ def test_a_place_has_numbers_of_all_its_links(visitor, visit, program, data_dir,
     make(visitor, custom_code="report", title="Annual report 2026", tags=["press"])
     make(visitor, custom_code="tickets", title="<img src=x onerror=alert(1)>", tags=["a/b<c>"])
     visitor.visit("/app/stats")
-    visitor.wait_for_text("Share a link; clicks appear here within seconds.")
+    visitor.wait_for_text("Share a link. Clicks appear here within seconds.")
     take(visitor, pictures, "stats-empty")
     seed(data_dir, ["winter", "report", "tickets"], days=45)
-    visitor.wait_for_text("Most clicked links")  # without a reload
+    visitor.wait_for_text("Top links")  # without a reload
     visitor.wait_for("document.querySelector('canvas') !== null")
     take(visitor, pictures, "stats")
     whole = number_of(visitor, "Clicks")
@@ -239,8 +239,8 @@ def test_a_place_has_numbers_of_all_its_links(visitor, visit, program, data_dir,
     visitor.wait_for("new URLSearchParams(location.search).get('tag') === 'a/b<c>'")
     visitor.wait_for("document.querySelectorAll('ol li').length === 1")
     assert number_of(visitor, "Clicks") != whole
-    visitor.click("Installation")
-    visitor.wait_for_text("Stats of the installation")
+    visitor.click("Entire server")
+    visitor.wait_for_text("Server-wide stats")
     wait_for_number(visitor, "Clicks", whole)
     visitor.visit("/app/stats?range=all")
     visitor.wait_for_text("By day")
@@ -256,9 +256,9 @@ def test_a_place_has_numbers_of_all_its_links(visitor, visit, program, data_dir,
     sign_up(other, "grace@example.com")
     other.visit("/app/stats?of=installation")
     other.wait_for_text("No clicks yet")
-    assert "Installation" not in other.text()
+    assert "Entire server" not in other.text()
     other.visit(page)
-    other.wait_for_text("There is no such link here")
+    other.wait_for_text("Link not found")
 
 
 def test_a_viewer_of_a_workspace_looks_and_changes_nothing(visitor, visit, program):
@@ -270,13 +270,13 @@ def test_a_viewer_of_a_workspace_looks_and_changes_nothing(visitor, visit, progr
     invited = do(visitor, "POST", f"{base}/invitations", {"role": "viewer"})
     page = f"/app/w/{team}/links/{link['id']}"
     visitor.visit(page)
-    visitor.wait_for_text("You changed it")
+    visitor.wait_for_text("You edited this link")
     assert "Actions" in visitor.text()
     other = visit(program)
     sign_up(other, "grace@example.com")
     do(other, "POST", "/invitations/accept", {"token": invited["token"]})
     other.visit(page)
-    other.wait_for_text("ada@example.com changed it")
+    other.wait_for_text("ada@example.com edited this link")
     other.wait_for_text("No clicks yet")
     for word in ("Actions", "Check now"):
         assert word not in other.text()

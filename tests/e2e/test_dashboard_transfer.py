@@ -39,7 +39,7 @@ def saved(folder: Path, name: str) -> str:
     return (folder / name).read_text()
 
 
-def test_a_file_is_looked_at_checked_and_imported(visitor, tmp_path, pictures):
+def test_a_file_is_checked_and_imported(visitor, tmp_path, pictures):
     sign_up(visitor)
     visitor.save_into(tmp_path / "saved")
     visitor.visit("/app/links")
@@ -48,41 +48,41 @@ def test_a_file_is_looked_at_checked_and_imported(visitor, tmp_path, pictures):
     visitor.wait_for_text("Drop a file here")
     take(visitor, pictures, "import")
     visitor.give("export.csv", FILE.replace("Title", "Colour"))
-    visitor.wait_for_text("kurz has no field for “Colour”.")
-    assert visitor.evaluate("document.querySelectorAll('main button[disabled]').length") == "2"
-    visitor.click("Other file")
+    visitor.wait_for_text("Unknown columns: “Colour”.")
+    assert "Import now" not in visitor.text()
+    visitor.click("Choose another file")
     visitor.give("links of last year.csv", FILE)
-    visitor.wait_for_text("2 of these rows have a problem")
-    assert {"9 rows · 1 kB", "Not a web address", "No long address"} <= {
+    visitor.wait_for_text("Check result")
+    assert {"9 rows · 1 kB", "To be created", "No destination URL"} <= {
         line.strip() for line in visitor.text().replace("\t", "\n").splitlines()
     }
-    take(visitor, pictures, "import-preview")
-    visitor.click("Check first")
-    visitor.wait_for_text("This is what an import would do")
+    take(visitor, pictures, "import-check")
     page = do(visitor, "GET", "/links")
     assert page["total"] == 0
     visitor.click("Import now")
-    visitor.wait_for_text("Rows that stay out")
     visitor.wait_for_text("Imported")
+    visitor.wait_for_text("Rows with problems")
     counts = visitor.evaluate("document.querySelector('main dl').innerText.replace(/\\s+/g, ' ')")
-    assert counts == "New 4 There already 0 Code is taken 0 Refused 5"
-    assert "There is a user name in this address" in visitor.text()
+    assert counts == "Created 4 Already exists 0 Code taken 0 Rejected 5"
+    assert "This URL contains a user name" in visitor.text()
     take(visitor, pictures, "import-result")
     visitor.click("Download these rows")
     rest = saved(tmp_path / "saved", "links of last year-rest.csv")
     rows = list(csv.DictReader(io.StringIO(rest), delimiter=";"))
     assert {row["Slug"] for row in rows} == REFUSED
     assert rest.splitlines()[0] == FILE.splitlines()[0]
-    visitor.click("Download with reasons")
-    report = saved(tmp_path / "saved", "links of last year-report.csv")
-    lines = [row["line"] for row in csv.DictReader(io.StringIO(report))]
-    assert lines == ["6", "7", "8", "9", "11"]
+    visitor.click("Download report")
+    report = saved(tmp_path / "saved", "links of last year-report.txt")
+    lines = [line.split(": ") for line in report.splitlines()]
+    assert [line for line, *_ in lines] == [f"Line {number}" for number in (6, 7, 8, 9, 11)]
+    assert lines[2] == ["Line 8", "/survey", "No destination URL"]
     visitor.click("Import another file")
     visitor.give("again.csv", FILE.replace("/jobs;", "/elsewhere;"))
-    visitor.click("Import")
-    visitor.wait_for_text("Another link has this code")
+    visitor.click("Import now")
+    visitor.wait_for_text("Imported")
+    visitor.wait_for_text("Another link uses this code")
     counts = visitor.evaluate("document.querySelector('main dl').innerText.replace(/\\s+/g, ' ')")
-    assert counts == "New 0 There already 3 Code is taken 1 Refused 5"
+    assert counts == "Created 0 Already exists 3 Code taken 1 Rejected 5"
     assert find(visitor, "menu")["notes"] == "Printed;\non every table"
 
 
@@ -94,21 +94,21 @@ def test_a_large_file_needs_somebodys_leave(visitor, program, pictures):
         for n in range(10_000)
     ]
     visitor.visit("/app/import")
-    visitor.wait_for_text("Up to 1,000 rows in one file.")
+    visitor.wait_for_text("Up to 1,000 rows per file.")
     visitor.give("many.jsonl", "\n".join(lines))
-    visitor.wait_for_text("You can import up to 1,000 rows at once, but this file has more.")
-    assert visitor.evaluate("document.querySelectorAll('main button[disabled]').length") == "2"
+    visitor.wait_for_text("You can import up to 1,000 rows at once. This file has more.")
+    assert "Import now" not in visitor.text()
     take(visitor, pictures, "import-too-large")
     program.run("admin", "allow-imports", "ada@example.com")
     visitor.visit("/app/import")
-    visitor.wait_for_text("Up to 100,000 rows in one file.")
+    visitor.wait_for_text("Up to 100,000 rows per file.")
     visitor.give("many.jsonl", "\n".join(lines))
-    visitor.wait_for_text("2,000 of these rows have a problem")
-    visitor.click("Import")
+    visitor.click("Import now")
+    visitor.wait_for_text("View links")
     visitor.wait_for_text("The first 100 of 2,000")
     visitor.wait_for_text("1,000 more were not imported")
     take(visitor, pictures, "import-many")
-    assert "New\n8,000" in visitor.text()
+    assert "Created\n8,000" in visitor.text()
     assert int(visitor.evaluate("document.querySelectorAll('tr').length")) == 101
     page = do(visitor, "GET", "/links?search=c9999")
     assert page["total"] == 1
@@ -130,10 +130,10 @@ def test_links_leave_as_files_that_come_back_as_they_were(visitor, tmp_path, pic
     visitor.tick("Select launch")
     visitor.wait_for_text("2 selected")
     visitor.click("Export…")
-    visitor.wait_for_text("The 2 selected")
+    visitor.wait_for_text("Selected links (2)")
     take(visitor, pictures, "export")
     confirm(visitor)
-    visitor.wait_for_text("2 links are in the file.")
+    visitor.wait_for_text("Exported 2 links.")
     text = saved(folder, "kurz-links.csv")
     rows = {row["short_code"]: row for row in csv.DictReader(io.StringIO(text, newline=""))}
     assert set(rows) == {"formula", "launch"}
@@ -152,7 +152,7 @@ def test_links_leave_as_files_that_come_back_as_they_were(visitor, tmp_path, pic
         do(visitor, "DELETE", f"/trash/{link['id']}")
     visitor.visit("/app/import")
     visitor.give("kurz-links.csv", text)
-    visitor.click("Import")
+    visitor.click("Import now")
     visitor.wait_for_text("Imported")
     back = find(visitor, "formula")
     assert {name: back[name] for name in formula} == formula
@@ -165,7 +165,7 @@ def send_whole(visitor: Visitor, folder: Path) -> dict[str, dict[str, str]]:
     visitor.visit("/app/links")
     visitor.click("More")
     visitor.click("Export…")
-    visitor.wait_for_text("With those in the trash")
+    visitor.wait_for_text("Include links in the trash")
     confirm(visitor)
     text = saved(folder, "kurz-links.csv")
     visitor.visit("/app/links?search=example.com")

@@ -34,7 +34,7 @@ def test_home_is_soon_there_on_a_slow_machine_and_nothing_moves(visitor, picture
     (pictures / "home-slow.json").write_text(json.dumps(told))
     visitor.slow_down(1)
     assert visitor.shifted() < MOST_SHIFTED
-    visitor.type("Long address", ADDRESS)
+    visitor.type("Destination URL", ADDRESS)
     visitor.press("Enter")
     visitor.wait_for_text("Expires in")
     sign_up(visitor)
@@ -74,10 +74,10 @@ def test_what_was_typed_outlives_an_outage_of_the_database(start_program, visit,
         home = visit(program)
         home.visit("/")
         server.kill()
-        home.type("Long address", ADDRESS)
+        home.type("Destination URL", ADDRESS)
         home.press("Enter")
         home.wait_for_text("The server cannot do this right now.")
-        assert home.value("Long address") == ADDRESS
+        assert home.value("Destination URL") == ADDRESS
         visitor.type("Search", "winter")
         visitor.wait_for("document.querySelector('[role=alert]') !== null")
         assert visitor.value("Search") == "winter"

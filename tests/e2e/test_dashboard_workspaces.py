@@ -22,7 +22,7 @@ from support.visitor import Visitor
 # A browser does not meet the engine.
 pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 
-PLACE = "Where you are: "
+PLACE = "Current workspace: "
 LINK = {"original_url": "https://example.com/press/2026/annual-report"}
 
 
@@ -58,20 +58,20 @@ def test_a_workspace_is_made_and_somebody_joins_it(
     ada.click(f"{PLACE}Personal")
     ada.click("New workspace…")
     ada.type("Name", "Büro für Öffentlichkeitsarbeit")
-    assert ada.value("Short name in addresses") == "buero-fuer-oeffentlichkeitsarbeit"
+    assert ada.value("Short name for URLs") == "buero-fuer-oeffentlichkeitsarbeit"
     ada.type("Name", "Press office")
-    ada.click("At random")
+    ada.click("Random")
     take(ada, pictures, "workspace-new")
-    ada.click("Create the workspace")
+    ada.click("Create workspace")
     ada.wait_for("location.pathname === '/app/w/1/links'")
-    ada.wait_for_text("Press office is ready.")
+    ada.wait_for_text("Press office was created.")
     assert ask(ada, "GET", "/workspaces/1")[1]["strategy"] == "random"
 
     ada.visit("/app/w/1/members")
     ada.click("Invite")
-    ada.wait_for_text("kurz sends no mail")
+    ada.wait_for_text("kurz does not send e-mail")
     take(ada, pictures, "invite")
-    ada.click("Make the link")
+    ada.click("Create link")
     ada.wait_for_text("Send this link to one person")
     link = secret(ada)
     take(ada, pictures, "invite-link")
@@ -86,7 +86,7 @@ def test_a_workspace_is_made_and_somebody_joins_it(
 
     ada.visit("/app/w/1/members")
     ada.choose("Role of bob@example.com", "editor")
-    ada.wait_for_text("bob@example.com is an editor from now on.")
+    ada.wait_for_text("bob@example.com is now an editor.")
     take(ada, pictures, "members")
     assert ask(bob, "POST", "/workspaces/1/links", LINK)[0] == 201
     bob.visit("/app/w/1/members")
@@ -111,11 +111,11 @@ def test_who_was_invited_is_in_whatever_does_not_get_through_after(
     bob.prefer("light", "de")
     bob.visit(link)
     bob.type("E-Mail", "bob@example.com")
-    bob.type("PasswortMindestens 8 Zeichen. Gern ein Satz.", "password")
+    bob.type("PasswortMindestens 8 Zeichen. Gern ein ganzer Satz.", "password")
     bob.click("Beitreten")
     bob.wait_for_text("Bitte ein anderes Passwort")
     bob.picture(pictures / "join-german.png")
-    bob.type("PasswortMindestens 8 Zeichen. Gern ein Satz.", PASSWORD)
+    bob.type("PasswortMindestens 8 Zeichen. Gern ein ganzer Satz.", PASSWORD)
     bob.block("*/api/v1/workspaces")
     bob.click("Beitreten")
     bob.wait_for("location.pathname === '/app/links'")
@@ -124,7 +124,7 @@ def test_who_was_invited_is_in_whatever_does_not_get_through_after(
         "Press office"
     ]
     bob.visit(link.partition("#")[0])
-    bob.wait_for_text("Dieser Link ist nicht vollständig.")
+    bob.wait_for_text("Dieser Link ist unvollständig.")
 
 
 def see_as_a_viewer(bob: Visitor, pictures: Path) -> None:
@@ -137,12 +137,12 @@ def see_as_a_viewer(bob: Visitor, pictures: Path) -> None:
     assert bob.evaluate("document.querySelector('main select') === null") == "True"
     assert "Invite" not in bob.text()
     bob.visit("/app/w/1/domains")
-    bob.wait_for_text("An owner of this workspace can add one.")
-    assert "Add a domain" not in bob.text()
+    bob.wait_for_text("Only owners of this workspace can add a domain.")
+    assert "Add domain" not in bob.text()
     bob.visit("/app/w/1/settings")
-    bob.wait_for_text("You are a viewer here.")
+    bob.wait_for_text("You are a viewer in this workspace.")
     assert "Save" not in bob.text()
-    assert "Delete this workspace" not in bob.text()
+    assert "Delete workspace" not in bob.text()
     take(bob, pictures, "settings-viewer")
 
 
@@ -167,16 +167,16 @@ def test_an_owner_hands_over_and_leaves(
     ada.wait_for("document.querySelector('[role=dialog]') === null")
     invite(ada, "editor")
     ada.visit("/app/w/1/members")
-    ada.click("Withdraw the invitation as Editor")
-    ada.click("Withdraw")
-    ada.wait_for_text("The invitation is withdrawn.")
+    ada.click("Revoke Editor invitation")
+    ada.click("Revoke")
+    ada.wait_for_text("The invitation was revoked.")
     assert ask(ada, "GET", "/workspaces/1/invitations")[1]["invitations"] == []
 
-    ada.click("Hand over")
-    ada.wait_for_text("bob@example.com becomes owner.")
+    ada.click("Transfer")
+    ada.wait_for_text("bob@example.com becomes the owner")
     take(ada, pictures, "hand-over")
     confirm(ada)
-    ada.wait_for_text("bob@example.com owns this workspace now.")
+    ada.wait_for_text("bob@example.com now owns this workspace.")
     ada.wait_for("document.querySelector('main select') === null")
     ada.click("Leave")
     ada.wait_for_text("Leave this workspace?")
@@ -201,11 +201,11 @@ def test_a_workspace_is_changed_deleted_and_brought_back(visitor, program, pictu
     visitor.wait_for_text("312 of 1,000 links this month")
     visitor.type("Name", "")
     visitor.click("Save")
-    visitor.wait_for_text("It needs a name.")
+    visitor.wait_for_text("Enter a name.")
     visitor.type("Name", "Press & media")
-    visitor.type("Short name in addresses", "media")
-    visitor.click("Counted")
-    visitor.choose("Links expire", "days")
+    visitor.type("Short name for URLs", "media")
+    visitor.click("Counter")
+    visitor.choose("Default expiry", "days")
     visitor.type("Days", "90")
     visitor.click("Save")
     visitor.wait_for_text("Saved.")
@@ -221,10 +221,10 @@ def test_a_workspace_is_changed_deleted_and_brought_back(visitor, program, pictu
     visitor.evaluate("scrollTo(0, 0)")  # else the bar of a phone lies over what is pressed
     take(visitor, pictures, "settings")
 
-    visitor.click("Delete the workspace")
-    visitor.wait_for_text("Type the name to go on")
+    visitor.click("Delete workspace")
+    visitor.wait_for_text("To confirm, type the name")
     assert visitor.evaluate(f"{LAST_IN_DIALOG}.disabled") == "True"
-    visitor.type("Type the name to go on: Press & media", "Press & media")
+    visitor.type("To confirm, type the name: Press & media", "Press & media")
     take(visitor, pictures, "workspace-delete")
     confirm(visitor)
     visitor.wait_for("location.pathname === '/app/links'")
@@ -240,11 +240,11 @@ def test_a_workspace_is_changed_deleted_and_brought_back(visitor, program, pictu
 
 def keep_what_others_change(visitor: Visitor) -> None:
     """Only what was typed here is saved, and it stays while the page hears of the rest."""
-    visitor.type("Short name in addresses", "press")
+    visitor.type("Short name for URLs", "press")
     ask(visitor, "PATCH", "/workspaces/1", {"name": "Public relations", "strategy": "random"})
     visitor.grow_old()
     visitor.wait_for("document.querySelector('main h2').innerText === 'Public relations'")
-    assert visitor.value("Short name in addresses") == "press"
+    assert visitor.value("Short name for URLs") == "press"
     visitor.click("Save")
     visitor.wait_for("document.querySelector('main [type=submit]').disabled")
     changed = ask(visitor, "GET", "/workspaces/1")[1]
@@ -261,28 +261,28 @@ def test_a_domain_is_proved_step_by_step(start_program, environment, visit, pict
         visitor = visit(program)
         begin(visitor)
         visitor.visit("/app/w/1/domains")
-        visitor.wait_for_text("No domain yet")
+        visitor.wait_for_text("No domains yet")
         take(visitor, pictures, "domains-none")
         visitor.evaluate("document.querySelector('main button').click()")
-        visitor.type("Name", "127.0.0.1")
+        visitor.type("Domain", "127.0.0.1")
         visitor.click("Add")
-        visitor.wait_for_text("This cannot be a domain here.")
+        visitor.wait_for_text("This domain cannot be used.")
         take(visitor, pictures, "domain-add")
-        visitor.type("Name", "https://go.example.com/")
+        visitor.type("Domain", "https://go.example.com/")
         visitor.click("Add")
-        visitor.wait_for_text("Waiting for the record")
+        visitor.wait_for_text("Waiting for the DNS record")
         name, value = secret(visitor, 0), secret(visitor, 1)
         assert name == "_kurz.go.example.com"
-        visitor.click("Copy the record's value")
+        visitor.click("Copy record value")
         visitor.wait_for_text("Copied")
         assert visitor.clipboard() == value
         visitor.click("Verify now")
-        visitor.wait_for_text("no TXT record with this value is there yet")
+        visitor.wait_for_text("no TXT record with this value was found")
         take(visitor, pictures, "domain-steps")
         dns.put(name, value)
         visitor.click("Verify now")
         visitor.wait_for_text("Serves this workspace's links.")
-        visitor.type("Leads to", "https://www.example.com/")
+        visitor.type("Destination URL", "https://www.example.com/")
         visitor.click("Save")
         visitor.wait_for_text("Saved.")
         with program.client() as client:
@@ -290,8 +290,8 @@ def test_a_domain_is_proved_step_by_step(start_program, environment, visit, pict
         assert (front.status_code, front.headers["location"]) == (302, "https://www.example.com/")
         take(visitor, pictures, "domains")
         visitor.click("Remove go.example.com")
-        visitor.wait_for_text("Links under this name stop answering at once.")
+        visitor.wait_for_text("Links on this domain stop working immediately.")
         take(visitor, pictures, "domain-remove")
         visitor.click("Remove")
-        visitor.wait_for_text("No domain yet")
+        visitor.wait_for_text("No domains yet")
         assert ask(visitor, "GET", "/workspaces/1/domains")[1]["domains"] == []

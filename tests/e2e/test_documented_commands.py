@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 import kurz
-from kurz.bootstrap import Kurz, prepare
 from kurz.links.model import Draft
 from kurz.people.access import Permission
 from kurz.safety.audit import OPERATOR
-from kurz.settings import load
+from kurz.settings.load import load
+from kurz.wiring.core import Kurz
+from kurz.wiring.engine import prepare
 from support.clicks import wait_until
 from support.document_outputs import Differs, compare
 from support.document_shell import DocumentShell, Done, NotUnderstood

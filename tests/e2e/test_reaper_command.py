@@ -10,12 +10,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kurz.bootstrap import open_kurz, prepare
 from kurz.links.model import Draft
-from kurz.scheduling import Cause, Outcome, Result
-from kurz.settings import Settings
-from kurz.storage.job_runs import SqlRunStore
-from kurz.storage.leases import SqlLeaseStore
+from kurz.scheduling import Result, RunCause, RunOutcome
+from kurz.settings.model import Settings
+from kurz.storage.jobs.leases import SqlLeaseStore
+from kurz.storage.jobs.runs import SqlRunStore
+from kurz.wiring.core import open_kurz
+from kurz.wiring.engine import prepare
 from support.clock import FrozenClock
 from support.engines import DATABASES, usually_on, without_redis
 from support.jobs import SCHEDULE
@@ -141,7 +142,7 @@ def test_a_run_elsewhere_is_not_disturbed(terminal, settings):
     async def hold() -> None:
         async with open_kurz(settings) as kurz:
             leases = SqlLeaseStore(kurz.database, kurz.clock)
-            assert await leases.take(SCHEDULE, "elsewhere", Cause.DUE)
+            assert await leases.take(SCHEDULE, "elsewhere", RunCause.DUE)
 
     asyncio.run(hold())
     refused = terminal.run("admin", "reaper", "--run")
@@ -156,7 +157,7 @@ async def end(settings: Settings, result: Result) -> None:
     async with open_kurz(settings) as kurz:
         leases = SqlLeaseStore(kurz.database, kurz.clock)
         runs = SqlRunStore(kurz.database, kurz.clock)
-        lease = await leases.take(SCHEDULE, "elsewhere", Cause.NOW)
+        lease = await leases.take(SCHEDULE, "elsewhere", RunCause.NOW)
         assert lease is not None
         run_id = await runs.begin(lease, is_asked=False)
         assert await runs.end(run_id, result, {}, 0.0)
@@ -166,7 +167,7 @@ async def end(settings: Settings, result: Result) -> None:
 @usually_on("sqlite", among=DATABASES)
 def test_a_skipped_run_is_shown_with_its_reason_also_behind_the_next(terminal, settings):
     reason = "The clock has jumped."
-    asyncio.run(end(settings, Result(Outcome.SKIPPED, reason)))
+    asyncio.run(end(settings, Result(RunOutcome.SKIPPED, reason)))
     examined = terminal.run("doctor").stdout
     assert re.search(rf"! reaper +the last run was skipped. {reason}", examined)
     told = terminal.run("admin", "reaper").stdout
@@ -179,7 +180,7 @@ def test_a_skipped_run_is_shown_with_its_reason_also_behind_the_next(terminal, s
 
 @usually_on("postgres", among=DATABASES)
 def test_behind_a_skipped_run_nothing_is_purged_until_kurz_has_run_again(terminal, settings):
-    asyncio.run(end(settings, Result(Outcome.SKIPPED, "The clock has jumped.")))
+    asyncio.run(end(settings, Result(RunOutcome.SKIPPED, "The clock has jumped.")))
     refused = terminal.run("admin", "reaper", "--run")
     assert (refused.returncode, refused.stdout) == (1, "skipped\n")
     assert refused.stderr.count("\n") == 1
@@ -190,7 +191,7 @@ def test_behind_a_skipped_run_nothing_is_purged_until_kurz_has_run_again(termina
 
 @usually_on("sqlite", among=DATABASES)
 def test_a_kurz_that_runs_does_it(terminal, settings, start_program, environment):
-    asyncio.run(end(settings, Result(Outcome.SKIPPED, "The clock has jumped.")))
+    asyncio.run(end(settings, Result(RunOutcome.SKIPPED, "The clock has jumped.")))
     start_program(**environment, KURZ_DATA_DIR=str(settings.data_dir), KURZ_REAPER_ENABLED="off")
     # The command itself would have no time for it.
     done = terminal.run("admin", "reaper", "--run", KURZ_REAPER_LONGEST_RUN="0s")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kurz.bootstrap import prepare
 from kurz.cli import server_address
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.engine import prepare
 from support.people import People
 from support.terminal import Terminal
 

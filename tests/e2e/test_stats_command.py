@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kurz.bootstrap import open_kurz
-from kurz.clicks.counts import Sort
+from kurz.clicks.counts import VisitKind
 from kurz.links.model import Draft
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.core import open_kurz
 from support.counted import Clicks
 from support.terminal import KURZ, Terminal
 
@@ -40,7 +40,7 @@ async def fill(folder: Path) -> None:
             at = now - timedelta(days=day)
             clicks.add(made[0], at, 10 * (day + 1), country="DE", referrer="news.example")
         clicks.add(made[0], now, 3, country="FR", referrer="\x1b[31mred.example")
-        clicks.add(made[0], now, 7, sort=Sort.BOT, browser="Crawler")
+        clicks.add(made[0], now, 7, sort=VisitKind.BOT, browser="Crawler")
         await clicks.save()
 
 

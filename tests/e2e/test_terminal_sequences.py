@@ -11,12 +11,13 @@ import pytest
 import sqlalchemy as sa
 
 from data.payloads import SEQUENCES
-from kurz.bootstrap import open_kurz
 from kurz.links.model import Draft, Status
 from kurz.people.access import Permission
-from kurz.settings import Settings
-from kurz.storage.safety_schema import audit, bans, reports
-from kurz.storage.schema import accounts, keys, links, workspaces
+from kurz.settings.model import Settings
+from kurz.storage.schema.links import links
+from kurz.storage.schema.people import accounts, keys, workspaces
+from kurz.storage.schema.safety import audit, bans, reports
+from kurz.wiring.core import open_kurz
 from support.counted import Clicks
 from support.long_run import in_the_long_run
 from support.people import People

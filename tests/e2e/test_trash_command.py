@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from kurz.bootstrap import Kurz
 from kurz.links.model import Draft, Scope
+from kurz.wiring.core import Kurz
 from support.people import People
 
 

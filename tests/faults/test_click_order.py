@@ -9,8 +9,9 @@ import pytest
 
 from faults.writelog import Write, WriteLog
 from kurz.clicks.header import HEADER_BYTES, MAGIC, SUFFIX
-from kurz.clicks.record import FRAME_BYTES, Click, decode, end_of
-from kurz.clicks.segments import list_segments, read
+from kurz.clicks.record import FRAME_BYTES, end_of
+from kurz.clicks.segments import list_segments
+from support.journal_reader import Click, decode, read
 from support.program import Program
 from support.wire import Wire
 

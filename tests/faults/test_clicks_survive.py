@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from kurz.clicks.record import Click
-from kurz.clicks.segments import list_segments, read
+from kurz.clicks.segments import list_segments
 from servers.postgres import PostgresServer
 from support.clicks import wait_until
-from support.makers import MADE, LinkLedger, Maker, make
+from support.journal_reader import Click, read
+from support.makers import MADE, LinkCreator, LinkLedger, make
 from support.program import Program
 from support.wire import Wire
 
@@ -220,7 +220,7 @@ def kill_under_load(stage: Stage, number: int, kill: Callable[[], None]) -> None
         for place in range(CLIENTS)
     ]
     makers = [
-        Maker(stage.program, f"{number}/{place}", may_fail=stage.may_fail)
+        LinkCreator(stage.program, f"{number}/{place}", may_fail=stage.may_fail)
         for place in range(MAKERS)
     ]
 
@@ -236,9 +236,9 @@ def kill_under_load(stage: Stage, number: int, kill: Callable[[], None]) -> None
     for client in clients:
         client.end()
         stage.ledger.add(client)
-    for maker in makers:
-        maker.end()
-        stage.links.add(maker)
+    for creator in makers:
+        creator.end()
+        stage.links.add(creator)
     stage.ledger.check(name)
     stage.ledger.check_counts(stage.count)
     stage.links.check(stage.stored())

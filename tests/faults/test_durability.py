@@ -14,9 +14,9 @@ import httpx2
 import pytest
 
 from faults.synccount import SyncCounter
-from kurz.bootstrap import open_kurz
 from kurz.links.model import Filter, Scope
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.core import open_kurz
 from support.engines import usually_on
 from support.program import Program
 

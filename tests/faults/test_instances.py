@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from kurz.sharing import FLOORS_LOOK_BACK
+from kurz.wiring.shared import FLOORS_LOOK_BACK
 from servers.postgres import PostgresPair, PostgresServer
 from support.alike import change_with_wake_ups, change_without
 from support.cut_off import CutOff, Story

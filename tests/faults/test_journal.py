@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from kurz.clicks.segments import is_held, list_segments, read
+from kurz.clicks.segments import is_held, list_segments
 from support import journal_writer
+from support.journal_reader import read
 
 
 def run(mode: str, folder: Path) -> "subprocess.Popen[bytes]":

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from kurz.clicks.segments import list_segments, read
+from kurz.clicks.segments import list_segments
 from kurz.clock import SystemClock
-from kurz.settings import Settings
+from kurz.settings.model import Settings
 from support.clicks import Counted, click, count_all, loaded, wait_until, write_segment
 from support.engines import sqlite_first
+from support.journal_reader import read
 from support.long_run import in_the_long_run
 from support.program import KURZ, Program
 from support.wire import Wire

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kurz.reading import FEED_STALE_SECONDS
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.read_path import FEED_STALE_SECONDS
 from servers.postgres import PostgresServer
 from support.crowd import BROWSER, CLICKS, TRIES, VISITORS, Crowd, recorded
 from support.http import Line, get

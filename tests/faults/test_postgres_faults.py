@@ -9,10 +9,10 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 
-from kurz.bootstrap import open_kurz, prepare
-from kurz.serving import open_app
-from kurz.settings import Settings
-from kurz.storage.postgres import CLEAN_UP_SECONDS
+from kurz.settings.model import Settings
+from kurz.storage.engine.postgres import CLEAN_UP_SECONDS
+from kurz.wiring.core import open_kurz
+from kurz.wiring.engine import prepare
 from servers.binaries import hand_over
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresPair, PostgresServer
@@ -29,6 +29,7 @@ from support.postgres_troubles import (
     slow,
     swallowed,
 )
+from support.serving import open_app
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 

@@ -2,12 +2,15 @@
 of values are of use to programs."""
 
 import ast
+from inspect import iscoroutinefunction
 from pathlib import Path
+
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 
 import kurz
 from kurz.api.app import create_api
-
-DOCUMENT = create_api(None).openapi()  # type: ignore[arg-type]
+from support.api_operations import DOCUMENT
 
 
 def test_no_schema_is_named_after_a_module():
@@ -47,3 +50,20 @@ def test_every_refusal_of_a_value_names_its_field():
                             silent.append(f"{path.relative_to(sources)}:{node.lineno}")
     assert found > 40
     assert silent == []
+
+
+def test_no_part_of_a_request_runs_in_another_thread():
+    """FastAPI runs what is not asynchronous in threads, which takes longer than what they do."""
+    found = set()
+
+    def look(dependant: Dependant) -> None:
+        if dependant.call is not None and not iscoroutinefunction(dependant.call):
+            found.add(dependant.call.__qualname__)
+        for other in dependant.dependencies:
+            look(other)
+
+    routes = [route for route in create_api(None).routes if isinstance(route, APIRoute)]  # type: ignore[arg-type]
+    assert len(routes) > 50
+    for route in routes:
+        look(route.dependant)
+    assert not found

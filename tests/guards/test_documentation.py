@@ -9,23 +9,26 @@ from pathlib import Path
 
 import openapi
 import pytest
+import typer
 
 import kurz
-from kurz import settings
 from kurz.api.app import create_api
-from kurz.bootstrap import retention_of
 from kurz.cli.app import app as command_line
 from kurz.errors import catalogue
 from kurz.links.codes import deterministic
 from kurz.links.codes.words import OWN_SEGMENTS, RESERVED
-from kurz.links.retention import INTERVALS, PRESETS, Ended
+from kurz.links.ending.retention import INTERVALS, PRESETS, EndedKind
 from kurz.links.urls import judge
 from kurz.people.access import Permission
-from kurz.reaping import schedule_of
-from kurz.setting_values import NEVER, show_duration
+from kurz.settings.load import variable
+from kurz.settings.model import Settings, fields
+from kurz.settings.values import NEVER, show_duration
+from kurz.wiring.core import retention_of
+from kurz.wiring.reaper import schedule_of
 
 ROOT = Path(kurz.__file__).parent.parent.parent
 DOCS = ROOT / "docs"
+SOURCE = Path(kurz.__file__).parent
 
 _TARGET = re.compile(r"""\]\(([^)#\s]+)|\b(?:src|srcset|href)="([^"#\s]+)""")
 
@@ -49,12 +52,12 @@ def routes() -> list[str]:
     return [route.path_format for route in found]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("item", settings.fields(), ids=lambda item: item.name)
+@pytest.mark.parametrize("item", fields(), ids=lambda item: item.name)
 def test_every_setting_is_documented_with_its_default(item):
     rows = [
         line
         for line in reference("settings.md").splitlines()
-        if line.startswith(f"| `{settings.variable(item.name)}`")
+        if line.startswith(f"| `{variable(item.name)}`")
     ]
     assert len(rows) == 1
     assert shown(item.default) in rows[0]
@@ -88,10 +91,7 @@ def test_every_own_segment_is_documented():
 
 def test_every_command_is_documented():
     text = reference("cli.md")
-    names = [
-        item.name or item.callback.__name__  # type: ignore[union-attr]
-        for item in command_line.registered_commands
-    ]
+    names = [*typer.main.get_command(command_line).commands]  # type: ignore[attr-defined]
     assert len(names) >= 10
     assert [name for name in names if f"kurz {name}" not in text] == []
 
@@ -112,7 +112,7 @@ def test_the_table_of_canonical_urls_is_right():
 def test_the_package_for_buckets_is_the_one_that_kurz_works_with():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     [needed] = project["project"]["optional-dependencies"]["s3"]
-    for path in (DOCS / "guides" / "archive.md", ROOT / "src" / "kurz" / "archiving.py"):
+    for path in (DOCS / "guides" / "archive.md", ROOT / "src" / "kurz" / "wiring" / "archive.py"):
         assert f"install '{needed}'" in path.read_text(), path
 
 
@@ -146,7 +146,7 @@ def test_the_table_of_presets_is_right():
         for name, retention in PRESETS.items()
     }
     head = re.findall(r"`KURZ_RETENTION_([A-Z]+)`", text.partition("|---")[2])
-    assert [Ended(name.lower()) for name in head[:4]] == list(PRESETS["default"])
+    assert [EndedKind(name.lower()) for name in head[:4]] == list(PRESETS["default"])
 
 
 def test_the_table_of_where_numbers_come_from_is_right():
@@ -157,12 +157,12 @@ def test_the_table_of_where_numbers_come_from_is_right():
     table = text.partition("## Where the numbers come from")[2].partition("\n\n|")[2]
     assert len(rows) == len(table.partition("\n\n")[0].splitlines()) - 2 == 23
     for name, preset, value in rows:
-        chosen = settings.Settings(retention=preset or "default")
+        chosen = Settings(retention=preset or "default")
         found = getattr(chosen, name.lower())
         if name == "REAPER_INTERVAL":
             found = schedule_of(chosen).every
         elif name.startswith("RETENTION_"):
-            found = retention_of(chosen)[Ended(name.removeprefix("RETENTION_").lower())].after
+            found = retention_of(chosen)[EndedKind(name.removeprefix("RETENTION_").lower())].after
         assert shown(found) == value, name
 
 
@@ -173,20 +173,75 @@ def test_every_decision_is_listed_in_order():
     assert [int(number) for number, _ in lines] == [int(name[:4]) for name in recorded]
 
 
-@pytest.mark.parametrize("package", ["server", "people", "transfer", "storage"])
-def test_the_architecture_names_every_module(package):
-    text = (DOCS / "explanation" / "architecture.md").read_text()
-    [row] = [line for line in text.splitlines() if line.startswith(f"| `{package}/` |")]
-    modules = pkgutil.iter_modules([str(ROOT / "src" / "kurz" / package)])
-    names = {module.name for module in modules} - {"errors", "migrations"}
-    assert [name for name in sorted(names) if f"`{name}`" not in row] == []
+def modules() -> list[Path]:
+    """Modules and packages of kurz, except those whose name says everything."""
+    found = {
+        path.parent if path.name == "__init__.py" else path.with_suffix("")
+        for path in SOURCE.rglob("*.py")
+        if path.name not in ("__main__.py", "errors.py") and "versions" not in path.parts
+    }
+    return sorted(path.relative_to(SOURCE) for path in found - {SOURCE})
 
 
-def test_the_architecture_names_every_module_at_the_root():
-    text = (DOCS / "explanation" / "architecture.md").read_text()
-    modules = (ROOT / "src" / "kurz").glob("*.py")
-    names = sorted(path.name for path in modules if path.name != "__init__.py")
-    assert [name for name in names if f"`{name}`" not in text] == []
+def description(package: Path) -> str:
+    return importlib.import_module(".".join(("kurz", *package.parts))).__doc__ or ""
+
+
+def test_every_module_is_named_in_the_architecture_or_by_its_package():
+    page = (DOCS / "explanation" / "architecture.md").read_text()
+    found = modules()
+    assert len(found) > 300
+    assert [
+        str(module)
+        for module in found
+        if f"`{module.name}`" not in description(module.parent)
+        and not re.search(f"`{module}/?`", page)
+    ] == []
+
+
+def exists(module: Path) -> bool:
+    return module.is_dir() or module.with_suffix(".py").is_file()
+
+
+def test_every_module_that_a_package_names_exists():
+    named = {
+        package / name
+        for package in {module.parent for module in modules()}
+        for line in description(package).splitlines()
+        if line.startswith("`")
+        for name in re.findall(r"`(\w+)`", line.partition(":")[0])
+    }
+    assert len(named) > 300
+    assert [str(module) for module in named if not exists(SOURCE / module)] == []
+
+
+def test_every_module_that_the_documents_name_exists():
+    packages = "|".join(path.parent.name for path in SOURCE.glob("*/__init__.py"))
+    path_of_module = re.compile(rf"`((?:{packages})/[a-z_/]*)(?:\.[a-z_]+)*`")
+    named = [
+        (page.name, name)
+        for page in [*ROOT.glob("*.md"), *DOCS.glob("explanation/*.md")]
+        if page.name != "CHANGELOG.md"
+        for name in path_of_module.findall(page.read_text())
+    ]
+    assert len(named) > 50
+    assert [(page, name) for page, name in named if not exists(SOURCE / name)] == []
+
+
+def test_the_architecture_shows_the_layers_that_are_checked():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    page = (DOCS / "explanation" / "architecture.md").read_text()
+    shown = page.partition("## The dependency rule")[2].split("```")[1]
+    # Beside some of them, a bracket says that they are the core.
+    assert [re.split(r" +[┐│┘]", line)[0] for line in shown.strip().splitlines()] == layers
+
+
+def test_every_path_in_the_guide_for_contributors_exists():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    paths = re.findall(r"`([\w.-]+/[\w./-]*)`", text)
+    assert len(paths) > 15
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_links_between_documents_lead_somewhere_and_pictures_are_there():

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import kurz
-from kurz.storage.migrate import Migrations
-from kurz.storage.sqlite import can_use_wal, default_driver
+from kurz.storage.engine.migrate import Migrations
+from kurz.storage.engine.sqlite import can_use_wal, default_driver
 
 ROOT = Path(kurz.__file__).parent.parent.parent
 CLIENTS = {
@@ -86,3 +86,16 @@ def test_nothing_calls_the_outside_by_the_standard_library():
     assert {
         path.name: _imported(path) & CLIENTS for path in sources if _imported(path) & CLIENTS
     } == {}
+
+
+def test_only_one_module_asks_which_engine_runs():
+    asks = re.compile(
+        r"\bis_embedded\b|\bdatabase_url\b|isinstance\([^)]*(Sqlite|Postgres)Database"
+    )
+    source = ROOT / "src" / "kurz"
+    found = {
+        str(path.relative_to(source))
+        for path in source.rglob("*.py")
+        if asks.search(path.read_text())
+    }
+    assert {name for name in found if not name.startswith("settings/")} == {"wiring/engine.py"}

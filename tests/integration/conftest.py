@@ -10,15 +10,15 @@ import pytest
 import sqlalchemy as sa
 from asyncpg.prepared_stmt import PreparedStatement
 
-from kurz.bootstrap import Kurz, open_kurz
 from kurz.clock import to_micros
 from kurz.links.model import Draft, Link, Status
 from kurz.people.passwords import Passwords
-from kurz.serving import open_app
-from kurz.storage.schema import domains, workspace_slugs, workspaces
+from kurz.storage.schema.people import domains, workspace_slugs, workspaces
+from kurz.wiring.core import Kurz, open_kurz
 from support.clock import FrozenClock
 from support.desk import Desk
 from support.people import People
+from support.serving import open_app
 
 ORIGIN = "http://kurz.test"
 DESTINATION = "https://example.com/a/path?x=1#part"

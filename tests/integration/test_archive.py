@@ -7,11 +7,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from kurz.archiving import open_archive
+from kurz.links.ending.retention import EndedKind, RetentionAction
 from kurz.links.model import Link
-from kurz.links.retention import Ended, Fate
-from kurz.storage.copier import copy_clicks
-from kurz.storage.reaping import SqlReaperStore
+from kurz.storage.ending.reaping import SqlReaperStore
+from kurz.storage.followers.click_count_copier import copy_clicks
+from kurz.wiring.archive import open_archive
 from support.archive import KEPT, archiver_of, run_until_done
 from support.counted import Clicks
 from support.people import Person
@@ -59,12 +59,17 @@ async def test_a_link_answers_again_with_its_totals_and_daily_stats(
     reaper = SqlReaperStore(kurz.database, clock, KEPT)
     await reaper.mark(clock.now(), 1000)
     clock.advance(days=7)
-    assert await reaper.sweep(Ended.PERMANENT, Fate.TRASH, clock.now(), clock.now(), 1000) == 1
+    assert (
+        await reaper.sweep(
+            EndedKind.PERMANENT, RetentionAction.TRASH, clock.now(), clock.now(), 1000
+        )
+        == 1
+    )
     assert await answer() == 410
     assert await run_until_done(kurz, await archiver_of(kurz)) == 1
     assert await answer() == 404
 
-    archive = await open_archive(kurz)
+    archive = open_archive(kurz)
     [file] = await archive.list("again")
     [restored] = [found.result async for found in archive.restore(file.name)]
     assert isinstance(restored, Link)

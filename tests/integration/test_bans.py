@@ -4,17 +4,17 @@ import asyncio
 
 import pytest
 
-from kurz.bootstrap import open_kurz
 from kurz.errors import StoreUnavailable
 from kurz.jobs.runner import Runner
 from kurz.links.model import Status
 from kurz.people.passwords import Passwords
-from kurz.reaping import make_chores
 from kurz.safety.audit import OPERATOR
 from kurz.safety.banning import JOB, SETTLED
-from kurz.safety.bans import BanKind, Cause
-from kurz.scheduling import Cause as Why
-from kurz.serving import open_serving
+from kurz.safety.bans import BanCause, BanKind
+from kurz.scheduling import RunCause
+from kurz.wiring.core import open_kurz
+from kurz.wiring.reaper import make_chores
+from kurz.wiring.worker import open_serving
 from support.engines import without_redis
 
 engine = without_redis  # which has no part in it
@@ -40,7 +40,7 @@ def job_of(kurz) -> Runner:
 
 
 async def carry_out(kurz) -> None:
-    assert await job_of(kurz).run(Why.NOW) is not None
+    assert await job_of(kurz).run(RunCause.NOW) is not None
 
 
 async def test_a_banned_link_is_gone_for_everybody_and_comes_back(kurz, client, admin, desk):
@@ -169,7 +169,9 @@ async def test_links_that_are_banned_by_themselves_or_by_their_host_stay_so(
     assert (await client.get("/own")).status_code == 410
     assert (await client.get("/host")).status_code == 410
     link = await kurz.store.find_by_code(0, "host")
-    assert (await kurz.bans.of_links.find(link.id)).cause is Cause.LIST  # screening's from now on
+    assert (
+        await kurz.bans.of_links.find(link.id)
+    ).cause is BanCause.LIST  # screening's from now on
     refused = await lift(client, admin, f"links/{kurz.links.public_id(link)}")
     assert refused.json()["type"] == "/api/problems/destination-refused"
 
@@ -197,7 +199,7 @@ async def test_a_ban_is_carried_out_although_nobody_could_ask_for_it(
     person = await people.add()
     await add_link(custom_code="bad", owner_id=person.id)
     job = job_of(kurz)
-    assert await job.run(Why.NOW) is not None  # the next one is due in an hour
+    assert await job.run(RunCause.NOW) is not None  # the next one is due in an hour
     assert not await job.tick()
 
     async def is_running(_: str) -> None:
@@ -214,7 +216,7 @@ async def test_a_ban_is_carried_out_although_nobody_could_ask_for_it(
 
 
 def test_somebody_waits_for_bans(kurz):
-    assert job_of(kurz)._tick_seconds <= 5
+    assert job_of(kurz)._wake_seconds <= 5
 
 
 async def test_the_last_administrator_cannot_be_banned(kurz, client, admin):

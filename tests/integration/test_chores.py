@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from kurz.jobs.boot_clock import BootClock
-from kurz.jobs.chores import Chore
+from kurz.jobs.periodic import PeriodicTask
 from kurz.people.workspaces import GRACE
-from kurz.reaping import make_chores, open_upkeep
-from kurz.scheduling import Cause, Outcome, Turn
-from kurz.storage.job_runs import SqlRunStore
+from kurz.scheduling import RunCause, RunContext, RunOutcome
+from kurz.storage.jobs.runs import SqlRunStore
+from kurz.wiring.reaper import make_chores, open_upkeep
 from support.engines import without_redis
 from support.people import People
 
@@ -30,9 +30,9 @@ async def test_each_has_its_turn_and_leaves_a_record(kurz, clock, runs, people: 
     await kurz.teams.delete(workspace)
     clock.advance(seconds=(GRACE + timedelta(days=1)).total_seconds())
     for chore in make_chores(kurz):
-        assert await chore.run(Cause.NOW) is not None
+        assert await chore.run(RunCause.NOW) is not None
     found = {job: await runs.last(job, 10) for job in JOBS}
-    assert [[run.outcome for run in of] for of in found.values()] == [[Outcome.DONE]] * 4
+    assert [[run.outcome for run in of] for of in found.values()] == [[RunOutcome.DONE]] * 4
     assert found["workspaces"][0].counts == {"workspaces": 1, "links": 0}
     assert await kurz.workspaces.find(workspace.id) is None
 
@@ -57,17 +57,17 @@ async def test_no_workspace_is_purged_while_nothing_is_to_be_reaped(
 
 async def test_of_two_instances_one_does_it(kurz, runs):
     for one, other in zip(make_chores(kurz), make_chores(kurz), strict=True):
-        results = [await one.run(Cause.DUE), await other.run(Cause.DUE)]
+        results = [await one.run(RunCause.DUE), await other.run(RunCause.DUE)]
         assert [result is None for result in results] == [False, True]
     assert [len(await runs.last(job, 10)) for job in JOBS] == [1, 1, 1, 1]
 
 
 @pytest.fixture
-def turn() -> Turn:
-    return Turn(asyncio.Event())
+def turn() -> RunContext:
+    return RunContext(asyncio.Event())
 
 
-class Errand:
+class Task:
     def __init__(self) -> None:
         self.runs = 0
 
@@ -80,16 +80,16 @@ class Errand:
     ("hours", "is_done"), [(0, True), (8, False), (-8, False)], ids=["right", "ahead", "behind"]
 )
 async def test_nothing_is_done_while_the_clock_is_not_to_be_trusted(clock, turn, hours, is_done):
-    errand = Errand()
-    chore = Chore(errand, BootClock(lambda: 0.0))
+    errand = Task()
+    chore = PeriodicTask(errand, BootClock(lambda: 0.0))
     await chore.look(clock.now())
     await chore.look(clock.now() + timedelta(hours=hours))
     result = await chore.run(turn)
-    assert (result.outcome is Outcome.DONE, errand.runs) == (is_done, int(is_done))
+    assert (result.outcome is RunOutcome.DONE, errand.runs) == (is_done, int(is_done))
     assert (result.reason is None) == is_done
 
 
 async def test_what_is_to_stop_is_told_so(turn):
     turn.stopping.set()
-    await Chore(Errand()).run(turn)
+    await PeriodicTask(Task()).run(turn)
     assert turn.counts == {"stopping": 1}

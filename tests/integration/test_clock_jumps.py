@@ -10,22 +10,22 @@ from datetime import datetime, timedelta
 import httpx2
 import pytest
 
-from kurz.bootstrap import Kurz
 from kurz.clock import MICROSECOND, SteadyClock, SystemClock, from_micros
-from kurz.jobs.asking import LOST, NOT_TRUSTED, Asking
 from kurz.jobs.boot_clock import BootClock
-from kurz.jobs.reaper import Reaper
+from kurz.jobs.reaper import Reaper, ReaperPace
+from kurz.jobs.reaper_run import LOST, NOT_TRUSTED, Asking
 from kurz.jobs.runner import Runner
+from kurz.links.ending.reaper_admin import RetentionPlan
+from kurz.links.ending.retention import PRESETS
 from kurz.links.model import Draft, Link, Scope, Status
-from kurz.links.retention import PRESETS
-from kurz.links.upkeep import Plan
 from kurz.people.workspaces import GRACE
-from kurz.reaping import make_chores, open_upkeep
-from kurz.scheduling import Cause, Outcome, Result, Turn
-from kurz.storage.job_runs import SqlRunStore
-from kurz.storage.leases import SqlLeaseStore
-from kurz.storage.reaping import SqlReaperStore
-from kurz.storage.timekeeper import TimeKeeper
+from kurz.scheduling import Result, RunCause, RunContext, RunOutcome
+from kurz.storage.ending.reaping import SqlReaperStore
+from kurz.storage.followers.timekeeper import TimeKeeper
+from kurz.storage.jobs.leases import SqlLeaseStore
+from kurz.storage.jobs.runs import SqlRunStore
+from kurz.wiring.core import Kurz
+from kurz.wiring.reaper import make_chores, open_upkeep
 from support.clock import FrozenClock
 from support.engines import without_redis
 from support.jobs import SCHEDULE, put_back
@@ -62,16 +62,14 @@ def machine() -> Machine:
 def reaper_of(store: SqlReaperStore, boot: BootClock | None = None) -> Reaper:
     return Reaper(
         store,
-        Plan(PRESETS["default"], has_archive=False),
-        batch=10,
-        pause=timedelta(),
-        longest=timedelta(minutes=5),
+        RetentionPlan(PRESETS["default"], has_archive=False),
+        ReaperPace(10, timedelta(), timedelta(minutes=5)),
         boot_clock=boot,
     )
 
 
-async def outcome_of(reaper: Reaper) -> Outcome:
-    return (await reaper.run(Turn(asyncio.Event()))).outcome
+async def outcome_of(reaper: Reaper) -> RunOutcome:
+    return (await reaper.run(RunContext(asyncio.Event()))).outcome
 
 
 async def row(kurz: Kurz, link: Link) -> Link | None:
@@ -103,16 +101,16 @@ class TestJumps:
         machine.wall_ns += jump
         for _ in range(2):
             await keeper.look()
-            assert await outcome_of(reaper) is Outcome.SKIPPED
+            assert await outcome_of(reaper) is RunOutcome.SKIPPED
             assert await row(kurz, link) is not None
             assert await status(client, link) == 410
             machine.wait(MINUTE)
         machine.wall_ns -= jump
         await keeper.look()
-        assert await outcome_of(reaper) is Outcome.DONE
+        assert await outcome_of(reaper) is RunOutcome.DONE
         assert await row(kurz, link) is not None
         machine.wait(HOUR)
-        assert await outcome_of(reaper) is Outcome.DONE
+        assert await outcome_of(reaper) is RunOutcome.DONE
         assert await row(kurz, link) is None
 
     async def test_a_link_that_lives_still_does_when_the_clock_is_right_again(
@@ -126,7 +124,7 @@ class TestJumps:
         await reaper.look(await store.now())
         machine.wall_ns += 8 * HOUR
         await keeper.look()
-        assert await outcome_of(reaper) is Outcome.SKIPPED
+        assert await outcome_of(reaper) is RunOutcome.SKIPPED
         assert await row(kurz, link) == link
         assert await store.mark(await store.now(), 10) == 1
         assert await status(client, link) == 410
@@ -166,17 +164,17 @@ class TestWhoAsks:
         await runner.stop()
 
     async def test_the_process_that_knows_of_a_jump_is_asked(self, kurz, machine, link, jobs):
-        upkeep = open_upkeep(kurz)
+        reaper_admin = open_upkeep(kurz)
         jobs.start()
-        assert await Asking(upkeep).run() == (Result(), (await upkeep.last_runs())[0])
+        assert await Asking(reaper_admin).run() == (Result(), (await reaper_admin.last_runs())[0])
         machine.wall_ns += 8 * HOUR
         await TimeKeeper(kurz.clock, None).look()
-        told = await Asking(upkeep).run()
+        told = await Asking(reaper_admin).run()
         assert told is not None
         result, run = told
-        assert result.outcome is Outcome.SKIPPED
+        assert result.outcome is RunOutcome.SKIPPED
         assert "The clock has jumped" in str(result.reason)
-        assert run == (await upkeep.last_runs())[0]
+        assert run == (await reaper_admin.last_runs())[0]
         assert await row(kurz, link) == link
 
     async def test_without_one_nobody_runs_it_behind_a_skipped_run(self, kurz, machine, link, jobs):
@@ -185,29 +183,29 @@ class TestWhoAsks:
         assert (await asking.run(), await asking.objection()) == (None, None)
         machine.wall_ns += 8 * HOUR
         await keeper.look()
-        assert await jobs.run(Cause.NOW) is not None
+        assert await jobs.run(RunCause.NOW) is not None
         assert await asking.run() is None
         assert await asking.objection() == NOT_TRUSTED
         machine.wall_ns -= 8 * HOUR
         await keeper.look()
-        assert await jobs.run(Cause.NOW) == Result()
+        assert await jobs.run(RunCause.NOW) == Result()
         assert await asking.objection() is None
 
     async def test_who_waits_in_vain_asks_no_longer(self, kurz, jobs):
-        upkeep = open_upkeep(kurz)
+        reaper_admin = open_upkeep(kurz)
         with pytest.raises(TimeoutError):  # or leaves, by Ctrl+C
             async with asyncio.timeout(0.1):
-                await Asking(upkeep).run()
-        assert await Asking(upkeep, patience_seconds=0.1).run() is None
+                await Asking(reaper_admin).run()
+        assert await Asking(reaper_admin, patience_seconds=0.1).run() is None
         assert not await jobs.tick()
-        assert await upkeep.last_runs() == []
+        assert await reaper_admin.last_runs() == []
 
     async def test_a_process_that_ends_in_the_middle_is_no_success(self, kurz):
-        upkeep, leases = open_upkeep(kurz), SqlLeaseStore(kurz.database, kurz.clock)
+        reaper_admin, leases = open_upkeep(kurz), SqlLeaseStore(kurz.database, kurz.clock)
         is_asked = asyncio.Event()
-        asked = asyncio.create_task(Asking(upkeep, lambda _: is_asked.set()).run())
+        asked = asyncio.create_task(Asking(reaper_admin, lambda _: is_asked.set()).run())
         await is_asked.wait()
-        lease = await leases.take(SCHEDULE, "elsewhere", Cause.ASKED)
+        lease = await leases.take(SCHEDULE, "elsewhere", RunCause.ASKED)
         assert lease is not None
         await SqlRunStore(kurz.database, kurz.clock).begin(lease, is_asked=True)
         await asyncio.sleep(0.3)
@@ -246,7 +244,7 @@ class TestWrongAtTheStart:
         machine.wall_ns -= 8 * HOUR
         await TimeKeeper(ahead, None).look()
         for _ in range(5):
-            expected = Outcome.SKIPPED if is_seen else Outcome.DONE
+            expected = RunOutcome.SKIPPED if is_seen else RunOutcome.DONE
             assert await outcome_of(reaper) is expected
             assert await row(kurz, link) == link
             machine.wait(20 * MINUTE)
@@ -260,7 +258,7 @@ class TestWrongAtTheStart:
         ahead = replace(kurz, clock=machine.clock())
         machine.wall_ns -= 8 * HOUR
         for chore in make_chores(ahead):
-            assert await chore.run(Cause.NOW) is not None
+            assert await chore.run(RunCause.NOW) is not None
         assert await kurz.workspaces.find(workspace.id) is not None
         (run,) = await SqlRunStore(kurz.database, kurz.clock).last("workspaces", 9)
         assert run.started_at == run.ended_at == kurz.clock.now()
@@ -285,7 +283,7 @@ class TestSkewedInstances:
         }
         wrong = FrozenClock(SystemClock().now() + timedelta(microseconds=jump // 1000))
         reaper = reaper_of(SqlReaperStore(kurz.database, wrong, KEPT))
-        assert await outcome_of(reaper) is Outcome.DONE
+        assert await outcome_of(reaper) is RunOutcome.DONE
         found = {name: await row(kurz, link) for name, link in links.items()}
         assert found["over"] is None
         assert found["graced"] is not None

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 
 from kurz.api.dialects.urls import UrlRead
 from kurz.api.schemas.links import LinkCreate, NewLinkRead
-from kurz.bootstrap import Kurz
 from kurz.links.service import hash_claim_token
-from kurz.storage.schema import links
+from kurz.storage.schema.links import links
+from kurz.wiring.core import Kurz
 
 URL = "https://Example.com/a/../b/?z=1&a=2#part"
 CANONICAL = "https://example.com/b?a=2&z=1"

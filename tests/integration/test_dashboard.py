@@ -220,9 +220,9 @@ def test_the_lane_tells_everybody_what_is_for_them(start_program, environment):
         assert client.get("/nothing").status_code == 404
         before = lane_answers(client)
         for language, missing, expired in (
-            ("de", "Hier ist kein Link.", "Dieser Link ist abgelaufen."),
-            ("en", "There is no link here.", "This link has expired."),
-            ("de", "Hier ist kein Link.", "Dieser Link ist abgelaufen."),
+            ("de", "Link nicht gefunden.", "Dieser Link ist abgelaufen."),
+            ("en", "Link not found.", "This link has expired."),
+            ("de", "Link nicht gefunden.", "Dieser Link ist abgelaufen."),
         ):
             told = {"accept-language": language}
             assert f"<h1>{missing}</h1>" in client.get("/nothing", headers=told).text
@@ -241,7 +241,7 @@ def lane_answers(client: httpx2.Client) -> int:
 
 async def test_who_reads_german_gets_german_pages(client):
     german = await client.get("/nothing", headers={**PAGE, "accept-language": "de-DE,de;q=0.9"})
-    assert "Hier ist kein Link." in german.text
+    assert "Link nicht gefunden." in german.text
     assert german.headers["vary"] == "accept, accept-language"
     english = await client.get("/nothing", headers={**PAGE, "accept-language": "fr"})
-    assert "There is no link here." in english.text
+    assert "Link not found." in english.text

@@ -79,12 +79,12 @@ async def test_no_session_of_a_page_begins_under_the_host_of_short_links(short, 
     """And what would have opened one is not used up."""
     body = {"email": "ada@example.com", "password": PASSWORD, "as_cookie": True}
     if route == "setup":
-        body["token"], _ = await kurz.passes.make_setup()
+        body["token"], _ = await kurz.one_time_tokens.make_setup()
     elif route != "register":
         ada = await People(kurz).add("ada@example.com")
         if route == "reset":
             del body["email"]
-            body["token"], _ = await kurz.passes.make_reset(ada.id, None)
+            body["token"], _ = await kurz.one_time_tokens.make_reset(ada.id, None)
     refused = await short.post(f"/api/v1/auth/{route}", json=body)
     assert (refused.status_code, "set-cookie" in refused.headers) == (403, False)
     assert refused.json()["type"] == "/api/problems/request-forged"

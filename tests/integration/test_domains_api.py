@@ -5,25 +5,21 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 import httpx2
 import pytest
 
-from kurz.bootstrap import Kurz
 from kurz.people.access import Role
-from kurz.people.workspaces import Workspace
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.core import Kurz
 from servers.dns import DnsServer, Trouble
 from support.clock import FrozenClock
+from support.domain_desk import HOST, URL, DomainDesk
 from support.engines import redis_in_the_long_run
-from support.people import People, Person
+from support.people import People
 from support.slack import slack
 
 engine = redis_in_the_long_run
-
-HOST = "go.example.com"
-URL = "https://example.com/a/page"
 BASE_URL = "https://kurz.example"
 ALLOWED = "/api/v1/domains/allowed"
 
@@ -49,92 +45,33 @@ def settings(settings: Settings, dns: DnsServer) -> Settings:
     return replace(settings, dns_servers=(dns.address,))
 
 
-class Desk:
-    """Somebody's workspace, and what they ask for its domains."""
-
-    def __init__(
-        self,
-        client: httpx2.AsyncClient,
-        kurz: Kurz,
-        dns: DnsServer,
-        person: Person,
-        team: Workspace,
-    ) -> None:
-        self.client = client
-        self.person = person
-        self.team = team
-        self.path = f"/api/v1/workspaces/{team.id}/domains"
-        self._kurz = kurz
-        self._dns = dns
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return self.person.headers
-
-    async def add(self, host: str = HOST) -> httpx2.Response:
-        answer = await self.client.post(self.path, json={"host": host}, headers=self.headers)
-        self._kurz.domains._sites = None  # as a second later
-        return answer
-
-    async def verify(self, host: str = HOST) -> httpx2.Response:
-        answer = await self.client.post(f"{self.path}/{host}/verify", headers=self.headers)
-        self._kurz.domains._sites = None
-        return answer
-
-    async def remove(self, host: str = HOST) -> httpx2.Response:
-        answer = await self.client.delete(f"{self.path}/{host}", headers=self.headers)
-        self._kurz.domains._sites = None
-        return answer
-
-    async def prove(self, host: str = HOST) -> dict[str, Any]:
-        added = (await self.add(host)).json()
-        self._dns.put(added["record_name"], added["record_value"])
-        answer = await self.verify(host)
-        assert answer.status_code == 200, answer.text
-        shown: dict[str, Any] = answer.json()
-        return shown
-
-    async def list(self) -> list[dict[str, Any]]:
-        answer = await self.client.get(self.path, headers=self.headers)
-        assert answer.status_code == 200
-        found: list[dict[str, Any]] = answer.json()["domains"]
-        return found
-
-    async def make_link(self) -> str:
-        answer = await self.client.post(
-            self.path.replace("domains", "links"),
-            json={"original_url": URL, "custom_code": "mine"},
-            headers=self.headers,
-        )
-        assert answer.status_code == 201, answer.text
-        address: str = answer.json()["short_url"]
-        return address
-
-    async def visit(self, path: str = "/mine", host: str = HOST) -> httpx2.Response:
-        return await self.client.get(path, headers={"host": host})
-
-
 @pytest.fixture
-async def open_desk(kurz: Kurz, dns: DnsServer, people: People) -> Callable[..., Awaitable[Desk]]:
-    async def open_desk(client: httpx2.AsyncClient, slug: str = "team") -> Desk:
+async def open_desk(
+    kurz: Kurz, dns: DnsServer, people: People
+) -> Callable[..., Awaitable[DomainDesk]]:
+    async def open_desk(client: httpx2.AsyncClient, slug: str = "team") -> DomainDesk:
         person = await people.add()
-        return Desk(client, kurz, dns, person, await people.workspace(person, slug))
+        return DomainDesk(client, kurz, dns, person, await people.workspace(person, slug))
 
     return open_desk
 
 
 @pytest.fixture
-async def desk(client: httpx2.AsyncClient, open_desk: Callable[..., Awaitable[Desk]]) -> Desk:
+async def desk(
+    client: httpx2.AsyncClient, open_desk: Callable[..., Awaitable[DomainDesk]]
+) -> DomainDesk:
     return await open_desk(client)
 
 
 @pytest.fixture
-async def rival(client: httpx2.AsyncClient, open_desk: Callable[..., Awaitable[Desk]]) -> Desk:
+async def rival(
+    client: httpx2.AsyncClient, open_desk: Callable[..., Awaitable[DomainDesk]]
+) -> DomainDesk:
     return await open_desk(client, "rival")
 
 
 async def test_a_new_domain_waits_for_the_record_that_the_answer_names(
-    desk: Desk, dns: DnsServer, clock: FrozenClock
+    desk: DomainDesk, dns: DnsServer, clock: FrozenClock
 ) -> None:
     added = await desk.add("Go.Example.COM.")
     assert added.status_code == 201
@@ -149,7 +86,7 @@ async def test_a_new_domain_waits_for_the_record_that_the_answer_names(
 
 
 async def test_verifying_finds_the_record_and_nothing_else_will_do(
-    desk: Desk, dns: DnsServer, clock: FrozenClock
+    desk: DomainDesk, dns: DnsServer, clock: FrozenClock
 ) -> None:
     record = (await desk.add()).json()
     name, value = record["record_name"], record["record_value"]
@@ -173,7 +110,7 @@ async def test_verifying_finds_the_record_and_nothing_else_will_do(
     assert ("udp", name) in dns.questions
 
 
-async def test_links_answer_on_a_domain_once_it_is_proved(desk: Desk) -> None:
+async def test_links_answer_on_a_domain_once_it_is_proved(desk: DomainDesk) -> None:
     assert await desk.make_link() == "http://kurz.test/@team/mine"
     await desk.add()
     assert (await desk.visit()).status_code == 404
@@ -190,7 +127,7 @@ async def test_links_answer_on_a_domain_once_it_is_proved(desk: Desk) -> None:
 
 
 async def test_with_a_base_url_an_unproved_domain_is_not_ours(
-    connect: Connect, open_desk: Callable[..., Awaitable[Desk]]
+    connect: Connect, open_desk: Callable[..., Awaitable[DomainDesk]]
 ) -> None:
     client = await connect(BASE_URL, base_url=BASE_URL)
     desk = await open_desk(client)
@@ -209,7 +146,9 @@ async def test_with_a_base_url_an_unproved_domain_is_not_ours(
     assert (await desk.visit()).status_code == 421
 
 
-async def test_a_domain_whose_record_is_gone_serves_nothing(desk: Desk, dns: DnsServer) -> None:
+async def test_a_domain_whose_record_is_gone_serves_nothing(
+    desk: DomainDesk, dns: DnsServer
+) -> None:
     await desk.make_link()
     shown = await desk.prove()
     dns.put(shown["record_name"])
@@ -224,7 +163,7 @@ async def test_a_domain_whose_record_is_gone_serves_nothing(desk: Desk, dns: Dns
 
 @pytest.mark.parametrize("trouble", [Trouble.SERVFAIL, Trouble.GARBAGE])
 async def test_without_an_answer_everything_stays_as_it_is(
-    desk: Desk, dns: DnsServer, trouble: Trouble
+    desk: DomainDesk, dns: DnsServer, trouble: Trouble
 ) -> None:
     await desk.make_link()
     shown = await desk.prove()
@@ -238,7 +177,7 @@ async def test_without_an_answer_everything_stays_as_it_is(
 
 
 async def test_a_name_server_that_says_nothing_is_not_waited_for_longer_than_it_takes(
-    desk: Desk, dns: DnsServer
+    desk: DomainDesk, dns: DnsServer
 ) -> None:
     shown = (await desk.add()).json()
     dns.trouble(shown["record_name"], Trouble.SILENCE)
@@ -254,7 +193,7 @@ async def test_a_name_server_that_says_nothing_is_not_waited_for_longer_than_it_
 
 
 async def test_a_proxy_may_get_a_certificate_for_proved_domains_only(
-    desk: Desk, client: httpx2.AsyncClient
+    desk: DomainDesk, client: httpx2.AsyncClient
 ) -> None:
     async def allowed(domain: str) -> int:
         return (await client.get(ALLOWED, params={"domain": domain})).status_code
@@ -274,7 +213,7 @@ async def test_a_proxy_may_get_a_certificate_for_proved_domains_only(
 
 
 async def test_a_deleted_workspaces_domain_gets_no_certificate(
-    desk: Desk, client: httpx2.AsyncClient, kurz: Kurz
+    desk: DomainDesk, client: httpx2.AsyncClient, kurz: Kurz
 ) -> None:
     await desk.prove()
     workspace = desk.path.removesuffix("/domains")
@@ -286,7 +225,7 @@ async def test_a_deleted_workspaces_domain_gets_no_certificate(
     assert (await client.get(ALLOWED, params={"domain": HOST})).status_code == 200
 
 
-async def test_a_removed_domain_serves_nothing_and_can_be_had_back(desk: Desk) -> None:
+async def test_a_removed_domain_serves_nothing_and_can_be_had_back(desk: DomainDesk) -> None:
     await desk.make_link()
     await desk.prove()
     assert (await desk.remove()).status_code == 204
@@ -300,7 +239,7 @@ async def test_a_removed_domain_serves_nothing_and_can_be_had_back(desk: Desk) -
     assert (await desk.visit()).status_code == 302
 
 
-async def test_what_was_never_added_is_not_found(desk: Desk, dns: DnsServer) -> None:
+async def test_what_was_never_added_is_not_found(desk: DomainDesk, dns: DnsServer) -> None:
     for host in (HOST, "x", "*", "127.0.0.1", "a%20b", "%00", "x" * 253):
         assert (await desk.verify(host)).status_code == 404, host
         assert (await desk.remove(host)).status_code == 404, host
@@ -308,7 +247,9 @@ async def test_what_was_never_added_is_not_found(desk: Desk, dns: DnsServer) -> 
     assert dns.questions == []
 
 
-async def test_who_proves_a_domain_first_has_it(desk: Desk, rival: Desk, dns: DnsServer) -> None:
+async def test_who_proves_a_domain_first_has_it(
+    desk: DomainDesk, rival: DomainDesk, dns: DnsServer
+) -> None:
     theirs = (await rival.add()).json()
     mine = await desk.prove()
     assert theirs["record_value"] != mine["record_value"]
@@ -321,7 +262,7 @@ async def test_who_proves_a_domain_first_has_it(desk: Desk, rival: Desk, dns: Dn
 
 
 async def test_my_record_proves_nothing_for_somebody_else(
-    desk: Desk, rival: Desk, dns: DnsServer
+    desk: DomainDesk, rival: DomainDesk, dns: DnsServer
 ) -> None:
     mine = (await desk.add()).json()
     await rival.add()
@@ -332,7 +273,7 @@ async def test_my_record_proves_nothing_for_somebody_else(
 
 
 async def test_a_removed_domain_is_kept_from_others_for_thirty_days(
-    desk: Desk, rival: Desk, people: People, clock: FrozenClock
+    desk: DomainDesk, rival: DomainDesk, people: People, clock: FrozenClock
 ) -> None:
     await desk.prove()
     await desk.remove()
@@ -344,7 +285,7 @@ async def test_a_removed_domain_is_kept_from_others_for_thirty_days(
 
 
 async def test_of_two_that_prove_one_domain_at_once_one_has_it(
-    desk: Desk, rival: Desk, dns: DnsServer
+    desk: DomainDesk, rival: DomainDesk, dns: DnsServer
 ) -> None:
     for number in range(6):
         host = f"both-{number}.example.com"
@@ -354,7 +295,7 @@ async def test_of_two_that_prove_one_domain_at_once_one_has_it(
         assert sorted(answer.status_code for answer in answers) == [200, 409]
 
 
-async def test_names_that_cannot_be_a_domain_are_refused(desk: Desk) -> None:
+async def test_names_that_cannot_be_a_domain_are_refused(desk: DomainDesk) -> None:
     for host in (
         "",
         "localhost",
@@ -378,14 +319,14 @@ async def test_names_that_cannot_be_a_domain_are_refused(desk: Desk) -> None:
 
 
 async def test_the_base_urls_host_is_nobodys(
-    connect: Connect, open_desk: Callable[..., Awaitable[Desk]]
+    connect: Connect, open_desk: Callable[..., Awaitable[DomainDesk]]
 ) -> None:
     desk = await open_desk(await connect(BASE_URL, base_url=BASE_URL))
     for host in ("kurz.example", "KURZ.example."):
         assert (await desk.add(host)).status_code == 422
 
 
-async def test_links_to_a_proved_domain_are_a_circle(desk: Desk, rival: Desk) -> None:
+async def test_links_to_a_proved_domain_are_a_circle(desk: DomainDesk, rival: DomainDesk) -> None:
     await desk.prove()
     links = rival.path.replace("domains", "links")
     body = {"original_url": f"https://{HOST}/mine"}
@@ -393,7 +334,7 @@ async def test_links_to_a_proved_domain_are_a_circle(desk: Desk, rival: Desk) ->
     assert answer.json()["type"] == "/api/problems/url-refused"
 
 
-async def test_adding_it_twice_is_adding_it_once(desk: Desk) -> None:
+async def test_adding_it_twice_is_adding_it_once(desk: DomainDesk) -> None:
     shown = await desk.prove()
     again = await desk.add()
     assert again.status_code == 201
@@ -401,7 +342,9 @@ async def test_adding_it_twice_is_adding_it_once(desk: Desk) -> None:
     assert await desk.list() == [shown]
 
 
-async def test_members_see_domains_and_only_owners_change_them(desk: Desk, people: People) -> None:
+async def test_members_see_domains_and_only_owners_change_them(
+    desk: DomainDesk, people: People
+) -> None:
     shown = await desk.prove()
     for role in (Role.VIEWER, Role.EDITOR):
         person = await people.add()

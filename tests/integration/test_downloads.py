@@ -7,11 +7,11 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from kurz.api.downloads import Downloads
-from kurz.serving import open_app
-from kurz.settings import Settings
+from kurz.api.http.downloads import Downloads
+from kurz.settings.model import Settings
 from support.desk import code_of
 from support.feed import until
+from support.serving import open_app
 
 OPEN = 3
 STREAM = "/api/v1/me/stats/live"

@@ -12,12 +12,12 @@ import pytest
 import sqlalchemy as sa
 
 from data import hostile_urls, inside_urls
-from kurz.bootstrap import Kurz
 from kurz.links.model import DestinationStatus
 from kurz.links.urls import judge
 from kurz.outbound.checker import DestinationChecker
 from kurz.safety.checks import Finding, Reason
-from kurz.storage.schema import links
+from kurz.storage.schema.links import links
+from kurz.wiring.core import Kurz
 from servers.dns import DnsServer
 from servers.process import free_port
 from servers.web import WebServer, redirects

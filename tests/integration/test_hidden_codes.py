@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from kurz.bootstrap import Kurz, open_kurz
 from kurz.links.model import Link, Status
 from kurz.people.limits import LIMITS, LimitClass
 from kurz.people.passwords import Passwords
 from kurz.redirect.entry import ABSENCE_MICROS
+from kurz.wiring.core import Kurz, open_kurz
 from support.clock import FrozenClock
 from support.engines import without_redis
 from support.lifetimes import LaneVisitor

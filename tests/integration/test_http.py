@@ -1,4 +1,4 @@
-"""HTTP to the byte: the fast lane and the long way give the same answers, in pieces and in
+"""HTTP to the byte: the fast lane and the ASGI path give the same answers, in pieces and in
 pipelines, in order."""
 
 import asyncio
@@ -41,7 +41,7 @@ def programs(
         http.check_log(program)
 
 
-async def test_the_lane_and_the_long_way_answer_alike(programs):
+async def test_the_lane_and_the_asgi_path_answer_alike(programs):
     turns = asyncio.Semaphore(AT_ONCE)
     differing = []
 

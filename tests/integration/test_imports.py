@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from kurz.settings import Settings
+from kurz.settings.model import Settings
 from support.engines import redis_in_the_long_run
 from support.people import People, Person
 
@@ -78,6 +78,47 @@ async def test_rows_are_counted_and_not_lines(client, person):
     assert (await send(client, person, b"\n" * 1000 + lines(ROWS))).status_code == 200
     more = f"url,notes\n{rows}https://example.com/,x".encode()
     assert (await send(client, person, more, "csv")).status_code == 413
+
+
+@pytest.mark.parametrize("head", [b"", b"url\n", b'url\n"\n'], ids=["none", "url", "quote"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+async def test_a_file_of_empty_lines_is_refused_before_all_of_them_are_read(
+    client, person, head, kind
+):
+    answer = await send(client, person, head + b"\n" * 900_000, kind)
+    problem = answer.json()
+    assert answer.status_code == 422, answer.text
+    assert problem["type"].endswith("/file-refused")
+    is_quote = kind == "csv" and b'"' in head
+    is_row = kind == "jsonl" and head
+    assert problem["flaw"] == ("unclosed-quote" if is_quote else "empty-lines")
+    if not is_quote:
+        rows = {0: "0 rows", 1: "1 row", 2: "2 rows"}[head.count(b"\n") if is_row else 0]
+        assert problem["detail"] == (
+            f"The file has more than 70,000 lines, but only {rows} so far. Remove the empty lines."
+        )
+
+
+async def test_a_quote_that_is_not_closed_is_named(client, person):
+    """Its rows would be too many."""
+    text = b"not a row\n" * 90_000
+    answer = await send(client, person, b'url,notes\na,b\nc,"' + text, "csv")
+    assert answer.status_code == 422, answer.text
+    problem = answer.json()
+    assert (problem["flaw"], problem["line"]) == ("unclosed-quote", 3)
+    assert problem["detail"] == (
+        "The quote in line 3 is not closed, or its row has more than 64 KiB. Each line after it"
+        " would be a row of its own."
+    )
+    closed = await send(client, person, b'url,notes\na,b\nc,"' + text + b'"', "csv")
+    assert closed.json()["line"] == 3
+    assert await total(client, person) == 0
+
+
+async def test_a_quote_inside_a_cell_is_not_blamed_for_too_many_rows(client, person):
+    rows = b'https://example.com/,5" pipe\n' * (ROWS + 2)
+    answer = await send(client, person, b"url,notes\n" + rows, "csv")
+    assert answer.status_code == 413
 
 
 async def test_rows_that_are_nothing_count_too(client, person):

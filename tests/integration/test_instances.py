@@ -7,13 +7,15 @@ from secrets import token_hex
 import pytest
 
 from kurz.people.limits import LIMITS, LimitClass
+from kurz.storage.engine.deadlines import Deadlines
 from servers.postgres import PostgresServer
 from support.alike import change_with_wake_ups, change_without
-from support.cut_off import BOUND_SECONDS, CutOff, Story
+from support.cut_off import BOUND_SECONDS, SLACK_SECONDS, CutOff, Story
 from support.editor import Author
-from support.every_worker import SLACK_SECONDS
 from support.instances import Installation
 from support.outdated import check_first_answers, leave_outdated
+from support.patience import PATIENT
+from support.slack import DEADLINES
 from support.wake_ups import redis_cut
 
 
@@ -25,11 +27,22 @@ def waker(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def deadlines(request: pytest.FixtureRequest) -> Deadlines:
+    """Those of the instances: patient, unless a test is about them."""
+    found: Deadlines = getattr(request, "param", PATIENT)
+    return found
+
+
+@pytest.fixture
 def installation(
-    waker: str, tmp_path: Path, postgres: PostgresServer, postgres_url: str
+    waker: str, deadlines: Deadlines, tmp_path: Path, postgres: PostgresServer, postgres_url: str
 ) -> Iterator[Installation]:
     name = postgres_url.rpartition("/")[2]
-    with Installation(tmp_path, postgres, name, has_redis=waker == "redis") as it:
+    environment = {
+        "KURZ_DATABASE_LOOK_UP_MILLISECONDS": f"{deadlines.look_up_seconds * 1000:.0f}",
+        "KURZ_DATABASE_WRITE_MILLISECONDS": f"{deadlines.write_seconds * 1000:.0f}",
+    }
+    with Installation(tmp_path, postgres, name, has_redis=waker == "redis", **environment) as it:
         yield it
 
 
@@ -49,6 +62,7 @@ async def test_instances_count_creates_together_in_their_database(connect, tmp_p
     assert 429 in statuses[allowed:]
 
 
+@pytest.mark.deadlines
 def test_all_instances_know_of_every_change_within_a_second(installation):
     installation.add()
     installation.add()
@@ -65,6 +79,8 @@ def test_an_instance_that_is_not_woken_knows_of_every_change_within_seconds(inst
         assert change_without(redis_cut, instance, installation, author, workspaces=1) == 6
 
 
+@pytest.mark.deadlines
+@pytest.mark.parametrize("deadlines", [DEADLINES], ids=["own deadlines"], indirect=True)
 @pytest.mark.parametrize("waker", ["redis"], indirect=True)
 def test_an_instance_cut_off_from_the_database_answers_nothing_that_is_no_longer_so(installation):
     other = installation.add()

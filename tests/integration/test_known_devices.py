@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from starlette.requests import Request
 
-from kurz.api.devices import asker_of
+from kurz.api.http.devices import asker_of
 from kurz.people.limits import LIMITS, LimitClass
 from kurz.rates import Rate
 from support.engines import redis_in_the_long_run
@@ -158,7 +158,7 @@ async def test_an_address_has_a_limit_for_all_its_known_devices(connect, people)
 async def test_a_new_password_ends_what_devices_are_known_by(door, kurz):
     device = device_of(await door.knock("192.0.2.1"))
     account = await kurz.accounts.get_by_email(EMAIL)
-    token, _ = await kurz.passes.make_reset(account.id, None)
+    token, _ = await kurz.one_time_tokens.make_reset(account.id, None)
     await kurz.accounts.reset_password(token, "a third horse, a third battery")
     await door.exhaust("203.0.113.9")
     refused = await door.knock("203.0.113.9", "a third horse, a third battery", device=device)
@@ -209,8 +209,8 @@ async def test_a_known_device_gets_its_turn_while_every_place_is_taken(door, kur
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 async def test_one_time_links_work_while_every_place_is_taken(kurz, people, client):
     person = await people.add(EMAIL)
-    reset, _ = await kurz.passes.make_reset(person.id, None)
-    set_up, _ = await kurz.passes.make_setup()
+    reset, _ = await kurz.one_time_tokens.make_reset(person.id, None)
+    set_up, _ = await kurz.one_time_tokens.make_setup()
     gate = threading.Event()
     work = [asyncio.create_task(run) for run in fill_lines(kurz, gate)]
     await asyncio.sleep(0)

@@ -13,16 +13,16 @@ from functools import partial
 import httpx2
 import pytest
 
-from kurz.archiving import open_archiver
-from kurz.bootstrap import Kurz, open_kurz
 from kurz.jobs.boot_clock import BootClock
-from kurz.jobs.reaper import Reaper
+from kurz.jobs.reaper import Reaper, ReaperPace
+from kurz.links.ending.reaper_admin import RetentionPlan
+from kurz.links.ending.retention import PRESETS, Retention
 from kurz.links.model import Draft, Edit, Scope
-from kurz.links.retention import PRESETS, Retention
-from kurz.links.upkeep import Plan
 from kurz.people.passwords import Passwords
-from kurz.scheduling import Outcome, Turn
-from kurz.settings import Settings
+from kurz.scheduling import RunContext, RunOutcome
+from kurz.settings.model import Settings
+from kurz.wiring.archive import open_archiver
+from kurz.wiring.core import Kurz, open_kurz
 from support.clock import FrozenClock
 from support.feed import PATIENCE_SECONDS
 from support.lifetimes import Ask, ClockedReaperStore, Crowd, LaneVisitor, Life
@@ -44,7 +44,7 @@ def settings(settings: Settings, tmp_path) -> Settings:
 
 @pytest.fixture
 async def crowd(kurz: Kurz, clock: FrozenClock, connect: Connect) -> AsyncIterator[Crowd]:
-    """The fast lane and the long way, each with a memory, and with one for a single link."""
+    """The fast lane and the ASGI path, each with a memory, and with one for a single link."""
 
     async def ask(client: httpx2.AsyncClient, path: str) -> int:
         return (await client.get(path)).status_code
@@ -110,16 +110,14 @@ class Story:
         store = ClockedReaperStore(self._kurz.database, self._clock, timedelta(days=365))
         reaper = Reaper(
             store,
-            Plan(self._retention, has_archive=True),
-            await open_archiver(self._kurz),
-            batch=2,
-            pause=timedelta(),
-            longest=timedelta(minutes=5),
+            RetentionPlan(self._retention, has_archive=True),
+            ReaperPace(2, timedelta(), timedelta(minutes=5)),
+            open_archiver(self._kurz),
             boot_clock=BootClock(lambda: self._clock.micros() / 1e6),
         )
 
         async def run() -> None:
-            assert (await reaper.run(Turn(asyncio.Event()))).outcome is Outcome.DONE
+            assert (await reaper.run(RunContext(asyncio.Event()))).outcome is RunOutcome.DONE
 
         def expect(now: datetime) -> None:
             for life in self._lives:

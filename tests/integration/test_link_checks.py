@@ -7,7 +7,7 @@ import pytest
 from kurz.links.model import Status
 from kurz.people.limits import LIMITS, LimitClass
 from kurz.safety.checks import JOB
-from kurz.storage.leases import SqlLeaseStore
+from kurz.storage.jobs.leases import SqlLeaseStore
 from support.checks import FAILING, GONE, OK, REFUSED, conclude_at, follow, store_of
 from support.desk import code_of
 from support.engines import sqlite_first

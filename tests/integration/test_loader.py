@@ -13,14 +13,14 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
-from kurz.clicks.batch import INSTALLATION, Kind, Subject, tag_subject
+from kurz.clicks.batch import INSTALLATION, Subject, SubjectKind, tag_subject
 from kurz.errors import StoreUnavailable
-from kurz.jobs.loader import Loader
+from kurz.jobs.clicks.loader import Loader
 from kurz.links.model import Draft
-from kurz.loading import open_loader
-from kurz.storage.click_schema import click_days, click_events, click_totals, journal_position
-from kurz.storage.sqlite import default_driver
+from kurz.storage.engine.sqlite import default_driver
+from kurz.storage.schema.clicks import click_days, click_events, click_totals, journal_position
+from kurz.wiring.core import Kurz
+from kurz.wiring.loader import open_loader
 from support import nursery
 from support.clicks import click, loaded, wait_until, write_segment
 from support.engines import DATABASES, usually_on, without_redis
@@ -80,9 +80,9 @@ async def count_clicks(kurz: Kurz, subject: Subject) -> Counted:
 
 async def check(kurz: Kurz, link_id: int, clicks: int) -> None:
     subjects = [
-        Subject(Kind.LINK, link_id),
+        Subject(SubjectKind.LINK, link_id),
         tag_subject(0, "news"),
-        Subject(Kind.SPACE, 0),
+        Subject(SubjectKind.SPACE, 0),
         INSTALLATION,
     ]
     found = {subject: await count_clicks(kurz, subject) for subject in subjects}

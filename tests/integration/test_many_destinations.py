@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
-from kurz.checking import make_job
+from kurz.jobs.checks.queue import CheckPace
 from kurz.links.model import DestinationStatus, Draft
 from kurz.outbound.addresses import AddressPolicy
 from kurz.outbound.checker import DestinationChecker
@@ -23,9 +22,11 @@ from kurz.outbound.connections import Dialer
 from kurz.outbound.resolver import AddressLookup
 from kurz.outbound.sites import SiteGate
 from kurz.safety.checks import Finding, Reason
-from kurz.scheduling import Turn
-from kurz.storage.safety_schema import checks, destinations
-from kurz.storage.schema import links
+from kurz.scheduling import RunContext
+from kurz.storage.schema.links import links
+from kurz.storage.schema.safety import checks, destinations
+from kurz.wiring.checks import make_job
+from kurz.wiring.core import Kurz
 from servers.web import (
     Endless,
     Heard,
@@ -61,8 +62,8 @@ _NO_ANSWER = Finding(_BROKEN, Reason.NO_ANSWER)
 class Site(WebServer):
     """Notes when it was called, whatever came of it. With broken TLS, it answers in plain text."""
 
-    def __init__(self, address: str, port: int, kind: "Kind", manner: Manner) -> None:
-        super().__init__(address, port, fallback=manner)
+    def __init__(self, address: str, port: int, kind: "Kind", page_language: Manner) -> None:
+        super().__init__(address, port, fallback=page_language)
         self._has_tls = kind.scheme == "https"
         self.arrivals: list[float] = []
 
@@ -89,7 +90,7 @@ class NotedGate(SiteGate):
 
 @dataclass(frozen=True)
 class Kind:
-    manner: Manner
+    page_language: Manner
     expected: Finding
     scheme: str = "http"
 
@@ -142,11 +143,11 @@ async def sites() -> AsyncIterator[dict[str, Site]]:
     async with AsyncExitStack() as stack:
         port, opened = 0, {}
         for number, (name, kind) in enumerate(KINDS.items(), 1):
-            manner = kind.manner
+            page_language = kind.page_language
             if name in ("moved", "inside"):
                 target = "127.7.0.1" if name == "moved" else "127.0.0.1"
-                manner = redirects(f"http://{target}:{port}/{name}")
-            site = Site(f"127.7.0.{number}", port, kind, manner)
+                page_language = redirects(f"http://{target}:{port}/{name}")
+            site = Site(f"127.7.0.{number}", port, kind, page_language)
             opened[name] = await stack.enter_async_context(site)
             port = site.port
         yield opened
@@ -170,6 +171,10 @@ async def make_links(kurz: Kurz, urls: dict[str, str], copies: int) -> None:
 
 def pages_of(name: str, pages: int) -> int:
     return max(pages // SLOW_SHARE, 1) if name == "slow" else pages
+
+
+def heads_of(site: Site) -> int:
+    return sum(heard.method == "HEAD" for heard in site.heard)
 
 
 def resident_mb() -> float:
@@ -201,12 +206,12 @@ async def test_each_is_found_what_it_is_and_called_no_more_than_it_is_due(
     }
     await make_links(kurz, urls, copies)
     await follow(kurz)
-    clock.advance(minutes=6)
+    clock.advance(days=1, minutes=6)  # the first checks of many links are spread over a day
     gate = NotedGate()
-    job = make_job(kurz, checker_of(gate, port), gate, rest_seconds=BETWEEN_SECONDS)
+    job = make_job(kurz, checker_of(gate, port), gate, pace=CheckPace(rest_seconds=BETWEEN_SECONDS))
     sizes = [resident_mb()]
     watching = asyncio.create_task(watch_memory(sizes.append))
-    started, turn = time.monotonic(), Turn(asyncio.Event())
+    started, turn = time.monotonic(), RunContext(asyncio.Event())
     await job.run(turn)
     seconds = time.monotonic() - started
     watching.cancel()
@@ -232,11 +237,13 @@ async def test_each_is_found_what_it_is_and_called_no_more_than_it_is_due(
         f" {growth:.1f} MB more memory"
     )
     assert sum(turn.counts.values()) == len(urls)
-    assert calls["loop"] == 6 * pages
+    # A site that a busy machine keeps from answering in time gets a GET after its HEAD.
+    first_tries = {name: heads_of(site) for name, site in sites.items()}
+    assert first_tries["loop"] == 6 * pages
     assert calls["without HEAD"] == calls["missing"] == 2 * pages
     assert calls["reset"] == calls["broken TLS"] == 2 * pages
-    assert calls["alive"] == 2 * pages  # by its own links, and by those to another that has moved
-    assert calls["inside"] == calls["leads back"] == pages
+    assert first_tries["alive"] == 2 * pages  # for its own links, and those to a site that moved
+    assert first_tries["inside"] == first_tries["leads back"] == pages
     assert growth < MOST_GROWTH_MB
 
 

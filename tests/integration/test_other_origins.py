@@ -3,7 +3,7 @@
 import pytest
 
 from kurz.errors import SettingRefused
-from kurz.settings import load
+from kurz.settings.load import load
 
 engine = pytest.fixture(params=["sqlite"])(lambda request: request.param)
 APP = "https://app.example.com"

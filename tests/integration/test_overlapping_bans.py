@@ -11,8 +11,8 @@ from kurz.links.model import Scope, Status
 from kurz.people.errors import AdministratorMissing
 from kurz.safety.audit import OPERATOR
 from kurz.safety.banning import SETTLED
-from kurz.safety.bans import BanKind, Cause, LinkBan
-from kurz.settings import Settings
+from kurz.safety.bans import BanCause, BanKind, LinkBan
+from kurz.settings.model import Settings
 from support.engines import without_redis
 
 engine = without_redis  # which has no part in it
@@ -40,7 +40,7 @@ async def person(people):
     return await people.add()
 
 
-async def cause_of(kurz, link) -> Cause | None:
+async def cause_of(kurz, link) -> BanCause | None:
     ban = await kurz.bans.of_links.find(link.id)
     return None if ban is None else ban.cause
 
@@ -69,7 +69,7 @@ async def test_whoever_undoes_a_ban_stops_when_there_is_another(kurz, person, ad
     [lifted] = await kurz.bans.store.pending()
     clock.advance(seconds=1)
     await kurz.bans.ban_account(person.id, "again", OPERATOR)
-    await kurz.bans.of_links.unban([link.id], [Cause.ACCOUNT], clock.now())  # of the one before
+    await kurz.bans.of_links.unban([link.id], [BanCause.ACCOUNT], clock.now())  # of the one before
     assert await status_of(kurz, link) is Status.BANNED
     await kurz.bans.store.settle(lifted)
     assert await kurz.bans.store.find(BanKind.ACCOUNT, str(person.id)) is not None
@@ -84,7 +84,7 @@ async def test_what_is_banned_for_two_reasons_is_so_until_both_are_gone(
     await kurz.bans.begin(await kurz.bans.ban_account(person.id, "spammer", OPERATOR))
     for it in link, imported:
         assert await kurz.bans.unban_link(it, OPERATOR)
-        assert await cause_of(kurz, it) is Cause.ACCOUNT
+        assert await cause_of(kurz, it) is BanCause.ACCOUNT
     assert (await kurz.bans.of_links.find(link.id)).reason == "spammer"
     assert (await client.get("/bad")).status_code == 410
     await kurz.bans.unban_account(person.id, OPERATOR)
@@ -108,13 +108,13 @@ async def test_an_administrators_ban_is_not_handed_over(kurz, person, add_link, 
     await kurz.bans.begin(await kurz.bans.ban_account(person.id, None, OPERATOR))
     await kurz.bans.ban_link(mine, None, OPERATOR)
     subject = str(person.id)
-    await kurz.bans.of_links.hand_over([mine.id, others.id], subject, Cause.LIST)
-    assert await cause_of(kurz, mine) is Cause.ADMIN
-    assert await cause_of(kurz, others) is Cause.LIST
-    host = LinkBan(link_id=others.id, cause=Cause.HOST, subject="host.example")
+    await kurz.bans.of_links.hand_over([mine.id, others.id], subject, BanCause.LIST)
+    assert await cause_of(kurz, mine) is BanCause.ADMIN
+    assert await cause_of(kurz, others) is BanCause.LIST
+    host = LinkBan(link_id=others.id, cause=BanCause.HOST, subject="host.example")
     assert await kurz.bans.of_links.ban([host], clock.now()) == 1
-    await kurz.bans.of_links.hand_over([others.id], subject, Cause.LIST)
-    assert await cause_of(kurz, others) is Cause.HOST
+    await kurz.bans.of_links.hand_over([others.id], subject, BanCause.LIST)
+    assert await cause_of(kurz, others) is BanCause.HOST
 
 
 async def test_visitors_are_warned_of_what_comes_back_while_lists_cannot_be_read(

@@ -17,14 +17,15 @@ import httpx2
 import pytest
 from redis import Redis
 
-from kurz.clicks.batch import Kind
-from kurz.clicks.counts import Of, Sort
+from kurz.clicks.batch import SubjectKind
+from kurz.clicks.counts import Of, VisitKind
 from kurz.clicks.record import UNKNOWN_VISITOR
-from kurz.clicks.segments import list_segments, read
+from kurz.clicks.segments import list_segments
 from kurz.people.limits import LIMITS, LimitClass, subject_of_address
-from kurz.storage.sqlite import default_driver
+from kurz.storage.engine.sqlite import default_driver
 from servers.postgres import PostgresServer
 from support.clicks import wait_until
+from support.journal_reader import read
 from support.program import Program
 
 API = "/api/v1"
@@ -252,7 +253,7 @@ def town(kept: Kept, environment: dict[str, str], start_program: Callable[..., P
 
 
 def clicks_in(rows: Rows) -> int:
-    return sum(row["clicks"] for row in rows["click_totals"] if row["kind"] == Kind.LINK)
+    return sum(row["clicks"] for row in rows["click_totals"] if row["kind"] == SubjectKind.LINK)
 
 
 def flat(rows: Rows) -> Iterator[tuple[str, bytes]]:
@@ -306,8 +307,8 @@ def check_journals(kept: Kept) -> None:
 
 
 def check_events(events: Sequence[Mapping[str, Any]], private_visits: int) -> None:
-    private = [event for event in events if event["sort"] == Sort.PRIVATE]
-    others = [event for event in events if event["sort"] != Sort.PRIVATE]
+    private = [event for event in events if event["sort"] == VisitKind.PRIVATE]
+    others = [event for event in events if event["sort"] != VisitKind.PRIVATE]
     assert len(private) == private_visits
     for event in private:
         assert [event[name] for name in UNKNOWN] == [""] * len(UNKNOWN)
@@ -319,9 +320,11 @@ def check_events(events: Sequence[Mapping[str, Any]], private_visits: int) -> No
 
 def check_private_day(rows: Rows, private_visits: int) -> None:
     """The link that only they have visited."""
-    [link_id] = {row["link_id"] for row in rows["click_events"] if row["sort"] == Sort.PRIVATE}
+    [link_id] = {row["link_id"] for row in rows["click_events"] if row["sort"] == VisitKind.PRIVATE}
     [day] = [
-        row for row in rows["click_days"] if (row["kind"], row["subject"]) == (Kind.LINK, link_id)
+        row
+        for row in rows["click_days"]
+        if (row["kind"], row["subject"]) == (SubjectKind.LINK, link_id)
     ]
     assert (day["clicks"], day["people"], day["visitors"]) == (private_visits, private_visits, 0)
     told = {key[0] for key in json.loads(day["counts"]) if len(key) > 1}

@@ -11,9 +11,9 @@ from uuid import uuid4
 import pytest
 import structlog
 
-from kurz.bootstrap import Kurz
 from kurz.links.model import Draft
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.core import Kurz
 from support.clock import FrozenClock
 from support.serving import serving
 

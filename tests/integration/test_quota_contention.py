@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from kurz.bootstrap import Kurz
+from kurz.wiring.core import Kurz
 from support.desk import Desk, code_of
 
 pytestmark = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
@@ -28,21 +28,21 @@ async def held_quota(kurz: Kurz) -> AsyncIterator[None]:
 
 
 async def slow_down(kurz: Kurz) -> None:
-    """Every spending of a quota takes 40 ms, while its row is locked."""
+    """Every spending of a quota takes 100 ms, while its row is locked."""
     connection = await asyncpg.connect(kurz.settings.database_url)
     await connection.execute(
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql"
-        " AS 'BEGIN PERFORM pg_sleep(0.04); RETURN NEW; END';"
+        " AS 'BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END';"
         "CREATE TRIGGER slow BEFORE UPDATE ON usage FOR EACH ROW EXECUTE FUNCTION slow()"
     )
     await connection.close()
 
 
 async def test_creates_of_one_account_wait_for_its_quota(connect, kurz, people):
-    client = await connect(links_per_month=41, database_write_milliseconds=1000)
+    client = await connect(links_per_month=41, database_write_milliseconds=3000)
     desk = Desk(kurz, client, await people.add(), None)
     await desk.make()
-    await slow_down(kurz)  # all of them take 1.6 s, and a write may take one
+    await slow_down(kurz)  # all of them take 4 s, and a write may take 3
     answers = await asyncio.gather(*(desk.ask("POST", desk.links, json=BODY) for _ in range(60)))
     statuses = [answer.status_code for answer in answers]
     assert (statuses.count(201), statuses.count(429)) == (40, 20), statuses

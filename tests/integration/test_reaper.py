@@ -7,18 +7,18 @@ from typing import Any
 import httpx2
 import pytest
 
-from kurz.bootstrap import Kurz
 from kurz.errors import StoreUnavailable
-from kurz.jobs.reaper import Reaper
+from kurz.jobs.reaper import Reaper, ReaperPace
 from kurz.jobs.runner import Runner
-from kurz.links.reaping import IsStopping, never
-from kurz.links.retention import Ended, Fate
+from kurz.links.ending.ports import IsStopping, never
+from kurz.links.ending.retention import EndedKind, RetentionAction
 from kurz.people.access import Permission
-from kurz.reaping import Reaping, make_chores, open_reaper
-from kurz.scheduling import Cause, Outcome, Result
-from kurz.storage.job_runs import SqlRunStore
-from kurz.storage.leases import SqlLeaseStore
-from kurz.storage.reaping import SqlReaperStore
+from kurz.scheduling import Result, RunCause, RunOutcome
+from kurz.storage.ending.reaping import SqlReaperStore
+from kurz.storage.jobs.leases import SqlLeaseStore
+from kurz.storage.jobs.runs import SqlRunStore
+from kurz.wiring.core import Kurz
+from kurz.wiring.reaper import Reaping, make_chores, open_reaper
 from support.engines import redis_in_the_long_run
 from support.jobs import SCHEDULE, put_back
 
@@ -112,7 +112,7 @@ async def test_a_reaper_that_never_ran_has_nothing_to_tell(client, admin):
 
 async def test_what_is_done_beside_it_is_told(client, admin, kurz):
     for chore in make_chores(kurz):
-        assert await chore.run(Cause.NOW) is not None
+        assert await chore.run(RunCause.NOW) is not None
     jobs = {job["job"]: job for job in (await get(client, REAPER, admin))["jobs"]}
     assert jobs["workspaces"]["last_run"]["counts"] == {"workspaces": 0, "links": 0}
     assert {job["last_run"]["outcome"] for job in jobs.values()} == {"done"}
@@ -126,7 +126,7 @@ async def test_what_a_run_did_is_told_by_every_instance(
     clock.advance(days=8)
     assert [(await client.get(f"/{code}")).status_code for code in codes] == [410] * 3
     assert (await get(client, STATS, admin))["expired_waiting"] == 4
-    assert await reaping.runner.run(Cause.NOW) is not None
+    assert await reaping.runner.run(RunCause.NOW) is not None
     other = await connect(log_level="info")  # another instance on the same store
     for each in (client, other):
         stats = await get(each, STATS, admin)
@@ -145,7 +145,7 @@ async def test_what_a_run_did_is_told_by_every_instance(
         assert run["counts"] == {"marked": 4, "purged": 3, "trashed": 1}
     assert [(await other.get(f"/{code}")).status_code for code in codes] == [404] * 3
     assert (await other.get(f"/{kept.short_code}")).status_code == 410
-    assert await reaping.runner.run(Cause.NOW) is not None  # which finds nothing to do
+    assert await reaping.runner.run(RunCause.NOW) is not None  # which finds nothing to do
     stats = await get(client, STATS, admin)
     assert (stats["total_cleaned"], stats["last_batch_size"]) == (4, 0)
 
@@ -168,7 +168,7 @@ async def test_who_asks_gets_a_run_from_whichever_process_looks(client, admin, c
 
 async def test_while_it_runs_nobody_can_have_it_run(client, admin, kurz):
     leases = SqlLeaseStore(kurz.database, kurz.clock)
-    lease = await leases.take(SCHEDULE, "elsewhere:1:2", Cause.DUE)
+    lease = await leases.take(SCHEDULE, "elsewhere:1:2", RunCause.DUE)
     assert lease is not None
     assert (await get(client, STATS, admin))["is_running"] is True
     found = await get(client, REAPER, admin)
@@ -184,7 +184,7 @@ async def test_while_it_runs_nobody_can_have_it_run(client, admin, kurz):
 
 async def test_a_dead_holder_is_not_said_to_run(client, admin, kurz):
     leases = SqlLeaseStore(kurz.database, kurz.clock)
-    await leases.take(SCHEDULE, "dead", Cause.DUE)
+    await leases.take(SCHEDULE, "dead", RunCause.DUE)
     await put_back(kurz, SCHEDULE.at_most)
     assert (await get(client, STATS, admin))["is_running"] is False
 
@@ -215,8 +215,8 @@ class FailingSweeps(SqlReaperStore):
 
     async def sweep(
         self,
-        ended: Ended,
-        fate: Fate,
+        ended: EndedKind,
+        fate: RetentionAction,
         before: datetime,
         now: datetime,
         limit: int,
@@ -230,13 +230,8 @@ class FailingSweeps(SqlReaperStore):
 
 def failing(kurz: Kurz, reaping: Reaping) -> tuple[FailingSweeps, Runner]:
     store = FailingSweeps(kurz.database, kurz.clock, timedelta(days=365))
-    reaper = Reaper(
-        store,
-        reaping.upkeep.plan,
-        batch=2,
-        pause=timedelta(),
-        longest=timedelta(minutes=5),
-    )
+    pace = ReaperPace(2, timedelta(), timedelta(minutes=5))
+    reaper = Reaper(store, reaping.reaper_admin.plan, pace)
     leases, runs = (
         SqlLeaseStore(kurz.database, kurz.clock),
         SqlRunStore(kurz.database, kurz.clock),
@@ -250,9 +245,9 @@ async def test_7a_a_failed_cleanup_loses_nothing_and_the_next_goes_on(
     codes = await make_temporary(client, 5)
     clock.advance(days=1)
     store, runner = failing(kurz, reaping)
-    result = await runner.run(Cause.DUE)
+    result = await runner.run(RunCause.DUE)
     assert result is not None
-    assert result.outcome is Outcome.FAILED
+    assert result.outcome is RunOutcome.FAILED
     stats = await get(client, STATS, admin)
     assert (stats["failed_runs"], stats["successful_runs"]) == (1, 0)
     assert (stats["total_cleaned"], stats["expired_waiting"]) == (2, 3)  # exact, though it failed
@@ -263,9 +258,9 @@ async def test_7a_a_failed_cleanup_loses_nothing_and_the_next_goes_on(
     assert (run["outcome"], run["reason"]) == ("failed", "The disk of the database is full.")
     assert run["counts"]["purged"] == 2
     store.is_out = False
-    assert await runner.run(Cause.DUE) is None  # before its time
+    assert await runner.run(RunCause.DUE) is None  # before its time
     await put_back(kurz, SCHEDULE.every)
-    assert await runner.run(Cause.DUE) == Result()
+    assert await runner.run(RunCause.DUE) == Result()
     stats = await get(client, STATS, admin)
     assert (stats["failed_runs"], stats["successful_runs"]) == (1, 1)
     assert (stats["total_cleaned"], stats["expired_waiting"]) == (5, 0)

@@ -98,7 +98,7 @@ async def test_fields_of_an_account(client, people):
         ("nobody", PASSWORD, {}, ("email-refused", "email")),
         ("ada@example.com", PASSWORD, {}, ("email-taken", "email")),
         ("bob@example.com", "short", {}, ("password-refused", "password")),
-        ("bob@example.com", PASSWORD, {"invitation": "x"}, ("pass-refused", "invitation")),
+        ("bob@example.com", PASSWORD, {"invitation": "x"}, ("one-time-link-refused", "invitation")),
     ):
         body = {"email": email, "password": password, **more}
         assert named(await client.post(API + path, json=body)) == expected
@@ -112,7 +112,7 @@ async def test_fields_of_an_account(client, people):
     answer = await ask(client, person, "DELETE", "/me", json={"password": "another password"})
     assert named(answer) == ("sign-in-refused", "password")
     reset = await client.post(f"{API}/auth/reset", json={"token": "x", "password": PASSWORD})
-    assert named(reset) == ("pass-refused", "token")
+    assert named(reset) == ("one-time-link-refused", "token")
     for fields, field in KEYS:
         key: dict[str, Any] = {"name": "a key", "scopes": ["links:read"], **fields}
         answer = await ask(client, person, "POST", "/keys", json=key)

@@ -17,7 +17,7 @@ from support.every_worker import connect_to_each
 from support.wire import Wire
 from support.wrong_clock import WrongClock, WrongClockProgram
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 WORKERS = 2
 PASSWORD = "a long enough one"
 

@@ -7,8 +7,8 @@ import pytest
 
 from kurz.links.model import Status
 from kurz.people.limits import LIMITS, LimitClass
-from kurz.redirect.reporting import MAX_FORM_BYTES
-from kurz.safety.reports import MAX_CONTACT_LENGTH, MAX_MESSAGE_LENGTH, State
+from kurz.redirect.answers.report_form import MAX_FORM_BYTES
+from kurz.safety.abuse_reports import MAX_CONTACT_LENGTH, MAX_MESSAGE_LENGTH, ReportState
 from support.engines import without_redis
 
 engine = without_redis  # which has no part in it
@@ -18,7 +18,7 @@ API = "/api/v1/reports"
 FORM = {"category": "phishing", "message": "It asks for my PIN.\r\nTwice.", "contact": "me@x.org"}
 
 
-async def reports(kurz, state: State = State.OPEN) -> Any:
+async def reports(kurz, state: ReportState = ReportState.OPEN) -> Any:
     return await kurz.abuse.store.list(state, limit=100)
 
 
@@ -161,11 +161,11 @@ async def test_a_form_that_cannot_be_taken(kurz, client, add_link, form, status,
     assert refused.json()["type"] == f"/api/problems/{problem}"
     shown = await send(client, "/bad+", form)
     assert (shown.status_code, shown.headers["content-type"]) == (status, HTML)
-    assert "The report was not taken" in shown.text
+    assert "The report was not sent" in shown.text
     assert refused.json()["detail"].replace("`", "") in shown.text
     german = await send(client, "/bad+", form, **{"accept-language": "de"})
     assert german.status_code == status
-    assert "Die Meldung kam nicht an" in german.text
+    assert "Die Meldung wurde nicht gesendet" in german.text
     assert refused.json()["detail"].replace("`", "") not in german.text
     assert await reports(kurz) == []
 
@@ -206,7 +206,7 @@ async def test_five_reports_an_hour_by_either_way(connect, add_link):
     answers = [await send(client, f"/bad{number}+") for number in range(1, most + 1)]
     assert [answer.status_code for answer in answers] == [200] * (most - 1) + [429]
     assert answers[-1].headers["retry-after"].isdecimal()
-    assert "The report was not taken" in answers[-1].text
+    assert "The report was not sent" in answers[-1].text
     assert (await client.post(API, json=body)).status_code == 429
 
 
@@ -264,7 +264,7 @@ async def test_an_upheld_report_takes_the_link_down_and_decides_the_others(
     assert (decided.json()["decided_by"], decided.json()["note"]) == (admin.id, "clear")
     gone = await client.get("/bad", headers=PAGE)
     assert (gone.status_code, "taken down" in gone.text) == (410, True)
-    assert [report.state for report in await reports(kurz, State.UPHELD)] == ["upheld"] * 2
+    assert [report.state for report in await reports(kurz, ReportState.UPHELD)] == ["upheld"] * 2
     again = await client.patch(path, json={"state": "dismissed"}, headers=admin.headers)
     assert (again.status_code, again.json()["type"]) == (409, "/api/problems/report-decided")
     body = {"original_url": "https://sub.evil.example/"}

@@ -10,21 +10,22 @@ from typing import Any
 import httpx2
 import pytest
 
-from kurz.bootstrap import Kurz
 from kurz.clicks.segments import list_segments
-from kurz.clicks.segments import read as read_clicks
-from kurz.guarding import open_shelf
-from kurz.links.transfers import OneTarget, RowResult, Target, TransferFormat
+from kurz.jobs.rescreen import ScreeningPace
+from kurz.links.transfers import ImportTarget, OneTarget, RowResult, TransferFormat
 from kurz.safety.audit import OPERATOR
 from kurz.safety.bans import Ban, BanKind
-from kurz.scheduling import Turn
-from kurz.screening import make_screening
-from kurz.settings import Settings
-from kurz.storage.ban_list import SqlBanStore
+from kurz.scheduling import RunContext
+from kurz.settings.model import Settings
+from kurz.storage.safety.ban_list import SqlBanStore
 from kurz.transfer.importing import BATCH
+from kurz.wiring.core import Kurz
+from kurz.wiring.rescreen import make_screening
+from kurz.wiring.screen import open_shelf
 from support.desk import Desk, code_of
 from support.engines import first_and_last
 from support.feed import until_told
+from support.journal_reader import read as read_clicks
 from support.serving import serving
 
 engine = first_and_last
@@ -56,7 +57,9 @@ def rewrite(kurz: Kurz, blocklist: Path, text: str | None) -> None:
 
 
 async def screen(kurz: Kurz) -> None:
-    await make_screening(kurz, settle_seconds=0).screening.run(Turn(asyncio.Event()))
+    await make_screening(kurz, ScreeningPace(settle_seconds=0)).screening.run(
+        RunContext(asyncio.Event())
+    )
 
 
 async def create(desk: Desk, url: str, **body: Any) -> httpx2.Response:
@@ -215,7 +218,7 @@ async def test_a_long_import_hears_of_bans_and_lists(kurz, blocklist):
         yield b"https://a.example/\nhttps://b.example/\nhttps://c.example/\n"
 
     found: list[RowResult] = []
-    async for results in kurz.importer.run(source(), TransferFormat.CSV, OneTarget(Target())):
+    async for results in kurz.importer.run(source(), TransferFormat.CSV, OneTarget(ImportTarget())):
         found += results
     assert [result.problem for result in found[-3:]] == [
         "destination-refused",

@@ -10,13 +10,13 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from kurz.bootstrap import Kurz, open_kurz
+from kurz.links.ending.ports import JOB
 from kurz.links.model import Link, Scope
-from kurz.links.reaping import JOB
 from kurz.people.passwords import Passwords
-from kurz.reaping import Reaping, open_reaper
-from kurz.scheduling import Cause, Outcome, Turn
-from kurz.storage.job_runs import SqlRunStore
+from kurz.scheduling import RunCause, RunContext, RunOutcome
+from kurz.storage.jobs.runs import SqlRunStore
+from kurz.wiring.core import Kurz, open_kurz
+from kurz.wiring.reaper import Reaping, open_reaper
 from support.clock import FrozenClock
 from support.feed import until_told
 
@@ -96,12 +96,12 @@ async def test_001_cleanup_runs_on_several_instances_safely(kurz, add_link, cloc
     live = [await add_link(expires_in_seconds=2 * 86400) for _ in range(5)]
     clock.advance(days=1)
     async with instances(kurz) as reapings:
-        turns = [Turn(asyncio.Event()) for _ in reapings]
+        turns = [RunContext(asyncio.Event()) for _ in reapings]
         await asyncio.gather(
             *(it.reaper.run(turn) for it, turn in zip(reapings, turns, strict=True))
         )
         assert sum(turn.counts["purged"] for turn in turns) == len(ended)
-        results = await asyncio.gather(*(it.runner.run(Cause.DUE) for it in reapings))
+        results = await asyncio.gather(*(it.runner.run(RunCause.DUE) for it in reapings))
         assert sum(result is not None for result in results) == 1
     assert not any([await exists(kurz, link) for link in ended])
     assert [await kurz.store.find(link.id, Scope()) for link in live] == live
@@ -128,9 +128,9 @@ async def test_001_cleanup_failures_do_not_affect_redirects(kurz, connect, add_l
     async with open_reaper(kurz) as reaping, without_a_table(kurz):
         for _ in range(3):
             with capture_logs():
-                result = await reaping.runner.run(Cause.NOW)
+                result = await reaping.runner.run(RunCause.NOW)
             assert result is not None
-            assert result.outcome is Outcome.FAILED
+            assert result.outcome is RunOutcome.FAILED
             assert await statuses(warm, live, ended) == [302, 410]
             assert await statuses(await connect(), live, ended) == [302, 410]
 
@@ -144,14 +144,14 @@ async def test_004_7a_a_cleanup_that_fails_is_logged_and_retried_and_loses_nothi
     async with open_reaper(kurz) as reaping:
         async with without_a_table(kurz):
             with capture_logs() as lines:
-                await reaping.runner.run(Cause.DUE)
+                await reaping.runner.run(RunCause.DUE)
             assert "error" in {line["log_level"] for line in lines}
             assert (await runs.totals(JOB)).failed_runs == 1
             assert await exists(kurz, ended)
             assert await statuses(client, ended) == [410]
-        result = await reaping.runner.run(Cause.NOW)
+        result = await reaping.runner.run(RunCause.NOW)
         assert result is not None
-        assert result.outcome is Outcome.DONE
+        assert result.outcome is RunOutcome.DONE
     found = await runs.totals(JOB)
     assert (found.successful_runs, found.failed_runs, found.cleaned) == (1, 1, 1)
 

@@ -10,14 +10,14 @@ from secrets import token_hex
 import httpx2
 import pytest
 
-from kurz.bootstrap import Kurz, open_kurz
 from kurz.cache.routes import RedisRouteCache
 from kurz.links.model import Draft, Scope
 from kurz.people.limits import LIMITS, LimitClass
 from kurz.people.passwords import Passwords
-from kurz.serving import open_app
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.core import Kurz, open_kurz
 from support.clock import FrozenClock
+from support.serving import open_app
 
 pytestmark = pytest.mark.parametrize(
     "engine", ["postgres+redis", "postgres+cluster"], indirect=True

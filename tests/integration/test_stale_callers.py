@@ -10,20 +10,20 @@ import httpx2
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
 from kurz.people.access import Permission, Role
 from kurz.people.accounts import AccountService
 from kurz.people.errors import AccountNotFound, CredentialRefused
 from kurz.people.ids import new_id
 from kurz.people.keys import Key
-from kurz.people.passes import Purpose
+from kurz.people.one_time_tokens import Purpose
 from kurz.people.passwords import Passwords
-from kurz.serving import open_app
-from kurz.storage.keys import insert_key
-from kurz.storage.passes import SqlPassStore
-from kurz.storage.schema import passes
+from kurz.storage.people.keys import insert_key
+from kurz.storage.people.one_time_tokens import SqlOneTimeTokenStore
+from kurz.storage.schema.people import one_time_tokens
+from kurz.wiring.core import Kurz
 from support.engines import usually_on, without_redis
 from support.people import PASSWORD, Person
+from support.serving import open_app
 
 OTHER_PASSWORD = "another horse, another battery"
 ME = "/api/v1/me"
@@ -33,7 +33,7 @@ engine = without_redis  # which has no part in it
 
 
 async def reset(kurz: Kurz, person: Person, *, ends_keys: bool = True) -> None:
-    token, _ = await kurz.passes.make_reset(person.id, None)
+    token, _ = await kurz.one_time_tokens.make_reset(person.id, None)
     await kurz.accounts.reset_password(token, OTHER_PASSWORD, ends_keys=ends_keys)
 
 
@@ -63,7 +63,7 @@ async def test_a_session_makes_nothing_that_outlives_a_reset_elsewhere(
         assert answer.status_code == 401, path
         assert answer.json()["type"].endswith("/credential-refused")
     assert len(await kurz.keys.list(admin.id)) == (0 if ends_keys else 1)
-    assert await kurz.database.read(lambda it: it.execute(sa.select(passes)).all()) == []
+    assert await kurz.database.read(lambda it: it.execute(sa.select(one_time_tokens)).all()) == []
 
 
 @usually_on("postgres", among=("postgres",))
@@ -100,14 +100,14 @@ async def test_a_reset_with_keys_ends_the_one_time_links_that_the_account_made(k
     team = await people.workspace(admin)
 
     async def open_links() -> list[tuple[str, int | None]]:
-        query = sa.select(passes.c.purpose, passes.c.created_by)
+        query = sa.select(one_time_tokens.c.purpose, one_time_tokens.c.created_by)
         rows = await kurz.database.read(lambda it: it.execute(query).all())
         return sorted((purpose, made_by) for purpose, made_by in rows)
 
-    await kurz.passes.invite(admin.id, team.id, Role.OWNER)
-    await kurz.passes.invite(admin.id)
-    await kurz.passes.make_reset(other.id, admin.id)
-    await kurz.passes.invite(other.id)
+    await kurz.one_time_tokens.invite(admin.id, team.id, Role.OWNER)
+    await kurz.one_time_tokens.invite(admin.id)
+    await kurz.one_time_tokens.make_reset(other.id, admin.id)
+    await kurz.one_time_tokens.invite(other.id)
     everything = await open_links()
     assert len(everything) == 4
     await reset(kurz, admin, ends_keys=False)
@@ -134,7 +134,7 @@ class Interrupted(Passwords):
 
 
 def interrupted(kurz: Kurz, act: Callable[[], Awaitable[None]]) -> AccountService:
-    store = SqlPassStore(kurz.database)
+    store = SqlOneTimeTokenStore(kurz.database)
     return AccountService(kurz.account_store, store, Interrupted(act), kurz.clock, is_open=True)
 
 

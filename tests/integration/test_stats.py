@@ -11,10 +11,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from kurz.clicks.counts import Sort
+from kurz.clicks.counts import VisitKind
 from kurz.people.access import Permission, Role
 from kurz.server.app import App
-from kurz.serving import open_serving
+from kurz.wiring.worker import open_serving
 from support.counted import Clicks
 from support.engines import redis_in_the_long_run
 from support.people import Person
@@ -50,8 +50,8 @@ async def test_a_link_tells_of_its_clicks(client, kurz, clicks, ada, add_link):
     link = await add_link(custom_code="launch", owner_id=ada.id, tags=("a/b",))
     other = await add_link(custom_code="other", owner_id=ada.id, title="The other")
     clicks.add(link, AT, 3, country="DE", referrer="news.example", visitor="x")
-    clicks.add(link, AT + timedelta(days=1), 1, sort=Sort.PRIVATE)
-    clicks.add(link, AT, 2, sort=Sort.PREVIEW, browser="Slackbot")
+    clicks.add(link, AT + timedelta(days=1), 1, sort=VisitKind.PRIVATE)
+    clicks.add(link, AT, 2, sort=VisitKind.PREVIEW, browser="Slackbot")
     clicks.add(other, AT, 5)
     await clicks.save()
     path = f"/api/v1/links/{kurz.links.public_id(link)}/stats"
@@ -258,7 +258,7 @@ class Gone(Listener):
 
 async def test_listeners_who_are_gone_before_the_answer_are_not_counted(kurz, ada):
     path = "/api/v1/me/stats/live"
-    async with open_serving(kurz) as serving, asyncio.timeout(60):
+    async with open_serving(kurz) as serving:
         for _ in range(kurz.settings.limit_streams + 1):
             await Gone(serving.app, path, ada.headers).task
         listener = Listener(serving.app, path, ada.headers)
@@ -269,7 +269,7 @@ async def test_listeners_who_are_gone_before_the_answer_are_not_counted(kurz, ad
 
 
 async def test_live_numbers_end_when_the_server_stops(kurz, ada):
-    async with open_serving(kurz) as serving, asyncio.timeout(60):
+    async with open_serving(kurz) as serving:
         listener = Listener(serving.app, "/api/v1/me/stats/live", ada.headers)
         await listener.has_heard.wait()
         serving.on_stop()

@@ -8,15 +8,16 @@ import pytest
 import sqlalchemy as sa
 
 from kurz import __version__
-from kurz.api.health import assess
+from kurz.api.http.health import assess
 from kurz.api.schemas.system import DiskRead, ListRead, ListsRead, SystemRead
-from kurz.bootstrap import open_kurz, prepare
 from kurz.people.passwords import Passwords
-from kurz.scheduling import Cause, Outcome, Result
-from kurz.screening import SCHEDULE
-from kurz.storage.job_runs import SqlRunStore
-from kurz.storage.leases import SqlLeaseStore
-from kurz.storage.migrate import Migrations
+from kurz.scheduling import Result, RunCause, RunOutcome
+from kurz.storage.engine.migrate import Migrations
+from kurz.storage.jobs.leases import SqlLeaseStore
+from kurz.storage.jobs.runs import SqlRunStore
+from kurz.wiring.core import open_kurz
+from kurz.wiring.engine import prepare
+from kurz.wiring.rescreen import SCHEDULE
 from servers.postgres import PostgresServer
 from support.people import PASSWORD, People
 from support.redis_faults import Scene, killed
@@ -119,13 +120,13 @@ async def test_a_database_of_another_version_is_not_out(client, admin, kurz):
 async def test_a_job_that_failed_is_told(client, admin, kurz):
     leases = SqlLeaseStore(kurz.database, kurz.clock)
     runs = SqlRunStore(kurz.database, kurz.clock)
-    lease = await leases.take(SCHEDULE, "me", Cause.DUE)
+    lease = await leases.take(SCHEDULE, "me", RunCause.DUE)
     assert lease is not None
     run_id = await runs.begin(lease, is_asked=False)
     system = (await client.get(SYSTEM, headers=admin.headers)).json()
     [job] = [job for job in system["jobs"] if job["job"] == "screening"]
     assert job["lease"]["holder"] == "me"
-    await runs.end(run_id, Result(Outcome.FAILED, "it broke"), {}, 1.0)
+    await runs.end(run_id, Result(RunOutcome.FAILED, "it broke"), {}, 1.0)
     system = (await client.get(SYSTEM, headers=admin.headers)).json()
     assert health(system)["jobs"] == ("warning", "failed")
     told = SystemRead.model_validate(system)

@@ -6,12 +6,12 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
+from kurz.links.ending.retention import EndedKind, RetentionAction
 from kurz.links.model import Scope, Status
-from kurz.links.retention import Ended, Fate
 from kurz.people.access import Permission, Role
 from kurz.safety.audit import OPERATOR
-from kurz.storage.reaping import SqlReaperStore
-from kurz.storage.schema import history, link_tags, links
+from kurz.storage.ending.reaping import SqlReaperStore
+from kurz.storage.schema.links import history, link_tags, links
 from support.desk import URL, code_of
 from support.engines import redis_in_the_long_run
 
@@ -29,7 +29,7 @@ def sweep(kurz, clock):
     async def sweep() -> int:
         store, now = SqlReaperStore(kurz.database, clock, timedelta(days=365)), clock.now()
         await store.mark(now, 1000)
-        return await store.sweep(Ended.PERMANENT, Fate.TRASH, now, now, 1000)
+        return await store.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, now, now, 1000)
 
     return sweep
 

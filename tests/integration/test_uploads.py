@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import pytest
 
-from kurz.api.uploads import MEMORY_BYTES
+from kurz.api.http.uploads import MEMORY_BYTES
 from support.desk import code_of
 from support.engines import redis_in_the_long_run
 

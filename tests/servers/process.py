@@ -22,8 +22,8 @@ HOST = "127.0.0.1"
 # server could otherwise be given the very port it calls, and would then talk to itself.
 PORTS = range(10_000, 32_000)
 ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
-START_SECONDS = 30.0
-STOP_SECONDS = 10.0
+START_SECONDS = 120.0
+STOP_SECONDS = 60.0
 # A shell that becomes the server, after leaving behind a watcher which blocks on a pipe from us and
 # signals the server when the pipe closes: that is, when we die, however we die. PR_SET_PDEATHSIG
 # would need a preexec_fn and would already fire when the *thread* that started the server ends.

@@ -5,9 +5,10 @@ import statistics
 from support.editor import Author, Editor
 from support.every_worker import BOUND_SECONDS, EveryWorker
 from support.instances import WORKERS, Installation, Instance
+from support.slack import slack
 from support.wake_ups import Silence
 
-USUAL_SECONDS = 0.25  # half of what the look at the log once a second would take
+USUAL_SECONDS = slack(0.25)  # half of what the look at the log once a second would take
 STALE_BOUND_SECONDS = 5.0
 
 

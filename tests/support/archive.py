@@ -8,22 +8,22 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.archiving import open_archive, open_archiver
-from kurz.bootstrap import Kurz
-from kurz.clicks.batch import Batch, DayTally, Kind, Position, Subject
-from kurz.links.archives import ArchivedLink, LinkArchiver
+from kurz.clicks.batch import Batch, DayTally, JournalPosition, Subject, SubjectKind
+from kurz.links.ending.archives import ArchivedLink, LinkArchiver
+from kurz.links.ending.retention import EndedKind, RetentionAction
 from kurz.links.model import Draft, Link, Scope
-from kurz.links.retention import Ended, Fate
 from kurz.people.accounts import Account
-from kurz.storage.accounts import SqlAccountStore
-from kurz.storage.click_schema import click_days, click_totals
-from kurz.storage.clicks import SqlClickStore
-from kurz.storage.job_schema import archive_files
-from kurz.storage.reaping import SqlReaperStore
-from kurz.storage.schema import links
+from kurz.storage.clicks.store import SqlClickStore
+from kurz.storage.ending.reaping import SqlReaperStore
+from kurz.storage.people.accounts import SqlAccountStore
+from kurz.storage.schema.clicks import click_days, click_totals
+from kurz.storage.schema.jobs import archive_files
+from kurz.storage.schema.links import links
 from kurz.transfer.archive_format import encode
 from kurz.transfer.archiving import Archiver
 from kurz.transfer.restoring import Archive
+from kurz.wiring.archive import open_archive, open_archiver
+from kurz.wiring.core import Kurz
 from support.batches import MICROS_OF_DAY
 from support.failpoints import Failpoints
 
@@ -62,14 +62,16 @@ async def sweep(kurz: Kurz, link: Link) -> Link:
     store = SqlReaperStore(kurz.database, kurz.clock, KEPT)
     later = kurz.clock.now() + timedelta(days=1)
     await store.mark(later, 1000)
-    await store.sweep(Ended.PERMANENT, Fate.TRASH, later, later, 1000)
+    await store.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, later, later, 1000)
     found = await kurz.store.find(link.id, Scope())
     assert found is not None
     assert found.swept_at is not None
     return found
 
 
-async def run_until_done(kurz: Kurz, archiver: LinkArchiver, ended: Ended = Ended.SWEPT) -> int:
+async def run_until_done(
+    kurz: Kurz, archiver: LinkArchiver, ended: EndedKind = EndedKind.SWEPT
+) -> int:
     """Two days from now, with all that came to the trash so; tells how many links went."""
     now = kurz.clock.now() + timedelta(days=2)
     total, is_more = 0, True
@@ -80,7 +82,7 @@ async def run_until_done(kurz: Kurz, archiver: LinkArchiver, ended: Ended = Ende
 
 
 async def archiver_of(kurz: Kurz) -> Archiver:
-    found = await open_archiver(kurz)
+    found = open_archiver(kurz)
     assert isinstance(found, Archiver)
     return found
 
@@ -136,7 +138,7 @@ class Pause:
 
 async def archived_ids(kurz: Kurz) -> Counter[int]:
     """How often each link is in a file that counts."""
-    archive: Archive = await open_archive(kurz)
+    archive: Archive = open_archive(kurz)
     found: Counter[int] = Counter()
     for file in await archive.list():
         found.update(entry.archived.link.id for entry in await archive.read(file.name))
@@ -152,13 +154,15 @@ async def counted(kurz: Kurz, link_id: int) -> list[list[Any]]:
     """The rows of what was counted for a link."""
     found = []
     for table in click_totals, click_days:
-        query = sa.select(table).where(table.c.kind == Kind.LINK.value, table.c.subject == link_id)
+        query = sa.select(table).where(
+            table.c.kind == SubjectKind.LINK.value, table.c.subject == link_id
+        )
         found.append(sorted(tuple(row) for row in await _all(kurz, query)))
     return found
 
 
 async def restore(kurz: Kurz, name: str, *codes: str, **options: Any) -> list[Any]:
-    archive = await open_archive(kurz)
+    archive = open_archive(kurz)
     return [found.result async for found in archive.restore(name, codes, **options)]
 
 
@@ -172,7 +176,7 @@ async def put_file(
 
 
 async def only_file(kurz: Kurz) -> str:
-    [file] = await (await open_archive(kurz)).list()
+    [file] = await (open_archive(kurz)).list()
     return file.name
 
 
@@ -192,10 +196,10 @@ async def _all(kurz: Kurz, query: Any) -> Sequence[Any]:
 async def click(kurz: Kurz, *links: Link, segment: int = 0) -> None:
     """Each once, today."""
     store = SqlClickStore(kurz.database, kurz.clock)
-    start = Position(segment.to_bytes(16), 0)
-    batch = Batch(start, Position(start.segment, 1), clicks=len(links))
+    start = JournalPosition(segment.to_bytes(16), 0)
+    batch = Batch(start, JournalPosition(start.segment, 1), clicks=len(links))
     for link in links:
-        key = Subject(Kind.LINK, link.id), kurz.clock.micros() // MICROS_OF_DAY
+        key = Subject(SubjectKind.LINK, link.id), kurz.clock.micros() // MICROS_OF_DAY
         batch.days[key] = DayTally(clicks=1)
     assert await store.apply(batch)
 
@@ -203,11 +207,11 @@ async def click(kurz: Kurz, *links: Link, segment: int = 0) -> None:
 async def add_days(kurz: Kurz, link: Link, number: int) -> None:
     """As many days with clicks, the last one today."""
     store = SqlClickStore(kurz.database, kurz.clock)
-    start = Position(link.id.to_bytes(16), 0)
-    batch = Batch(start, Position(start.segment, 1), clicks=number)
+    start = JournalPosition(link.id.to_bytes(16), 0)
+    batch = Batch(start, JournalPosition(start.segment, 1), clicks=number)
     today = kurz.clock.micros() // MICROS_OF_DAY
     for day in range(today - number + 1, today + 1):
-        batch.days[Subject(Kind.LINK, link.id), day] = DayTally(clicks=1, counts={"cDE": 1})
+        batch.days[Subject(SubjectKind.LINK, link.id), day] = DayTally(clicks=1, counts={"cDE": 1})
     assert await store.apply(batch)
 
 

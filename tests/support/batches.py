@@ -13,13 +13,13 @@ from kurz.clicks.batch import (
     Batch,
     DayTally,
     Event,
-    Kind,
-    Position,
+    JournalPosition,
     Subject,
+    SubjectKind,
     tag_subject,
 )
 from kurz.clicks.moments import Moments
-from kurz.storage.click_schema import click_days, click_events, click_totals, journal_position
+from kurz.storage.schema.clicks import click_days, click_events, click_totals, journal_position
 
 MICROS_OF_DAY = 86_400_000_000
 LINKS = 40
@@ -35,10 +35,10 @@ class Clicks:
         self.made: list[Event] = []
 
     def batch(
-        self, start: Position, end_offset: int, number: int = 60, days: range = range(-2, 1)
+        self, start: JournalPosition, end_offset: int, number: int = 60, days: range = range(-2, 1)
     ) -> Batch:
         """Of some links and days, today's last by default."""
-        batch = Batch(start, Position(start.segment, end_offset), number)
+        batch = Batch(start, JournalPosition(start.segment, end_offset), number)
         for _ in range(number):
             event = self._event(self._today + self._random.choice(days))
             batch.events.append(event)
@@ -69,20 +69,20 @@ class Clicks:
 
 def subjects_of(event: Event) -> list[Subject]:
     return [
-        Subject(Kind.LINK, event.link_id),
+        Subject(SubjectKind.LINK, event.link_id),
         tag_subject(event.space, "even" if event.link_id % 2 == 0 else "odd"),
-        Subject(Kind.SPACE, event.space),
+        Subject(SubjectKind.SPACE, event.space),
         INSTALLATION,
     ]
 
 
 def _count(batch: Batch, subject: Subject, event: Event) -> None:
-    tally = batch.days.setdefault((subject, event.day), DayTally())
-    tally.clicks += 1
-    tally.people += event.sort == "person"
-    tally.visitors.add(event.visitor)
+    counters = batch.days.setdefault((subject, event.day), DayTally())
+    counters.clicks += 1
+    counters.people += event.sort == "person"
+    counters.visitors.add(event.visitor)
     for key in _keys(event):
-        tally.counts[key] = tally.counts.get(key, 0) + 1
+        counters.counts[key] = counters.counts.get(key, 0) + 1
     moments = batch.moments.get(subject, Moments())
     batch.moments[subject] = moments.add(event.latency_micros / 1000)
 

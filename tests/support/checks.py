@@ -6,16 +6,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
-from kurz.checking import site_of
 from kurz.clock import Clock
 from kurz.links.model import DestinationStatus, Link
 from kurz.links.model import Scope as LinkScope
 from kurz.safety.check_schedule import conclude
 from kurz.safety.checks import Destination, Finding, NoTurn, Reason
-from kurz.storage.checks import SqlCheckStore
-from kurz.storage.destination_follower import DestinationFollower
-from kurz.storage.safety_schema import destinations, link_destinations
+from kurz.storage.followers.destinations import DestinationFollower
+from kurz.storage.safety.checks import SqlCheckStore
+from kurz.storage.schema.safety import destinations, link_destinations
+from kurz.wiring.checks import site_of
+from kurz.wiring.core import Kurz
 
 OK = Finding(DestinationStatus.OK, Reason.ANSWERED, 200)
 GONE = Finding(DestinationStatus.BROKEN, Reason.ANSWERED, 404)

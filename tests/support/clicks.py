@@ -11,23 +11,24 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from kurz.bootstrap import open_kurz
-from kurz.clicks.batch import Batch, DayTally, Home, Kind, Position, Subject
+from kurz.clicks.batch import Batch, DayTally, JournalPosition, LinkOwner, Subject, SubjectKind
 from kurz.clicks.header import Header, path_of
-from kurz.clicks.record import UNKNOWN_VISITOR, Click, encode, mark_of, visit_of
-from kurz.clicks.segments import Corrupt, read
-from kurz.settings import Settings
-from kurz.storage.click_schema import click_days, click_events, click_totals
+from kurz.clicks.record import UNKNOWN_VISITOR, encode, link_tag_of, visit_of
+from kurz.clicks.segments import Corrupt
+from kurz.settings.model import Settings
+from kurz.storage.schema.clicks import click_days, click_events, click_totals
+from kurz.wiring.core import open_kurz
+from support.journal_reader import Click, read
 from support.program import Program
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 AT_MICROS = 1_772_366_400_000_000  # 2026-03-01 12:00 UTC, where the frozen clock begins
 DAY_MICROS = 86_400_000_000
 
 
 def click(link_id: int, at_micros: int = AT_MICROS, user_agent: bytes = b"test") -> bytes:
     visit = visit_of(b"", UNKNOWN_VISITOR, 0, user_agent, b"", b"")
-    return encode(at_micros, 100_000, mark_of(link_id, 0), visit)
+    return encode(at_micros, 100_000, link_tag_of(link_id, 0), visit)
 
 
 def write_segment(folder: Path, *records: bytes, identity: bytes | None = None) -> Path:
@@ -51,7 +52,7 @@ class Counted(NamedTuple):
 
 async def count_all(settings: Settings) -> Counted:
     def query(connection: sa.Connection) -> Counted:
-        def find(table: sa.Table, kind: Kind) -> Counter[int]:
+        def find(table: sa.Table, kind: SubjectKind) -> Counter[int]:
             found: Counter[int] = Counter()
             columns = table.c.subject, table.c.clicks
             for subject, clicks in connection.execute(
@@ -61,9 +62,9 @@ async def count_all(settings: Settings) -> Counted:
             return found
 
         return Counted(
-            find(click_totals, Kind.LINK),
-            find(click_days, Kind.LINK),
-            find(click_totals, Kind.INSTALLATION).total(),
+            find(click_totals, SubjectKind.LINK),
+            find(click_days, SubjectKind.LINK),
+            find(click_totals, SubjectKind.INSTALLATION).total(),
             connection.execute(sa.select(sa.func.count()).select_from(click_events)).scalar_one(),
         )
 
@@ -94,7 +95,7 @@ class MemoryClickStore:
         self.held_seconds = 0.0
         self.positions: dict[bytes, int] = {}
         self.clicks: Counter[int] = Counter()
-        self.known: dict[int, Home] = {}
+        self.known: dict[int, LinkOwner] = {}
         self.failures: list[Exception] = []
         self.calls: list[str] = []
         self.sizes: list[int] = []
@@ -103,8 +104,8 @@ class MemoryClickStore:
         self._call("offsets")
         return {id_: self.positions[id_] for id_ in segments if id_ in self.positions}
 
-    async def homes(self, link_ids: Collection[int]) -> Mapping[int, Home]:
-        self._call("homes")
+    async def owners(self, link_ids: Collection[int]) -> Mapping[int, LinkOwner]:
+        self._call("owners")
         return {id_: self.known[id_] for id_ in link_ids if id_ in self.known}
 
     async def apply(self, batch: Batch) -> bool:
@@ -143,12 +144,16 @@ class LinkCounting:
     def link_ids(self, records: Sequence[Click]) -> set[int]:
         return {record.link_id for record in records}
 
-    def tally(
-        self, records: Sequence[Click], homes: Mapping[int, Home], start: Position, end: Position
+    def aggregate(
+        self,
+        records: Sequence[Click],
+        owners: Mapping[int, LinkOwner],
+        start: JournalPosition,
+        end: JournalPosition,
     ) -> Batch:
-        assert homes.keys() <= self.link_ids(records)
+        assert owners.keys() <= self.link_ids(records)
         batch = Batch(start, end, clicks=len(records))
         for record in records:
-            key = Subject(Kind.LINK, record.link_id), record.at_micros // DAY_MICROS
+            key = Subject(SubjectKind.LINK, record.link_id), record.at_micros // DAY_MICROS
             batch.days.setdefault(key, DayTally()).clicks += 1
         return batch

@@ -8,13 +8,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.clicks.batch import INSTALLATION, Event, Kind, Subject, tag_subject
-from kurz.clicks.counts import PEOPLE, Of, Sort
+from kurz.clicks.batch import INSTALLATION, Event, Subject, SubjectKind, tag_subject
+from kurz.clicks.counts import PEOPLE, Of, VisitKind
 from kurz.clicks.moments import Moments
 from kurz.clock import to_micros
 from kurz.links.model import Link, space_of
-from kurz.storage.click_schema import click_days, click_events, click_totals
-from kurz.storage.database import Database
+from kurz.storage.engine.database import Database
+from kurz.storage.schema.clicks import click_days, click_events, click_totals
 
 DAY_MICROS = 86_400_000_000
 HOUR_MICROS = 3_600_000_000
@@ -47,7 +47,7 @@ class Clicks:
         number: int = 1,
         *,
         tags: tuple[str, ...] = (),
-        sort: Sort = Sort.PERSON,
+        sort: VisitKind = VisitKind.PERSON,
         visitor: str = "",
         latency_ms: float = 1.0,
         **values: str,
@@ -104,8 +104,8 @@ def _write_events(connection: sa.Connection, events: list[Event]) -> None:
 
 
 def _subjects(event: Event, tags: Iterable[str]) -> Iterable[Subject]:
-    yield Subject(Kind.LINK, event.link_id)
-    yield Subject(Kind.SPACE, event.space)
+    yield Subject(SubjectKind.LINK, event.link_id)
+    yield Subject(SubjectKind.SPACE, event.space)
     yield INSTALLATION
     for tag in tags:
         yield tag_subject(event.space, tag)
@@ -123,7 +123,7 @@ def _day(subject: Subject, day: int, events: list[Event]) -> dict[str, Any]:
             continue
         for letter, name in _LETTERS.items():
             counts[letter + getattr(event, name)] += 1
-        if subject.kind is not Kind.LINK:
+        if subject.kind is not SubjectKind.LINK:
             counts[f"{Of.LINK}{event.link_id}"] += 1
     return {
         "kind": int(subject.kind),

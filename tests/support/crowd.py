@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Self
 
-from kurz.bootstrap import open_kurz
-from kurz.clicks.segments import list_segments, read
+from kurz.clicks.segments import list_segments
 from kurz.links.model import Draft, Link, Scope
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.core import open_kurz
 from support.http import Line, get
+from support.journal_reader import read
 from support.program import Program
 
 VISITORS = 64

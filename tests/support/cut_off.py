@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from support.editor import Author
-from support.every_worker import SLACK_SECONDS, connect_to_each
+from support.every_worker import PATIENCE_SECONDS, connect_to_each
 from support.instances import WORKERS, Installation, Instance
-from support.slack import slack
+from support.slack import DEADLINES, IS_STRICT, slack
 from support.wire import Wire
 
 Said = tuple[int, str | None]
@@ -19,7 +19,8 @@ UNAVAILABLE: Said = (503, None)
 MISSING: Said = (404, None)
 GONE: Said = (410, None)
 BOUND_SECONDS = 5.0
-ANSWER_SECONDS = 0.4  # the database's 250 ms, Redis' 50 ms, and our own work
+SLACK_SECONDS = 2.0 if IS_STRICT else 5.0  # it is waited for
+ANSWER_SECONDS = DEADLINES.look_up_seconds + 0.15  # that, Redis' 50 ms, and our own work
 LATE_SECONDS = slack(0.7)
 PAUSE_SECONDS = 0.05
 
@@ -49,6 +50,7 @@ class CutOff:
         self.cases: list[Case] = []
         self.old_seconds: dict[str, float] = {}
         self.answer_seconds: dict[str, float] = defaultdict(float)
+        self._asked_at = 0.0
         self.answers: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
 
     def __enter__(self) -> Self:
@@ -59,8 +61,12 @@ class CutOff:
             wire.close()
 
     def know(self, case: Case) -> Case:
-        """All workers have it in memory, if they are to."""
-        for wire in self._wires * 2 if case.before else []:
+        """All workers have it in memory, if they are to. The first time, a busy machine may not
+        have the answer soon enough."""
+        for wire in self._wires if case.before else []:
+            deadline = time.monotonic() + PATIENCE_SECONDS
+            while self._ask(wire, case) == UNAVAILABLE:
+                assert time.monotonic() < deadline, f"{case.kind}: no answer"
             said = self._ask(wire, case)
             assert said == case.before, f"{case.kind}: {said}"
         self.cases.append(case)
@@ -114,7 +120,7 @@ class CutOff:
             print(f"  {kind:<24} {counts:<28} slowest {slowest:6.1f} ms  {old}")
 
     def _ask(self, wire: Wire, case: Case) -> Said:
-        started = time.monotonic()
+        self._asked_at = started = time.monotonic()
         answer = wire.get(case.path, host=case.host)
         took = time.monotonic() - started
         self.answer_seconds[case.kind] = max(self.answer_seconds[case.kind], took)
@@ -124,7 +130,7 @@ class CutOff:
     def _check(self, case: Case, said: Said) -> None:
         if said == case.now or (said == UNAVAILABLE and not case.must_redirect):
             return
-        late = time.monotonic() - case.changed_at
+        late = self._asked_at - case.changed_at  # an answer may be long on its way
         assert said == case.before, f"{case.kind}: {said} instead of {case.now}"
         self.old_seconds[case.kind] = late
         assert case.may_be_old or late < BOUND_SECONDS + SLACK_SECONDS, (

@@ -5,18 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from support.program import Program
-from support.visitor import DESKTOP, PHONE, PICTURES, Visitor
+from support.visitor import DESKTOP, PHONE, PICTURES, TABLET, Visitor
 
 ADDRESS = "https://example.com/a/rather/long/address?with=several&parts=2"
 PASSWORD = "correct horse battery"
-PASSWORD_FIELD = "PasswordAt least 8 characters. A sentence is fine."  # of one-time links
+PASSWORD_FIELD = "PasswordAt least 8 characters. A whole sentence is fine."  # of one-time links
 LAST_IN_DIALOG = "[...document.querySelectorAll('[role=dialog] button')].at(-1)"
 
 
 def take(visitor: Visitor, folder: Path, name: str, *, is_plain: bool = False) -> None:
     """One picture for every kind of screen; nobody is kept out, and nothing is cut off. A plain
     page has no scripts."""
-    for size, (width, height) in {"desktop": DESKTOP, "phone": PHONE}.items():
+    sizes = {"desktop": DESKTOP, "phone": PHONE} | ({"tablet": TABLET} if PICTURES else {})
+    for size, (width, height) in sizes.items():
         visitor.resize(width, height)
         # What is too faint in the dark is so on every screen.
         for colours in ("light", "dark") if PICTURES or size == "desktop" else ("light",):
@@ -49,7 +50,7 @@ def set_up(visitor: Visitor, program: Program, email: str = "ada@example.com") -
     visitor.visit(f"/app/setup#{program.set_up_token}")
     visitor.type("E-mail", email)
     visitor.type(PASSWORD_FIELD, PASSWORD)
-    visitor.click("Make the account")
+    visitor.click("Create account")
     visitor.wait_for("location.pathname === '/app/links'")
     visitor.wait_for("document.querySelector('h1, h2') !== null")
 
@@ -133,17 +134,17 @@ def wait_for_end(visitor: Visitor) -> None:
 
 
 def refuse_to_leave(visitor: Visitor) -> None:
-    visitor.wait_for_text("Close without saving?")
+    visitor.wait_for_text("Discard changes?")
     visitor.press("Escape")
-    visitor.wait_for("!document.body.innerText.includes('Close without saving?')")
+    visitor.wait_for("!document.body.innerText.includes('Discard changes?')")
 
 
 def edit_new(visitor: Visitor) -> dict[str, Any]:
     """Makes a link, and opens it for editing."""
     open_form(visitor)
-    visitor.type("Long address", ADDRESS)
-    unfold(visitor, "More")
-    visitor.type("Alias", "summer")
+    visitor.type("Destination URL", ADDRESS)
+    unfold(visitor, "More options")
+    visitor.type("Custom code", "summer")
     visitor.type("Title", "Summer sale")
     visitor.press("Enter")
     visitor.wait_for_text("Your short link")

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx2
 
-from kurz.bootstrap import Kurz
+from kurz.wiring.core import Kurz
 from support.people import Person
 
 URL = "https://example.com/page"

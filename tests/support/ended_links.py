@@ -9,12 +9,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
 from kurz.clock import to_micros
 from kurz.links.model import Draft, Link, Status
-from kurz.storage.job_schema import code_quarantine
-from kurz.storage.patience import LONG_SECONDS, patience
-from kurz.storage.schema import changes, history, links
+from kurz.storage.engine.deadlines import LONG_SECONDS, deadline
+from kurz.storage.schema.jobs import code_quarantine
+from kurz.storage.schema.links import changes, history, links
+from kurz.wiring.core import Kurz
 
 OWNER = 5
 ROWS = 10_000  # of links, read at once
@@ -75,7 +75,7 @@ async def fill(kurz: Kurz, kind: Kind, number: int) -> None:
         "swept_at": at if kind.is_swept else None,
         "claim_hash": None,
     }
-    with patience(LONG_SECONDS):
+    with deadline(LONG_SECONDS):
         await kurz.database.write(_copy, template, kind.name, number, own)
 
 
@@ -146,7 +146,7 @@ async def read_rows(kurz: Kurz, codes: str) -> dict[int, int]:
     rows: dict[int, int] = {}
     last = 0
     while True:
-        with patience(LONG_SECONDS):
+        with deadline(LONG_SECONDS):
             found = await kurz.database.read(_next_rows, codes, last)
         if not found:
             return rows
@@ -164,7 +164,7 @@ def _next_rows(
 
 async def _statuses(kurz: Kurz, codes: str) -> set[tuple[str, int]]:
     query = sa.select(links.c.status, links.c.version).where(links.c.short_code.like(codes))
-    with patience(LONG_SECONDS):
+    with deadline(LONG_SECONDS):
         found = await kurz.database.read(lambda it: it.execute(query.distinct()).all())
     return {(row.status, row.version) for row in found}
 
@@ -174,5 +174,5 @@ async def _counted(
 ) -> Counter[Any]:
     """How often each value is there."""
     query = sa.select(column).where(*conditions)
-    with patience(LONG_SECONDS):
+    with deadline(LONG_SECONDS):
         return Counter(await kurz.database.read(lambda it: it.execute(query).scalars().all()))

@@ -5,10 +5,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
-from kurz.clicks.batch import INSTALLATION, Kind, Subject, tag_subject
+from kurz.clicks.batch import INSTALLATION, Subject, SubjectKind, tag_subject
 from kurz.links.model import Draft, Link, Scope, space_of
-from kurz.storage.click_schema import click_days, click_months, click_totals
+from kurz.storage.schema.clicks import click_days, click_months, click_totals
+from kurz.wiring.core import Kurz
 
 OWNER = 5
 
@@ -52,9 +52,9 @@ async def count_clicks(kurz: Kurz, link: Link) -> list[Subject]:
     first."""
     space = space_of(link.workspace_id, link.owner_id)
     of = [
-        Subject(Kind.LINK, link.id),
+        Subject(SubjectKind.LINK, link.id),
         tag_subject(space, "tag"),
-        Subject(Kind.SPACE, space),
+        Subject(SubjectKind.SPACE, space),
         INSTALLATION,
     ]
     keys = [{"kind": int(it.kind), "subject": it.id} for it in of]
@@ -69,4 +69,4 @@ async def count_clicks(kurz: Kurz, link: Link) -> list[Subject]:
 
 
 async def counted(kurz: Kurz, table: sa.Table) -> set[Subject]:
-    return {Subject(Kind(row["kind"]), row["subject"]) for row in await rows(kurz, table)}
+    return {Subject(SubjectKind(row["kind"]), row["subject"]) for row in await rows(kurz, table)}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from kurz.errors import StoreUnavailable
-from kurz.storage.database import Database
+from kurz.storage.engine.database import Database
 
 
 class FailingWrites:

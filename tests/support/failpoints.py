@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from kurz.clicks.batch import Batch, Home
+from kurz.clicks.batch import Batch, LinkOwner
 from kurz.clicks.ports import ClickStore
 
 A = TypeVar("A")
@@ -60,8 +60,8 @@ class FailingStore:
     async def offsets(self, segments: Collection[bytes]) -> Mapping[bytes, int]:
         return await self._call(self._store.offsets, segments)
 
-    async def homes(self, link_ids: Collection[int]) -> Mapping[int, Home]:
-        return await self._call(self._store.homes, link_ids)
+    async def owners(self, link_ids: Collection[int]) -> Mapping[int, LinkOwner]:
+        return await self._call(self._store.owners, link_ids)
 
     async def apply(self, batch: Batch) -> bool:
         return await self._call(self._store.apply, batch)

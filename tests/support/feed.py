@@ -5,12 +5,12 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 
-from kurz.bootstrap import Kurz, open_kurz
 from kurz.feed.log import LOOK_BACK, MAX_SILENCE_SECONDS, ChangeFeed, Waker
-from kurz.links.model import Change
-from kurz.links.ports import ChangeLog
+from kurz.freshness.ports import ChangeLog
+from kurz.freshness.routes import Change
 from kurz.people.passwords import Passwords
-from kurz.storage.changes import SqlChangeLog
+from kurz.storage.engine.changes import SqlChangeLog
+from kurz.wiring.core import Kurz, open_kurz
 
 NEVER_SECONDS = 600.0  # a tick that no test lives to see
 SOON_SECONDS = 0.05
@@ -28,16 +28,16 @@ class Listener:
         self.settled = -1
         feed.subscribe(self)
 
-    def hear(self, changes: Sequence[tuple[int, Change]]) -> None:
+    def on_changes(self, changes: Sequence[tuple[int, Change]]) -> None:
         self.numbers += [number for number, _ in changes]
         self.heard += [change for _, change in changes]
 
-    def start_over(self, position: int) -> None:
+    def reset(self, position: int) -> None:
         self.starts.append(position)
         self.heard.clear()
         self.numbers.clear()
 
-    def settle(self, position: int) -> None:
+    def on_caught_up(self, position: int) -> None:
         self.settled = position
 
     async def wait_for(self, changes: Sequence[Change]) -> None:

@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, cast
 from uuid import uuid4
 
-from kurz.bootstrap import open_kurz, prepare
 from kurz.links.model import Draft, Status
 from kurz.people.passwords import Passwords
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.core import open_kurz
+from kurz.wiring.engine import prepare
 from servers.postgres import PostgresServer
 from support.clock import FrozenClock
 from support.patience import PATIENCE
@@ -83,9 +84,8 @@ class Line:
         await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", program.port))
         line = cls(*await asyncio.open_connection(sock=raw))
         if not reads:
-            transport = line._writer.transport
-            assert isinstance(transport, asyncio.ReadTransport)
-            transport.pause_reading()
+            # It reads as well, though its type does not say so.
+            cast("asyncio.ReadTransport", line._writer.transport).pause_reading()
         return line
 
     async def __aenter__(self) -> Self:
@@ -227,7 +227,7 @@ async def make_world(folder: Path, database_url: str | None = None) -> None:
     settings = Settings(data_dir=folder, base_url=BASE_URL, database_url=database_url, **PATIENCE)
     await prepare(settings, upgrades_postgres=False)
     clock = FrozenClock(datetime.now(UTC) - timedelta(days=1))
-    async with open_kurz(settings, clock, Passwords(cost=10)) as kurz:
+    async with open_kurz(settings, clock, Passwords(cost=4)) as kurz:
         people = People(kurz)
         team = await kurz.teams.create((await people.add(EMAIL)).id, "Team", "team")
         for code, fields in LIVE.items():

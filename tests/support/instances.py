@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from kurz.bootstrap import open_kurz
 from kurz.feed.postgres import APPLICATION
 from kurz.links.model import ROOT_WORKSPACE_ID, Status
-from kurz.settings import Settings
-from kurz.storage.changes import record_changes
+from kurz.settings.model import Settings
+from kurz.storage.engine.changes import record_changes
+from kurz.wiring.core import open_kurz
 from servers.dns import DnsServer
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresServer

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
 from kurz.clock import MICROSECOND
 from kurz.scheduling import Schedule
-from kurz.storage.job_schema import leases
+from kurz.storage.schema.jobs import leases
+from kurz.wiring.core import Kurz
 
 SCHEDULE = Schedule(
     job="reaper",

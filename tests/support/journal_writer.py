@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from kurz.clicks.journal import Journal
-from kurz.clicks.record import UNKNOWN_VISITOR, encode, mark_of, visit_of
+from kurz.clicks.record import UNKNOWN_VISITOR, encode, link_tag_of, visit_of
 
 BATCH = 7
 
@@ -22,7 +22,7 @@ def record(number: int) -> bytes:
         referrer=b"https://a.example/",
         language=b"de",
     )
-    return encode(1_700_000_000_000_000 + number, 1000, mark_of(number, 1), visit)
+    return encode(1_700_000_000_000_000 + number, 1000, link_tag_of(number, 1), visit)
 
 
 def batch(first: int, count: int = BATCH) -> list[bytes]:

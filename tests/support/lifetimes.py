@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from kurz.links.ending.retention import EndedKind, Retention, RetentionAction
 from kurz.links.model import Link
-from kurz.links.retention import Ended, Fate, Retention
-from kurz.storage.reaping import SqlReaperStore
+from kurz.storage.ending.reaping import SqlReaperStore
 
 Ask = Callable[[str], Awaitable[int]]
 """The status that comes back for a path."""
@@ -48,17 +48,17 @@ class Life:
             return 404
         return 410 if self.is_expired(now) else 302
 
-    def ended(self, now: datetime) -> tuple[Ended, datetime] | None:
+    def ended(self, now: datetime) -> tuple[EndedKind, datetime] | None:
         """As what it waits for the reaper, and since when."""
         if self.is_gone:
             return None
         if self.deleted_at is not None:
-            return Ended.DELETED, self.deleted_at
+            return EndedKind.DELETED, self.deleted_at
         if self.swept_at is not None:
-            return Ended.SWEPT, self.swept_at
+            return EndedKind.SWEPT, self.swept_at
         if self.expires_at is None or self.expires_at > now:
             return None
-        return Ended.TEMPORARY if self.is_temporary else Ended.PERMANENT, self.expires_at
+        return EndedKind.TEMPORARY if self.is_temporary else EndedKind.PERMANENT, self.expires_at
 
     def reap(self, now: datetime, retention: Retention) -> None:
         """With an archive."""
@@ -68,7 +68,7 @@ class Life:
             rule = retention[ended]
             if rule.after is None or since + rule.after > now:
                 return
-            if rule.fate is Fate.TRASH:
+            if rule.fate is RetentionAction.TRASH:
                 self.swept_at = now
             else:
                 self.is_gone = True

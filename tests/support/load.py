@@ -19,7 +19,7 @@ STRANGERS = 20  # codes that are nobody's
 CONNECTIONS = 8
 PAUSE_SECONDS = 0.01  # of a visitor: other processes need time too
 EDIT_SECONDS = 0.05  # between two edits
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 STALE_SECONDS = 5.0  # after which nobody may be sent to what was, whatever is out
 
 
@@ -66,7 +66,7 @@ class History:
         return min(found, default=None)
 
 
-class Report(NamedTuple):
+class StatsReport(NamedTuple):
     """Of the visits in a span of time."""
 
     visits: int
@@ -82,7 +82,7 @@ class Ledger:
         self.links = links
         self.visits: list[Visit] = []
 
-    def report(self, since: float, until: float) -> Report:
+    def report(self, since: float, until: float) -> StatsReport:
         self.visits.sort(key=lambda visit: visit.began_at)
         first, end = (
             bisect_left(self.visits, at, key=lambda visit: visit.began_at) for at in (since, until)
@@ -93,7 +93,7 @@ class Ledger:
         staleness = [self.links[visit.code].staleness(visit) for visit in answered]
         wrong = [v for v, late in zip(answered, staleness, strict=True) if late is None]
         took_ms = [(visit.ended_at - visit.began_at) * 1000 for visit in visits]
-        return Report(
+        return StatsReport(
             len(visits),
             errors,
             wrong,

@@ -40,7 +40,7 @@ def make(
         time.sleep(0.01)
 
 
-class Maker:
+class LinkCreator:
     """Makes links without a pause, and often leaves before the answer. Whatever was not
     acknowledged is sent again with the same Idempotency-Key, also at the end."""
 
@@ -80,9 +80,9 @@ class LinkLedger:
         self.acknowledged: dict[str, str] = {}
         self.replayed = 0
 
-    def add(self, maker: Maker) -> None:
-        self.acknowledged |= maker.acknowledged
-        self.replayed += maker.replayed
+    def add(self, creator: LinkCreator) -> None:
+        self.acknowledged |= creator.acknowledged
+        self.replayed += creator.replayed
 
     def check(self, stored: Iterable[tuple[str, str]]) -> None:
         """`stored` are the URLs and codes of all links for URLs that begin with `MADE`. As makers

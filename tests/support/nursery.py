@@ -1,10 +1,11 @@
 """Runs `kurz` in processes of its own that need not load anything first, which is most of what a
 short command does, and of what a start takes. Tests with a terminal (support.terminal,
-test_supervisor) start the program itself.
+integration/supervisor) start the program itself.
 """
 
 import atexit
 import functools
+import gc
 import importlib
 import json
 import os
@@ -33,7 +34,7 @@ def run(
     *,
     given: bytes = b"",
     folder: Path | None = None,
-    seconds: float = 60.0,
+    seconds: float = 120.0,
 ) -> subprocess.CompletedProcess[bytes]:
     """As `subprocess.run` would, with both outputs apart."""
     with ExitStack() as closing:
@@ -83,14 +84,19 @@ class Child:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        if self.returncode is None and select.select([self._news], [], [], 0)[0]:
+        if self.returncode is None and self._has_news(0):
             self.wait()
         return self.returncode
+
+    def _has_news(self, timeout: float | None) -> bool:
+        poll = select.poll()  # `select` refuses the files of a test with a thousand connections
+        poll.register(self._news, select.POLLIN)
+        return bool(poll.poll(None if timeout is None else timeout * 1000))
 
     def wait(self, timeout: float | None = None) -> int:
         """The status that it ended with, below 0 if a signal ended it."""
         if self.returncode is None:
-            if not select.select([self._news], [], [], timeout)[0]:
+            if not self._has_news(timeout):
                 raise subprocess.TimeoutExpired("kurz", timeout or 0)
             self.returncode = _NUMBER.unpack(self._news.read(_NUMBER.size) or b"")[0]
             self._news.close()
@@ -136,6 +142,8 @@ def _nursery() -> _Nursery:
 
 def _serve(requests: socket.socket) -> None:
     _load_kurz()
+    _hash_quickly()
+    gc.freeze()  # its children need not look through what they share
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the guardians
     while True:
         request, files, _, _ = socket.recv_fds(requests, 1_000_000, 4)
@@ -157,6 +165,19 @@ def _load_kurz() -> None:
         if ".migrations" not in module.name:
             with suppress(ImportError):
                 importlib.import_module(module.name)
+
+
+def _hash_quickly() -> None:
+    """As the parts of kurz do in tests: a password would take a quarter of a second, and longer
+    on a busy machine. What it costs by default has tests of its own."""
+    import bcrypt
+
+    salt = bcrypt.gensalt
+
+    def cheap_salt(rounds: int = 4, prefix: bytes = b"2b") -> bytes:
+        return salt(min(rounds, 4), prefix)
+
+    bcrypt.gensalt = cheap_salt
 
 
 def _forget_kurz() -> None:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from kurz.storage.patience import Deadlines
+from kurz.storage.engine.deadlines import Deadlines
 
-SECONDS = 15
+SECONDS = 60  # as long as can be set
 PATIENT = Deadlines(look_up_seconds=SECONDS, write_seconds=SECONDS)
 # The same, as settings.
 PATIENCE: dict[str, Any] = {

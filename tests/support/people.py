@@ -3,13 +3,13 @@
 import itertools
 from dataclasses import dataclass
 
-from kurz.bootstrap import Kurz
 from kurz.people.access import Permission, Role
 from kurz.people.accounts import Account
 from kurz.people.keyring import Keyring
 from kurz.people.tokens import Tokens
 from kurz.people.workspaces import Workspace
-from kurz.secret import keep_secret
+from kurz.settings.secret import keep_secret
+from kurz.wiring.core import Kurz
 
 PASSWORD = "correct horse battery staple"
 
@@ -54,9 +54,9 @@ class People:
         return await self._kurz.teams.create(owner.id, slug.title(), slug)
 
     async def join(self, workspace: Workspace, person: Person, role: Role) -> None:
-        from kurz.people.passes import hash_token
+        from kurz.people.one_time_tokens import hash_token
 
-        token, _ = await self._kurz.passes.invite(None, workspace.id, role)
+        token, _ = await self._kurz.one_time_tokens.invite(None, workspace.id, role)
         now = self._kurz.clock.now()
         assert await self._kurz.workspaces.join(hash_token(token), person.id, now) is not None
 
@@ -72,7 +72,7 @@ class People:
         """As registering makes them, but without asking whether registration is open."""
         import sqlalchemy as sa
 
-        from kurz.storage.schema import accounts
+        from kurz.storage.schema.people import accounts
 
         await self._kurz.database.write(
             lambda connection: connection.execute(

@@ -5,17 +5,17 @@ import asyncio
 import contextlib
 import sys
 
-from kurz.bootstrap import open_kurz
 from kurz.errors import StoreUnavailable
-from kurz.reaping import Reaping, open_reaper
-from kurz.scheduling import Turn
-from kurz.settings import load
+from kurz.scheduling import RunContext
+from kurz.settings.load import load
+from kurz.wiring.core import open_kurz
+from kurz.wiring.reaper import Reaping, open_reaper
 
 TICK_SECONDS = 0.2
 
 
 async def reap_under_leases(reaping: Reaping) -> None:
-    reaping.runner._tick_seconds = TICK_SECONDS
+    reaping.runner._wake_seconds = TICK_SECONDS
     reaping.runner.start()
     await asyncio.Event().wait()
 
@@ -23,7 +23,7 @@ async def reap_under_leases(reaping: Reaping) -> None:
 async def reap_regardless(reaping: Reaping) -> None:
     """Begins when it is told to. Where others keep it from writing for too long, it tries again."""
     await asyncio.to_thread(sys.stdin.readline)
-    turn, is_done = Turn(asyncio.Event()), False
+    turn, is_done = RunContext(asyncio.Event()), False
     while not is_done:
         with contextlib.suppress(StoreUnavailable):
             is_done = (await reaping.reaper.run(turn)).reason is None

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from kurz.links.archives import BatchDone
+from kurz.links.ending.archives import BatchDone
+from kurz.links.ending.ports import IsStopping, never
+from kurz.links.ending.retention import EndedKind, RetentionAction
 from kurz.links.errors import ArchiveUnavailable
-from kurz.links.reaping import IsStopping, never
-from kurz.links.retention import Ended, Fate
 from support.clock import FrozenClock
 
 
@@ -16,7 +16,7 @@ class Item:
     """A link that has ended, or is about to; of the two that expire, `is_marked` tells the rows
     that say so."""
 
-    ended: Ended
+    ended: EndedKind
     ended_at: datetime
     is_marked: bool = True
 
@@ -30,7 +30,7 @@ class MemoryReaperStore:
         self.batches: list[tuple[str, int]] = []
         self.before_batch: Callable[[], None] = lambda: None
 
-    def add(self, ended: Ended, number: int, *, is_marked: bool = True, **ago: float) -> None:
+    def add(self, ended: EndedKind, number: int, *, is_marked: bool = True, **ago: float) -> None:
         at = self.clock.now() - timedelta(**ago)
         self.items += [Item(ended, at, is_marked) for _ in range(number)]
 
@@ -46,8 +46,8 @@ class MemoryReaperStore:
 
     async def sweep(
         self,
-        ended: Ended,
-        fate: Fate,
+        ended: EndedKind,
+        fate: RetentionAction,
         before: datetime,
         now: datetime,
         limit: int,
@@ -56,14 +56,16 @@ class MemoryReaperStore:
         self.before_batch()
         found = self._due(ended, before)[:limit]
         self.items = [item for item in self.items if not any(item is it for it in found)]
-        if fate is Fate.TRASH:
-            self.items += [replace(it, ended=Ended.SWEPT, ended_at=now) for it in found]
+        if fate is RetentionAction.TRASH:
+            self.items += [replace(it, ended=EndedKind.SWEPT, ended_at=now) for it in found]
         return self._noted(f"{fate} {ended}", len(found))
 
-    async def count(self, ended: Ended, before: datetime, limit: int) -> int:
+    async def count(self, ended: EndedKind, before: datetime, limit: int) -> int:
         return len(self._due(ended, before)[:limit])
 
-    async def count_unmarked(self, before: datetime, limit: int, ended: Ended | None = None) -> int:
+    async def count_unmarked(
+        self, before: datetime, limit: int, ended: EndedKind | None = None
+    ) -> int:
         found = [
             item
             for item in self.items
@@ -71,7 +73,7 @@ class MemoryReaperStore:
         ]
         return len(found[:limit])
 
-    def _due(self, ended: Ended, before: datetime) -> list[Item]:
+    def _due(self, ended: EndedKind, before: datetime) -> list[Item]:
         return [
             it for it in self.items if it.is_marked and it.ended is ended and it.ended_at <= before
         ]
@@ -91,12 +93,12 @@ class MemoryArchiver:
         self.given_up = 0  # so many of the next files are
         self.trouble: ArchiveUnavailable | None = None
 
-    async def run(self, ended: Ended, before: datetime, now: datetime, limit: int) -> BatchDone:
+    async def run(self, ended: EndedKind, before: datetime, now: datetime, limit: int) -> BatchDone:
         if self.trouble is not None:
             raise self.trouble
         if self.given_up:
             self.given_up -= 1
             return BatchDone(0, is_more=True)
-        number = await self._store.sweep(ended, Fate.ARCHIVE, before, now, limit)
+        number = await self._store.sweep(ended, RetentionAction.ARCHIVE, before, now, limit)
         self.archived += number
         return BatchDone(number, is_more=number > 0)

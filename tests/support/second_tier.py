@@ -2,20 +2,14 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from kurz.cache.connect import open_redis
 from kurz.cache.routes import RedisRouteCache
-from kurz.links.model import Cached, Change, Route
+from kurz.freshness.routes import Cached, Change, Route
 from support.clock import FrozenClock
 
 PATIENT = 30.0  # seconds: a busy machine must not fail what is not about time
 NOW = FrozenClock().micros()
-
-
-def route(link_id: int = 7, version: int = 1, **changes: Any) -> Route:
-    fields = (link_id, version, "ACTIVE", "https://example.com/", 302, False, None, 0, NOW)
-    return Route(*fields, starts_at=None, expires_at=None)._replace(**changes)
 
 
 def changed(link_id: int, version: int, code: str = "abc") -> Change:

@@ -9,12 +9,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.bootstrap import open_kurz
-from kurz.clicks.counts import Sort
+from kurz.clicks.counts import VisitKind
 from kurz.clock import to_micros
 from kurz.links.model import ROOT_WORKSPACE_ID, Link
-from kurz.settings import Settings
-from kurz.storage.safety_schema import checks, destinations, link_destinations
+from kurz.settings.model import Settings
+from kurz.storage.schema.safety import checks, destinations, link_destinations
+from kurz.wiring.core import open_kurz
 from support.counted import Clicks
 
 _VALUES = {
@@ -25,7 +25,11 @@ _VALUES = {
     "device": ["phone"] * 9 + ["desktop"] * 6 + ["tablet"],
     "language": ["de"] * 9 + ["en"] * 4 + ["fr", "pl", "de-AT"],
 }
-_BOTS = [(Sort.PREVIEW, "Slackbot"), (Sort.PREVIEW, "WhatsApp"), (Sort.BOT, "Googlebot")]
+_BOTS = [
+    (VisitKind.PREVIEW, "Slackbot"),
+    (VisitKind.PREVIEW, "WhatsApp"),
+    (VisitKind.BOT, "Googlebot"),
+]
 
 
 def seed(data_dir: Path, codes: Iterable[str], days: int = 30, busy: int = 40) -> None:

@@ -6,9 +6,17 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from kurz.bootstrap import Kurz
+from kurz.server.app import App
 from kurz.server.serve import bind, serve
-from kurz.serving import open_serving
+from kurz.wiring.core import Kurz
+from kurz.wiring.worker import open_serving
+
+
+@asynccontextmanager
+async def open_app(kurz: Kurz) -> AsyncIterator[App]:
+    """The application over these parts, without a socket."""
+    async with open_serving(kurz) as parts:
+        yield parts.app
 
 
 @asynccontextmanager

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Coroutine, Iterator
 from typing import Any
 
-from kurz.bootstrap import Kurz
 from kurz.people.hash_queue import MAX_WAITING, Asker
+from kurz.wiring.core import Kurz
 
 
 def fill_lines(kurz: Kurz, gate: threading.Event) -> Iterator[Coroutine[Any, Any, bool]]:

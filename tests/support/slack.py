@@ -6,7 +6,7 @@ tests one by one, those marked `deadlines` too, and takes promises at their word
 
 import os
 
-from kurz.storage.patience import USUAL, Deadlines
+from kurz.storage.engine.deadlines import USUAL, Deadlines
 
 IS_STRICT = os.environ.get("KURZ_TEST_DEADLINES") == "strict"
 

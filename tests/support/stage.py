@@ -9,7 +9,7 @@ from uvicorn.server import ServerState
 
 from kurz.server.capacity import Capacity
 from kurz.server.connection import Connection
-from kurz.server.turns import Turns
+from kurz.server.turns import PipelineTurns
 
 SHORT = b"GET /short HTTP/1.1\r\nHost: a\r\n\r\n"
 LONG = b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -64,7 +64,9 @@ class Stage:
     chunk that is `SHORT`, at the end of the loop's turn. One that is `COLD` it puts aside until
     `found` is told, and then takes it if that is True. The answer to `EXPORT` begins at once."""
 
-    def __init__(self, capacity: Capacity | None = None, turns: Turns | None = None) -> None:
+    def __init__(
+        self, capacity: Capacity | None = None, turns: PipelineTurns | None = None
+    ) -> None:
         self.found: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self.offered: list[tuple[bytes, int]] = []
         self.scopes: list[dict[str, Any]] = []
@@ -98,7 +100,7 @@ class Stage:
     def _shortcut(self, connection: Connection, data: bytes, began: int = 0) -> bool:
         self.offered.append((data, began))
         if data == COLD and not began:
-            connection.put_aside(data, 1234, asyncio.ensure_future(self._find()))
+            connection.park(data, 1234, asyncio.ensure_future(self._find()))
             return True
         is_taken = data == SHORT or (data == COLD and self.found.result())
         if is_taken:

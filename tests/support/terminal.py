@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kurz.bootstrap import Kurz, open_kurz
 from kurz.people.passwords import Passwords
-from kurz.settings import load
+from kurz.settings.load import load
+from kurz.wiring.core import Kurz, open_kurz
 from support import nursery
 
 T = TypeVar("T")

@@ -6,13 +6,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.bootstrap import Kurz
 from kurz.links.model import Scope
-from kurz.links.transfers import OneTarget, RowResult, Target, TransferFormat
+from kurz.links.transfers import ImportTarget, OneTarget, RowResult, TransferFormat
 from kurz.people.workspaces import Workspace
-from kurz.storage import schema
+from kurz.storage.schema import links as link_tables
+from kurz.wiring.core import Kurz
 
-ROOT = Target()
+ROOT = ImportTarget()
 EVERYTHING = Scope()
 
 
@@ -46,10 +46,9 @@ async def exported(
     kind: TransferFormat = TransferFormat.JSONL,
     scope: Scope = EVERYTHING,
     slugs: dict[int, str] | None = None,
-    *,
-    with_trash: bool = False,
+    **which: Any,
 ) -> bytes:
-    chunks = kurz.exporter.run(kind, scope, slugs or {}, with_trash=with_trash)
+    chunks = kurz.exporter.run(kind, scope, slugs or {}, **which)
     return b"".join([chunk async for chunk in chunks])
 
 
@@ -63,7 +62,7 @@ async def count(kurz: Kurz, table: sa.Table) -> int:
 
 
 async def counts(kurz: Kurz) -> list[int]:
-    tables = (schema.links, schema.changes, schema.link_tags, schema.usage)
+    tables = (link_tables.links, link_tables.changes, link_tables.link_tags, link_tables.usage)
     return [await count(kurz, table) for table in tables]
 
 

@@ -27,8 +27,9 @@ PICTURES = os.environ.get("KURZ_TEST_PICTURES")
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 DESKTOP = (1280, 800)
 PHONE = (390, 844)
+TABLET = (820, 1180)
 _TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-_BARRIERS = """axe.run(document, {runOnly: %s})
+_BARRIERS = """axe.run(document, {runOnly: %s, resultTypes: ["violations"]})
 .then((result) => result.violations.flatMap((rule) =>
   rule.nodes.map((it) => `${rule.id}: ${it.target} ${it.failureSummary}`)))"""
 _COLOURS = ["color-contrast"]

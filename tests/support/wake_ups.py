@@ -9,7 +9,7 @@ from kurz.feed.postgres import APPLICATION
 from servers.fault_proxy import FaultProxy
 from support.instances import Installation, Instance
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 PAUSE_SECONDS = 0.1
 
 Silence = Callable[[Installation, Instance], AbstractContextManager[None]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kurz.cli.serve import supervise
 from kurz.clock import MICROSECOND
-from kurz.settings import load
+from kurz.settings.load import load
 from support.program import Program
 
 

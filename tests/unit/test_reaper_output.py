@@ -3,7 +3,7 @@
 import pytest
 
 from kurz.cli.reaper_output import print_result
-from kurz.scheduling import Outcome, Result
+from kurz.scheduling import Result, RunOutcome
 
 
 @pytest.mark.parametrize(
@@ -11,9 +11,9 @@ from kurz.scheduling import Outcome, Result
     [
         (Result(), {}, "done  nothing to do\n"),
         (Result(), {"marked": 1, "purged": 2000}, "done  1 marked, 2,000 purged\n"),
-        (Result(Outcome.FAILED, "The archive is full."), {}, "failed\n"),
-        (Result(Outcome.FAILED, "The archive is full."), {"purged": 3}, "failed  3 purged\n"),
-        (Result(Outcome.SKIPPED, "The clock has jumped."), {}, "skipped\n"),
+        (Result(RunOutcome.FAILED, "The archive is full."), {}, "failed\n"),
+        (Result(RunOutcome.FAILED, "The archive is full."), {"purged": 3}, "failed  3 purged\n"),
+        (Result(RunOutcome.SKIPPED, "The clock has jumped."), {}, "skipped\n"),
     ],
 )
 def test_only_who_is_done_says_that_there_was_nothing_to_do(capsys, result, counts, shown):

@@ -7,13 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kurz.bootstrap import retention_of
 from kurz.errors import SettingRefused
-from kurz.links.retention import DEFAULT, INTERVALS, PRESETS, Ended, Fate, Rule
-from kurz.reaping import schedule_of
+from kurz.links.ending.retention import (
+    DEFAULT,
+    INTERVALS,
+    PRESETS,
+    EndedKind,
+    RetentionAction,
+    RetentionRule,
+)
 from kurz.scheduling import Schedule, Window
-from kurz.setting_values import LONGEST, NEVER, choice, duration, show_duration
-from kurz.settings import Settings, load
+from kurz.settings.load import load
+from kurz.settings.model import Settings
+from kurz.settings.values import LONGEST, NEVER, choice, duration, show_duration
+from kurz.wiring.core import retention_of
+from kurz.wiring.reaper import schedule_of
 
 
 def settings(**variables: str) -> Settings:
@@ -36,10 +44,10 @@ def test_by_default_the_numbers_are_the_products():
     assert chosen.reaper_longest_run == timedelta(minutes=5)
     assert chosen.code_quarantine == timedelta(days=365)
     assert retention_of(chosen) == {
-        Ended.TEMPORARY: Rule(timedelta(hours=1), Fate.PURGE),
-        Ended.PERMANENT: Rule(timedelta(days=7), Fate.TRASH),
-        Ended.SWEPT: Rule(timedelta(days=90), Fate.ARCHIVE),
-        Ended.DELETED: Rule(timedelta(days=30), Fate.PURGE),
+        EndedKind.TEMPORARY: RetentionRule(timedelta(hours=1), RetentionAction.PURGE),
+        EndedKind.PERMANENT: RetentionRule(timedelta(days=7), RetentionAction.TRASH),
+        EndedKind.SWEPT: RetentionRule(timedelta(days=90), RetentionAction.ARCHIVE),
+        EndedKind.DELETED: RetentionRule(timedelta(days=30), RetentionAction.PURGE),
     }
 
 
@@ -47,7 +55,7 @@ def test_by_default_the_numbers_are_the_products():
 def test_every_preset_can_be_chosen(preset):
     chosen = settings(retention=preset)
     assert retention_of(chosen) == PRESETS[preset]
-    assert set(PRESETS[preset]) == set(Ended)
+    assert set(PRESETS[preset]) == set(EndedKind)
     assert schedule_of(chosen).every == INTERVALS[preset]
 
 
@@ -73,10 +81,10 @@ def test_each_number_can_be_set_by_itself():
         retention="keep",
     )
     assert retention_of(chosen) == {
-        Ended.TEMPORARY: Rule(timedelta(hours=2), Fate.PURGE),
-        Ended.PERMANENT: Rule(None, Fate.TRASH),
-        Ended.SWEPT: Rule(timedelta(), Fate.PURGE),
-        Ended.DELETED: DEFAULT[Ended.DELETED],
+        EndedKind.TEMPORARY: RetentionRule(timedelta(hours=2), RetentionAction.PURGE),
+        EndedKind.PERMANENT: RetentionRule(None, RetentionAction.TRASH),
+        EndedKind.SWEPT: RetentionRule(timedelta(), RetentionAction.PURGE),
+        EndedKind.DELETED: DEFAULT[EndedKind.DELETED],
     }
     schedule = schedule_of(
         settings(

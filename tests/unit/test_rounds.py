@@ -6,7 +6,7 @@ import time
 from structlog.testing import capture_logs
 
 from kurz.errors import StoreUnavailable
-from kurz.storage.rounds import MAX_REST_SECONDS, Rounds, rest_after
+from kurz.rounds import MAX_REST_SECONDS, Rounds, rest_after
 
 
 class Work:

@@ -11,8 +11,8 @@ import pytest
 
 from kurz.errors import SettingRefused
 from kurz.people.keyring import Keyring
-from kurz.secret import keep_secret
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.settings.secret import keep_secret
 
 GOOD = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
@@ -65,8 +65,8 @@ def test_threads_that_start_at_once_find_the_same_secret(settings):
 
 def test_processes_that_start_at_once_find_the_same_secret(settings):
     program = (
-        "import sys; from pathlib import Path; from kurz.secret import keep_secret;"
-        "from kurz.settings import Settings; sys.stdin.readline();"
+        "import sys; from pathlib import Path; from kurz.settings.secret import keep_secret;"
+        "from kurz.settings.model import Settings; sys.stdin.readline();"
         "print(keep_secret(Settings(data_dir=Path(sys.argv[1]))))"
     )
     started = [

@@ -5,10 +5,11 @@ from secrets import token_hex
 
 import pytest
 
-from kurz import setting_values as values
 from kurz.errors import SettingRefused
 from kurz.rates import DEFAULT_RATES, Rate
-from kurz.settings import Settings, load, warnings_about
+from kurz.settings import values
+from kurz.settings.load import load, warnings_about
+from kurz.settings.model import Settings
 
 
 @pytest.fixture(autouse=True)

@@ -4,11 +4,17 @@ from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 import kurz
-from kurz.api import (
-    abuse,
+from kurz.api.dialects import urls
+from kurz.api.http import problems
+from kurz.api.http.bodies import DESCRIBED
+from kurz.api.http.dependencies import Context
+from kurz.api.http.middleware import BodyGuard
+from kurz.api.http.security import SCHEMES, declared_by
+from kurz.api.routes import (
     admin,
     auth,
     bans,
@@ -22,7 +28,6 @@ from kurz.api import (
     links,
     me,
     members,
-    problems,
     quotas,
     stats,
     system,
@@ -31,14 +36,10 @@ from kurz.api import (
     trash,
     workspaces,
 )
-from kurz.api.bodies import DESCRIBED
-from kurz.api.dependencies import Context
-from kurz.api.dialects import urls
-from kurz.api.middleware import BodyGuard
+from kurz.api.routes import reports as abuse
 from kurz.api.schemas.links import BulkItem
 from kurz.api.schemas.problems import RESPONSES, Problem, refer
 from kurz.api.schemas.problems import problems as described_problems
-from kurz.api.security import SCHEMES
 
 DESCRIPTION = (
     "Create and manage short links.\n\nErrors are RFC 9457 problems: `type` is stable,"
@@ -46,7 +47,7 @@ DESCRIPTION = (
 )
 
 
-# What is asked for most comes first: routes are tried in this order.
+# The most frequent routes come first: routes are tried in this order.
 MODULES = (
     creating,
     transfer,
@@ -78,7 +79,7 @@ def create_api(context: Context) -> FastAPI:
         title="kurz",
         version=kurz.__version__,
         description=DESCRIPTION,
-        openapi_url=None,  # `docs` answers it: FastAPI would write the document for every request
+        openapi_url=None,  # `docs` answers it: FastAPI would build the document for every request
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -87,16 +88,29 @@ def create_api(context: Context) -> FastAPI:
     app.add_middleware(BodyGuard)
     problems.install(app)
     for module in MODULES:
-        # Taken over flat: a router that is included is matched twice, 40 µs on every request.
+        # Copied flat: an included router is matched twice, 40 µs on every request.
         app.router.routes.extend(module.router.routes)
+    _name_operations(app)
     app.openapi = partial(_describe, app)  # type: ignore[method-assign]
     return app
+
+
+def _name_operations(app: FastAPI) -> None:
+    """An operation is called like its function. What exists at the root and in workspaces is one
+    function: there, the name says so."""
+    names = set()
+    for route in app.routes:
+        if isinstance(route, APIRoute) and route.operation_id is None:
+            is_twin = route.name in names and "{workspace_id}" in route.path
+            route.operation_id = f"{route.name}_in_workspace" if is_twin else route.name
+            names.add(route.name)
 
 
 def _describe(app: FastAPI) -> dict[str, Any]:
     """FastAPI's document with the schemas that routes only refer to."""
     if app.openapi_schema is None:
         document = FastAPI.openapi(app)
+        _describe_callers(app, document["paths"])
         _describe_problems(document["paths"])
         components = document["components"]
         components["responses"] = RESPONSES
@@ -108,6 +122,14 @@ def _describe(app: FastAPI) -> dict[str, Any]:
             schemas |= schema.pop("$defs", {})
             schemas[model.__name__] = schema
     return app.openapi_schema or {}
+
+
+def _describe_callers(app: FastAPI, paths: dict[str, dict[str, Any]]) -> None:
+    """As the dependencies of routes say who may call them."""
+    for route in app.routes:
+        if isinstance(route, APIRoute) and route.include_in_schema:
+            for method in route.methods or ():
+                paths[route.path_format][method.lower()] |= declared_by(route.dependant)
 
 
 def _describe_problems(paths: dict[str, dict[str, Any]]) -> None:

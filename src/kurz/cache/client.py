@@ -1,4 +1,4 @@
-"""What kurz says to Redis, whichever kind it is."""
+"""The commands kurz uses, for every kind of Redis."""
 
 import asyncio
 import random
@@ -13,14 +13,14 @@ from redis.exceptions import AskError, MovedError, NoScriptError, RedisError, Re
 
 from kurz.cache.pool import Pool
 from kurz.cache.topology import FAILURES, LOST, Argument, Topology, tell
-from kurz.redis_address import Kind
+from kurz.redis_url import RedisKind
 
-Call = tuple[bytes, tuple[Argument, ...]]  # the key, and what else the script is told
+Call = tuple[bytes, tuple[Argument, ...]]  # the key, and the script's other arguments
 _Command = tuple[bytes, tuple[Argument, ...]]  # the key, and all the words
 
 
 class LeftAlone(RedisError):
-    """One server of several does not answer, and was not asked."""
+    """One of several servers is known not to answer, and was not asked."""
 
 
 class RedisUnavailable(Exception):
@@ -28,7 +28,7 @@ class RedisUnavailable(Exception):
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(cause)
-        # An error is an answer too, and whoever was not asked cannot give one.
+        # An error is an answer too; a server that was not asked gives none.
         self.is_outage = not isinstance(cause, ResponseError | LeftAlone)
 
 
@@ -43,10 +43,10 @@ class Script:
 
 
 class RedisClient:
-    """Every act takes at most `timeout_seconds`, or raises `RedisUnavailable`. A connection whose
-    answer was not waited for is closed, so that nobody else gets that answer."""
+    """Every command takes at most `timeout_seconds`, or raises `RedisUnavailable`. A connection
+    with an unread answer is closed, so that no other caller gets that answer."""
 
-    def __init__(self, kind: Kind, topology: Topology, timeout_seconds: float) -> None:
+    def __init__(self, kind: RedisKind, topology: Topology, timeout_seconds: float) -> None:
         self.kind = kind
         self._topology = topology
         self._timeout_seconds = timeout_seconds
@@ -56,11 +56,11 @@ class RedisClient:
         return found
 
     async def get_all(self, keys: Sequence[bytes]) -> list[bytes | RedisUnavailable | None]:
-        """Many at once: a fifth of the processor time of one by one. Never raises."""
+        """Many at once: this takes a fifth of the CPU time of single commands. Never raises."""
         return await self._send_all([(key, ("GET", key)) for key in keys])
 
     async def answers(self) -> bool:
-        """Whether it does at the moment."""
+        """Whether the server answers at the moment."""
         try:
             await self.get(b"kurz:ready")
         except RedisUnavailable:
@@ -68,14 +68,15 @@ class RedisClient:
         return True
 
     async def run(self, script: Script, key: bytes, *arguments: Argument) -> Any:
-        """By the script's digest; a server that is new or was restarted has to be told it."""
+        """By the script's digest; a new or restarted server must first get the script."""
         try:
             return await self._send(key, "EVALSHA", script.digest, 1, key, *arguments)
         except NoScriptError:
             return await self._send(key, "EVAL", script.text, 1, key, *arguments)
 
     async def run_all(self, script: Script, calls: Sequence[Call]) -> list[RedisUnavailable]:
-        """Many at once, the same key's in their order. Returns the failures, and never raises."""
+        """Many at once; those of the same key in their order. Returns the failures, and never
+        raises."""
         found = await self._send_all(
             [(key, ("EVALSHA", script.digest, 1, key, *arguments)) for key, arguments in calls]
         )
@@ -91,8 +92,8 @@ class RedisClient:
         return failures
 
     async def publish(self, channel: str) -> None:
-        """Wakes whoever has subscribed. Any server of a Cluster passes it on to all; one that is
-        gone is passed over."""
+        """Wakes all subscribers. Any server of a Cluster passes it on to all; a server that is down
+        is skipped."""
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 await self._topology.get(channel.encode())
@@ -107,7 +108,7 @@ class RedisClient:
             raise self._failure(None, error) from error
 
     async def disconnect(self) -> None:
-        """Closes every connection, at the latest after its next answer; the next act opens
+        """Closes every connection, at the latest after its next answer; the next command opens
         another."""
         try:
             async with asyncio.timeout(self._timeout_seconds):
@@ -146,7 +147,7 @@ class RedisClient:
         return answer
 
     async def _follow(self, error: AskError, *command: Argument) -> Any:
-        """Where the slot has moved to, or is on its way to."""
+        """Where the slot has moved, or is moving to."""
         server = self._topology.follow(error)
         if server is None:
             raise error
@@ -158,7 +159,7 @@ class RedisClient:
         return (await pipeline.execute())[1]
 
     async def _send_all(self, commands: Sequence[_Command]) -> list[Any]:
-        """One answer for each; a failure, or that a script is not known there, is one too."""
+        """One answer for each; a failure or an unknown script is an answer too."""
         by_server: dict[Redis, list[int]] = {}
         try:
             async with asyncio.timeout(self._timeout_seconds):
@@ -178,7 +179,7 @@ class RedisClient:
         return answers
 
     async def _send_there(self, server: Redis, commands: Sequence[_Command]) -> list[Any]:
-        """In one round trip; what another server has to do, each for itself."""
+        """In one round trip; commands for another server one by one."""
         pipeline = server.pipeline(transaction=False)
         for _, command in commands:
             pipeline.execute_command(*command)

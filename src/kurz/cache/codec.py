@@ -1,16 +1,17 @@
-"""How the second tier writes what it knows of a code: JSON that says itself what it is about, so
-that `redis-cli GET` explains it, and a reader need not believe anything."""
+"""The format of values in the second tier: JSON that contains its own key, so that `redis-cli GET`
+is readable and a reader can check everything."""
 
 import json
 import re
 from typing import Any
 
-from kurz.links.model import Cached, Change, Route, Status
+from kurz.freshness.routes import Cached, Change, Route
+from kurz.links.model import Status
 
 FORMAT = 2
 
 ABSENT = "unknown"  # there is no such link
-WRITTEN = "written"  # something newer than this version's forerunners: ask the store
+WRITTEN = "written"  # a write marker: earlier versions are outdated, ask the store
 EXPIRED = "expired"
 REASONS = {
     Status.DELETED: "deleted",
@@ -20,18 +21,18 @@ REASONS = {
 EXHAUSTED = "exhausted"
 REDIRECTS = frozenset((301, 302, 307, 308))
 STATUSES = frozenset(Status)
-MAX_NUMBER = 2**53  # what Lua compares exactly
+MAX_NUMBER = 2**53  # the largest integer that Lua compares exactly
 
 _LOCATION = re.compile(r"https?://[\x21-\x7e]+")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class WrongKey(ValueError):
-    """The value is another key's: somebody's answers are out of step."""
+    """The value belongs to another key: answers may be out of step."""
 
 
 def reason_of(route: Route, now: int) -> str | None:
-    """Why a link does not redirect any more, at this instant; None: it does, or will."""
+    """Why a link no longer redirects at this instant; None: it does, or will."""
     status = Status(route.status)
     if status in (Status.BANNED, Status.DELETED):
         return REASONS[status]
@@ -43,7 +44,7 @@ def reason_of(route: Route, now: int) -> str | None:
 
 
 def is_sound(location: str) -> bool:
-    """Whether it may stand in a Location header."""
+    """Whether it may be used in a Location header."""
     return _LOCATION.fullmatch(location) is not None
 
 

@@ -7,32 +7,32 @@ from redis.backoff import NoBackoff
 from kurz.cache.client import RedisClient
 from kurz.cache.pool import Pool
 from kurz.cache.topology import LOST, Cluster, OneServer, Sentinels, Topology
-from kurz.redis_address import Address, Kind, Place, parse
+from kurz.redis_url import HostPort, RedisAddress, RedisKind, parse
 
-TIMEOUT_SECONDS = 0.05  # of an act with all its steps: a name, a connection, an answer
-CONNECTIONS = 4  # to each server; 50 acts at once take 10 ms, with more connections too
+TIMEOUT_SECONDS = 0.05  # of a command with all its steps: a name, a connection, an answer
+CONNECTIONS = 4  # to each server; 50 commands at once take 10 ms, even with more connections
 
 
 def open_redis(
     url: str, *, timeout_seconds: float = TIMEOUT_SECONDS, connections: int = CONNECTIONS
 ) -> RedisClient:
-    """Nothing is connected before the first act."""
+    """Nothing is connected before the first command."""
     address = parse(url)
     return RedisClient(
         address.kind, open_topology(address, timeout_seconds, connections), timeout_seconds
     )
 
 
-def open_topology(address: Address, timeout_seconds: float, connections: int) -> Topology:
-    def open_server(place: Place) -> Redis:
+def open_topology(address: RedisAddress, timeout_seconds: float, connections: int) -> Topology:
+    def open_server(place: HostPort) -> Redis:
         return _open(address.url_of(place), timeout_seconds, connections)
 
-    if address.kind is Kind.SENTINEL:
+    if address.kind is RedisKind.SENTINEL:
         sentinels = [
             _open(address.url_of_sentinel(place), timeout_seconds, 1) for place in address.places
         ]
         return Sentinels(sentinels, address.service, open_server)
-    if address.kind is Kind.CLUSTER:
+    if address.kind is RedisKind.CLUSTER:
         return Cluster(address.places, open_server)
     return OneServer(_open(address.url, timeout_seconds, connections))
 
@@ -41,12 +41,12 @@ def _open(url: str, timeout_seconds: float, connections: int) -> Redis:
     pool = Pool.from_url(
         url,
         max_connections=connections,
-        # Whoever asks has a timeout of their own around it all; one for each step would cost a
-        # tenth of the processor time of an act.
+        # The caller has its own timeout around everything; one for each step would cost a tenth of
+        # the CPU time of a command.
         timeout=None,
         socket_timeout=None,
         socket_connect_timeout=timeout_seconds,
-        protocol=2,  # this and the next spare a new connection three round trips
+        protocol=2,  # this and the next save a new connection three round trips
         driver_info=None,
         # Once, for a connection that has died while it was idle; a slow answer is no reason.
         retry=Retry(NoBackoff(), 1, supported_errors=LOST),  # type: ignore[arg-type]

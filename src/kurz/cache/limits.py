@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from kurz.cache.client import RedisClient, RedisUnavailable, Script
-from kurz.people.limits import SKEW_MICROS, LimitsUnavailable, Verdict, verdict
+from kurz.people.limits import SKEW_MICROS, LimitsUnavailable, LimitVerdict, verdict
 from kurz.rates import Rate
 
 PREFIX = "kurz:limit:"
 
-# By the server's clock, so that those of the instances do not matter. Numbers are doubles, exact up
+# By the server's clock, so the clocks of the instances do not matter. Numbers are doubles, exact up
 # to 2^53; "%.0f" because tostring() keeps 14 digits of them, and an instant has 16.
 SCRIPT = Script.of("""
 local time = redis.call('TIME')
@@ -25,14 +25,14 @@ return {1, after}
 
 
 class RedisLimits:
-    """The `LimitStore` in Redis: one round trip a hit, and no key outlives its meaning. `hashed` is
-    of `hashing`."""
+    """The `LimitStore` in Redis: one round trip per hit, and keys expire when they no longer
+    matter. `hashed` is made by `hashing`."""
 
     def __init__(self, client: RedisClient, hashed: Callable[[str], str]) -> None:
         self._client = client
         self._hashed = hashed
 
-    async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
+    async def hit(self, key: str, rate: Rate, cost: int = 1) -> LimitVerdict:
         name = PREFIX + self._hashed(key)
         step = cost * rate.interval_micros
         try:
@@ -44,7 +44,7 @@ class RedisLimits:
                     return verdict(
                         rate, is_allowed=bool(is_allowed), backlog_micros=backlog, cost=cost
                     )
-            await self._client.disconnect()  # that was the answer to somebody else's question
+            await self._client.disconnect()  # the answer belongs to another question
         except RedisUnavailable as error:
             raise LimitsUnavailable(*error.args) from error
         raise LimitsUnavailable("Redis answers are out of sync")

@@ -1,4 +1,4 @@
-"""The second tier: what instances tell each other about codes, in Redis or Valkey."""
+"""The second tier: what instances share about codes, in Redis or Valkey."""
 
 import asyncio
 import time
@@ -18,19 +18,19 @@ from kurz.cache.codec import (
     reason_of,
 )
 from kurz.clock import Clock
-from kurz.links.model import Cached, Change, Route
+from kurz.freshness.routes import Cached, Change, Route
 
-ROUTE_MILLIS = 3_600_000  # a live link's, and a tombstone's
+ROUTE_MILLIS = 3_600_000  # of an active link, and of an ended one
 ABSENCE_MILLIS = 30_000
-WRITTEN_MILLIS = 3_600_000  # for a worker that is cut off from the database, and hears of nothing
+WRITTEN_MILLIS = 3_600_000  # for a worker that is cut off from the database and has a stale feed
 
-MAX_PENDING = 10_000  # writes, some 5 MB; what comes on top is not kept
+MAX_PENDING = 10_000  # writes, some 5 MB; more are dropped
 MAX_BATCH = 100  # in one round trip, which takes the server 3 ms
-RENEW_SECONDS = 1.0  # between two times that connections are renewed
-FLUSH_SECONDS = 0.2  # that a stopping process spends on what is pending
+RENEW_SECONDS = 1.0  # between two renewals of connections
+FLUSH_SECONDS = 0.2  # that a stopping process spends on pending writes
 
-# What is there stays if it is newer. Of one link versions are compared, else where the change log
-# stood. A link that was written lets in only what is not older, and nothing of another link.
+# A newer value stays. For one link, versions are compared, otherwise positions of the change log.
+# After a write marker, only values that are not older are accepted, and none of another link.
 SCRIPT = Script.of("""
 local link_id, version = tonumber(ARGV[3]), tonumber(ARGV[4])
 local position, is_mark = tonumber(ARGV[5]), ARGV[6] == '1'
@@ -59,7 +59,7 @@ Wanted = tuple[str, asyncio.Future[Cached | None]]
 
 
 class RedisRouteCache:
-    """The `RouteCache` in Redis. The namespace tells installations apart that share a Redis."""
+    """The `RouteCache` in Redis. The namespace separates installations that share a Redis."""
 
     def __init__(
         self,
@@ -83,13 +83,13 @@ class RedisRouteCache:
         self._renewed_at = float("-inf")
         self.hits = 0
         self.misses = 0
-        self.errors = 0  # no answer, or not the one that was wanted; of writes too
-        self.refused = 0  # values that cannot be believed
+        self.errors = 0  # no answer, or a wrong one; including writes
+        self.refused = 0  # values that failed the check
         self.writes = 0
         self.dropped = 0  # writes that were not even tried
 
     async def find(self, workspace_id: int, short_code: str) -> Cached | None:
-        """What is wanted in one turn of the event loop is asked for together."""
+        """Look-ups of one turn of the event loop share a round trip."""
         if not self._breaker.may_try():
             self.misses += 1
             return None
@@ -103,8 +103,8 @@ class RedisRouteCache:
         self._put((workspace_id, short_code, found, position))
 
     def forget(self, changes: Sequence[Change]) -> None:
-        """A link's first version follows nothing but an absence, which readers judge by what they
-        have heard."""
+        """The first version of a link follows only an absence, which readers check against the
+        changes they have read."""
         for change in changes:
             if change.link_id and change.version > 1:
                 self._put(change)
@@ -121,8 +121,7 @@ class RedisRouteCache:
         }
 
     async def close(self) -> None:
-        """Writes what is pending, if that is done soon. The client is closed by whoever opened
-        it."""
+        """Writes what is pending, if that is fast. The client is closed by its opener."""
         if self._writer is not None:
             await asyncio.wait((self._writer,), timeout=FLUSH_SECONDS)
             self._writer.cancel()
@@ -145,7 +144,7 @@ class RedisRouteCache:
             wrong_keys = self._wrong_keys
             for (key, answer), text in zip(wanted, found, strict=True):
                 cached = self._believed(key, text)
-                if not answer.done():  # who wanted it has not left
+                if not answer.done():  # the caller has not left
                     answer.set_result(cached)
             if self._wrong_keys > wrong_keys:
                 await self._start_afresh()
@@ -194,8 +193,8 @@ class RedisRouteCache:
                 self._note(len(calls), failures)
 
     def _note(self, asked: int, failures: Sequence[RedisUnavailable]) -> None:
-        """What became of a round trip. Of several servers one that answers is enough: the client
-        leaves the others alone."""
+        """Notes the result of a round trip. One answering server of several is enough: the client
+        skips the others."""
         self.errors += len(failures)
         outages = [failure for failure in failures if failure.is_outage]
         if len(outages) == asked:
@@ -204,7 +203,7 @@ class RedisRouteCache:
             self._breaker.note_success()
 
     def _call(self, pending: Pending) -> Call | None:
-        """What the script is told; None: no value that a reader would believe."""
+        """The arguments of the script; None: not a value that a reader would accept."""
         if isinstance(pending, Change):
             key = self._key(pending.workspace_id, pending.short_code)
             text = encode_change(key, pending)
@@ -227,8 +226,8 @@ class RedisRouteCache:
         return f"{self._prefix}{workspace_id}/{short_code}"
 
     async def _start_afresh(self) -> None:
-        """After an answer to somebody else's question: those behind it may be shifted too. Or the
-        value lies under a wrong key, perhaps many do: new connections are no remedy then."""
+        """After an answer to another question: later ones may be shifted too. Or values are under
+        wrong keys, perhaps many: then new connections do not help."""
         now = time.monotonic()
         if now - self._renewed_at < RENEW_SECONDS:
             return
@@ -254,4 +253,4 @@ def _call(
 
 
 def _encoded(key: str) -> bytes:
-    return key.encode(errors="surrogatepass")  # a code may be anything that was asked for
+    return key.encode(errors="surrogatepass")  # a code may be any requested text

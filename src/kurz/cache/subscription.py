@@ -1,4 +1,4 @@
-"""Wake-ups through publish and subscribe. They carry nothing: what is new is in the change log."""
+"""Wake-ups through publish and subscribe. They carry no data: that is in the change log."""
 
 import asyncio
 import random
@@ -11,10 +11,10 @@ from redis.asyncio.connection import AbstractConnection
 from kurz.cache.client import RedisUnavailable
 from kurz.cache.connect import open_topology
 from kurz.cache.topology import FAILURES, Topology
-from kurz.redis_address import parse
+from kurz.redis_url import parse
 
 TIMEOUT_SECONDS = 1.0  # to subscribe; nobody waits for it
-QUIET_SECONDS = 2.0  # after which a server is asked whether it is still there
+QUIET_SECONDS = 2.0  # after which a server is pinged
 
 
 class Subscription:
@@ -24,8 +24,8 @@ class Subscription:
         self._is_asked = False
 
     async def wait(self, seconds: float) -> bool:
-        """Whether there was a wake-up within so many seconds. `RedisUnavailable`: there will be
-        none any more."""
+        """Whether there was a wake-up within this many seconds. `RedisUnavailable`: no more will
+        come."""
         ends_at = time.monotonic() + seconds
         try:
             while (left := ends_at - time.monotonic()) > 0:
@@ -55,7 +55,8 @@ class Subscription:
 async def subscribe(
     url: str, channel: str, *, timeout_seconds: float = TIMEOUT_SECONDS
 ) -> AsyncIterator[Subscription]:
-    """At any server of a Cluster, else at the master. `RedisUnavailable` where nobody answers."""
+    """At any server of a Cluster, otherwise at the master. `RedisUnavailable` if no server
+    answers."""
     topology = open_topology(parse(url), timeout_seconds, connections=1)
     connection: AbstractConnection | None = None
     try:

@@ -1,5 +1,5 @@
-"""Which server has a key. Where several servers have to be asked for that, it is done in the
-background, by one task at a time: requests wait for it at most as long as for an answer."""
+"""Which server has a key. If several servers must be asked, that is done in the background, by one
+task at a time: requests wait for it at most as long as for an answer."""
 
 import asyncio
 import random
@@ -15,16 +15,16 @@ from redis.exceptions import AskError, MovedError, RedisError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from kurz.breaker import Breaker
-from kurz.redis_address import Place
+from kurz.redis_url import HostPort
 
 LEARN_SECONDS = 0.5  # for the answer of one server
-LEARN_EVERY_SECONDS = 1.0  # at most so often
+LEARN_EVERY_SECONDS = 1.0  # at most this often
 
-LOST = (RedisConnectionError, RuntimeError)  # the last is uvloop's, for a write on what has ended
-FAILURES = (RedisError, OSError, ValueError, *LOST)  # ValueError: what redis-py cannot read
+LOST = (RedisConnectionError, RuntimeError)  # the last is uvloop's, for a write after the end
+FAILURES = (RedisError, OSError, ValueError, *LOST)  # ValueError: what redis-py cannot parse
 MISUNDERSTANDINGS = (TypeError, LookupError, AttributeError)  # an answer of another shape
 
-Open = Callable[[Place], Redis]
+Open = Callable[[HostPort], Redis]
 Argument = bytes | str | int
 
 
@@ -36,21 +36,21 @@ class Topology(ABC):
     @property
     @abstractmethod
     def servers(self) -> Collection[Redis]:
-        """Those that are in use; each passes on what is published."""
+        """The servers in use; each passes on what is published."""
 
     @abstractmethod
     def peek(self, key: bytes) -> Redis | None:
         """The server that has the key, as far as is known."""
 
     async def get(self, key: bytes) -> Redis:
-        """The same, or an error after having tried to find out."""
+        """The same, or an error after trying to find out."""
         found = self.peek(key)
         if found is None:
             raise RedisConnectionError("no server could name the one to use")
         return found
 
     def may_try(self, server: Redis) -> bool:  # noqa: ARG002
-        """False: it has failed lately, while others may be well."""
+        """False: it has failed recently, while others may work."""
         return True
 
     def trust(self, server: Redis) -> None:  # noqa: ARG002
@@ -58,7 +58,7 @@ class Topology(ABC):
         return
 
     def doubt(self, server: Redis | None, error: Exception) -> None:  # noqa: ARG002
-        """Something went wrong, at that server if one was asked: perhaps they have changed."""
+        """A failure, at that server if one was asked: perhaps the servers have changed."""
         return
 
     def follow(self, error: AskError) -> Redis | None:  # noqa: ARG002
@@ -85,11 +85,11 @@ class OneServer(Topology):
 
 
 class _Learnt(Topology):
-    """Servers that others name. Each place is opened once, as long as it is in use."""
+    """Servers that other servers name. Each is opened once, as long as it is in use."""
 
     def __init__(self, open_server: Open) -> None:
         self._open_server = open_server
-        self._servers: dict[Place, Redis] = {}
+        self._servers: dict[HostPort, Redis] = {}
         self._task: asyncio.Task[None] | None = None
         self._began_at = float("-inf")
 
@@ -101,7 +101,7 @@ class _Learnt(Topology):
         found = self.peek(key)
         task = self._begin() if found is None else None
         if task is not None:
-            await asyncio.wait((task,))  # which a request that gives up leaves running
+            await asyncio.wait((task,))  # which continues if a request gives up
         return found or await super().get(key)
 
     def doubt(self, server: Redis | None, error: Exception) -> None:  # noqa: ARG002
@@ -115,7 +115,7 @@ class _Learnt(Topology):
 
     @abstractmethod
     async def _learn(self) -> None:
-        """Asks one after the other until somebody knows. Never raises."""
+        """Asks one after the other until one knows. Never raises."""
 
     def _begin(self) -> asyncio.Task[None] | None:
         """The task that finds out; None: it has only just ended."""
@@ -128,21 +128,21 @@ class _Learnt(Topology):
         self._task = asyncio.create_task(self._learn())
         return self._task
 
-    def _server_at(self, place: Place) -> Redis:
+    def _server_at(self, place: HostPort) -> Redis:
         server = self._servers.get(place)
         if server is None:
             server = self._servers[place] = self._open_server(place)
         return server
 
-    async def _drop_all_but(self, places: Collection[Place]) -> None:
+    async def _drop_all_but(self, places: Collection[HostPort]) -> None:
         for place in self._servers.keys() - set(places):
             with suppress(*FAILURES):
                 await self._servers[place].aclose()
-            self._servers.pop(place, None)  # not before: whoever is cancelled leaves it to `close`
+            self._servers.pop(place, None)  # not before: a cancelled task leaves it to `close`
 
 
 class Sentinels(_Learnt):
-    """The master, as the first Sentinel says whose word that server confirms."""
+    """The master, as named by the first Sentinel whose answer that server confirms."""
 
     def __init__(self, sentinels: list[Redis], service: str, open_server: Open) -> None:
         super().__init__(open_server)
@@ -152,7 +152,7 @@ class Sentinels(_Learnt):
 
     @property
     def servers(self) -> Collection[Redis]:
-        """Not one that a Sentinel took for the master: a replica passes nothing on."""
+        """Not a server that a Sentinel wrongly names as the master: a replica passes nothing on."""
         return () if self._master is None else (self._master,)
 
     def peek(self, key: bytes) -> Redis | None:  # noqa: ARG002
@@ -180,7 +180,7 @@ class Sentinels(_Learnt):
                     await self._drop_all_but({place})
                     return
 
-    async def _is_master(self, place: Place) -> bool:
+    async def _is_master(self, place: HostPort) -> bool:
         async with asyncio.timeout(LEARN_SECONDS):
             role = await tell(self._server_at(place), "ROLE")
         return bool(role[0] == b"master")
@@ -190,7 +190,7 @@ class Cluster(_Learnt):
     """One server for each of the slots. redis-py's own client learns them within a request, closes
     every connection on the way, and waits a quarter of a second while a slot has no server."""
 
-    def __init__(self, seeds: tuple[Place, ...], open_server: Open) -> None:
+    def __init__(self, seeds: tuple[HostPort, ...], open_server: Open) -> None:
         super().__init__(open_server)
         self._seeds = seeds
         self._slots: list[Redis | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
@@ -221,7 +221,8 @@ class Cluster(_Learnt):
         return self._server_at((error.host, error.port))
 
     async def _learn(self) -> None:
-        # In any order: one that was cut off from the others must not be believed every time.
+        # In random order: a server that was cut off from the others must not be asked first every
+        # time.
         places = list({*self._servers, *self._seeds})
         random.shuffle(places)
         for place in places:
@@ -232,7 +233,7 @@ class Cluster(_Learnt):
                 return
 
     async def _use(self, ranges: list[tuple[int, int, list[bytes]]], asked_host: str) -> None:
-        """A server that does not know its own host is where it was asked."""
+        """A server that does not know its own host is at the address that was asked."""
         slots: list[Redis | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
         used = set()
         for first, last, (host, port, *_), *_ in ranges:

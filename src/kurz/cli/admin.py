@@ -1,4 +1,4 @@
-"""`kurz admin …`: people, keys and workspaces, for whoever runs the installation."""
+"""`kurz admin …`: people, keys and workspaces, for the operator of the installation."""
 
 import sys
 from datetime import datetime
@@ -10,10 +10,10 @@ import typer
 from kurz.cli import bans, imports, output, reports, values
 from kurz.cli.counter import counter
 from kurz.cli.lists import lists
-from kurz.cli.places import get_workspace
 from kurz.cli.quotas import quota, workspace_quota
 from kurz.cli.reaper import reaper
-from kurz.cli.session import AsJson, DataDir, note, shown_dashboard_url, with_kurz
+from kurz.cli.session import AsJson, DataDir, Email, note, shown_dashboard_url, with_kurz
+from kurz.cli.workspace_lookup import get_workspace
 from kurz.people.access import Permission
 from kurz.people.errors import (
     AdministratorExists,
@@ -23,10 +23,9 @@ from kurz.people.errors import (
 )
 
 if TYPE_CHECKING:
-    from kurz.bootstrap import Kurz
     from kurz.people.accounts import Account
+    from kurz.wiring.core import Kurz
 
-Email = Annotated[str, typer.Argument(help="The account's e-mail address.")]
 PasswordFile = Annotated[
     Path | None,
     typer.Option(help="File to read the password from; - is standard input. Prompts if omitted."),
@@ -39,38 +38,7 @@ key = typer.Typer(name="key", help="Manage API keys.")
 workspace = typer.Typer(name="workspace", help="Manage workspaces.")
 
 
-def register(app: typer.Typer) -> None:
-    for command in (
-        create,
-        setup_link,
-        promote,
-        demote,
-        reset_password,
-        list_accounts,
-        disable,
-        enable,
-        invite,
-        quota,
-        reaper,
-        lists,
-        counter,
-    ):
-        name = {"list_accounts": "list"}.get(command.__name__)
-        admin.command(name)(command)
-    key.command("create")(create_key)
-    key.command("list")(list_keys)
-    key.command("revoke")(revoke_key)
-    workspace.command("create")(create_workspace)
-    workspace.command("list")(list_workspaces)
-    workspace.command("quota")(workspace_quota)
-    admin.add_typer(key)
-    admin.add_typer(workspace)
-    reports.register(admin)
-    bans.register(admin)
-    imports.register(admin)
-    app.add_typer(admin)
-
-
+@admin.command()
 def create(
     email: Email,
     password_file: PasswordFile = None,
@@ -91,6 +59,7 @@ def create(
         typer.echo(f"{account.email} is an administrator.")
 
 
+@admin.command()
 def setup_link(as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Print a one-time link that creates the first administrator. It replaces any earlier one."""
 
@@ -101,54 +70,40 @@ def setup_link(as_json: AsJson = False, data_dir: DataDir = None) -> None:
                 " create EMAIL."
             )
         await note(kurz, "make-setup-link")
-        token, item = await kurz.passes.make_setup()
+        token, item = await kurz.one_time_tokens.make_setup()
         url = f"{shown_dashboard_url(kurz.settings)}/app/setup#{token}"
         return url, item.expires_at, "the administrator"
 
     _print_link(*with_kurz(data_dir, work), as_json)
 
 
+@admin.command()
 def promote(email: Email, data_dir: DataDir = None) -> None:
     """Make an existing user an administrator."""
     _set_admin(email, data_dir, is_admin=True)
 
 
+@admin.command()
 def demote(email: Email, data_dir: DataDir = None) -> None:
     """Remove a user's administrator role."""
     _set_admin(email, data_dir, is_admin=False)
 
 
+@admin.command()
 def reset_password(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Print a one-time link to set a new password."""
 
     async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
         account = await kurz.accounts.get_by_email(email)
         await note(kurz, "make-reset-link", f"account {account.id}")
-        token, item = await kurz.passes.make_reset(account.id, None)
-        return (
-            f"{shown_dashboard_url(kurz.settings)}/app/reset#{token}",
-            item.expires_at,
-            account.email,
-        )
+        token, item = await kurz.one_time_tokens.make_reset(account.id, None)
+        url = f"{shown_dashboard_url(kurz.settings)}/app/reset#{token}"
+        return url, item.expires_at, account.email
 
     _print_link(*with_kurz(data_dir, work), as_json)
 
 
-def invite(as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Print a one-time link to create an account."""
-
-    async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
-        await note(kurz, "invite")
-        token, item = await kurz.passes.invite(None)
-        return (
-            f"{shown_dashboard_url(kurz.settings)}/app/join#{token}",
-            item.expires_at,
-            "one person",
-        )
-
-    _print_link(*with_kurz(data_dir, work), as_json)
-
-
+@admin.command("list")
 def list_accounts(as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """List all accounts."""
 
@@ -173,16 +128,32 @@ def list_accounts(as_json: AsJson = False, data_dir: DataDir = None) -> None:
     output.print_hint(f"{len(rows)} account{'' if len(rows) == 1 else 's'}")
 
 
+@admin.command()
 def disable(email: Email, data_dir: DataDir = None) -> None:
     """Disable an account. Its tokens and keys stop working within 5 seconds."""
     _set_disabled(email, data_dir, is_disabled=True)
 
 
+@admin.command()
 def enable(email: Email, data_dir: DataDir = None) -> None:
     """Enable a disabled account."""
     _set_disabled(email, data_dir, is_disabled=False)
 
 
+@admin.command()
+def invite(as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Print a one-time link to create an account."""
+
+    async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
+        await note(kurz, "invite")
+        token, item = await kurz.one_time_tokens.invite(None)
+        url = f"{shown_dashboard_url(kurz.settings)}/app/join#{token}"
+        return url, item.expires_at, "one person"
+
+    _print_link(*with_kurz(data_dir, work), as_json)
+
+
+@key.command("create")
 def create_key(
     email: Email,
     name: Annotated[str, typer.Option(help="What the key is for.")],
@@ -222,6 +193,7 @@ def create_key(
     output.print_hint("Store the key now: it is not shown again.")
 
 
+@key.command("list")
 def list_keys(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """List a user's API keys."""
 
@@ -260,6 +232,7 @@ def list_keys(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -
     output.print_hint(f"{len(rows)} key{'' if len(rows) == 1 else 's'}")
 
 
+@key.command("revoke")
 def revoke_key(
     email: Email,
     prefix: Annotated[str, typer.Argument(help="The start of the key, as shown by `list`.")],
@@ -285,6 +258,7 @@ def revoke_key(
     typer.echo(f"{prefix} was revoked.")
 
 
+@workspace.command("create")
 def create_workspace(
     slug: Annotated[str, typer.Argument(help="Its links use /@slug/.")],
     owner: Annotated[str, typer.Option(help="E-mail address of the owner's account.")],
@@ -298,7 +272,7 @@ def create_workspace(
         account = await kurz.accounts.get_by_email(owner)
         await note(kurz, "create-workspace", f"account {account.id}", slug=slug)
         made = await kurz.teams.create(account.id, name or slug, slug)
-        return {"id": made.id, "name": made.name, "slug": made.slug}
+        return output.fields_of(made, "id", "name", "slug")
 
     made = with_kurz(data_dir, work)
     if as_json:
@@ -307,21 +281,13 @@ def create_workspace(
         typer.echo(f"Created workspace {made['id']}, {made['name']}. Its links use /@{slug}/.")
 
 
+@workspace.command("list")
 def list_workspaces(as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """List all workspaces."""
 
     async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], datetime]:
-        found = [
-            {
-                "id": item.id,
-                "name": item.name,
-                "slug": item.slug,
-                "strategy": item.strategy,
-                "created_at": item.created_at,
-                "deleted_at": item.deleted_at,
-            }
-            for item in await kurz.workspaces.list_all()
-        ]
+        names = "id", "name", "slug", "strategy", "created_at", "deleted_at"
+        found = [output.fields_of(item, *names) for item in await kurz.workspaces.list_all()]
         return found, kurz.clock.now()
 
     workspaces, now = with_kurz(data_dir, work)
@@ -388,12 +354,20 @@ def _print_link(url: str, expires_at: datetime, whom: str, as_json: bool) -> Non
 
 
 def _account(account: "Account") -> dict[str, Any]:
-    return {
-        "id": account.id,
-        "email": account.email,
-        "is_admin": account.is_admin,
-        "created_at": account.created_at,
-        "signed_in_at": account.signed_in_at,
-        "disabled_at": account.disabled_at,
-        "may_import_many": account.may_import_many,
-    }
+    instants = "created_at", "signed_in_at", "disabled_at"
+    return output.fields_of(account, "id", "email", "is_admin", *instants, "may_import_many")
+
+
+for command in (quota, reaper, lists, counter):
+    admin.command()(command)
+workspace.command("quota")(workspace_quota)
+for group in (
+    bans.commands,
+    imports.commands,
+    key,
+    workspace,
+    reports.reports,
+    bans.ban,
+    bans.unban,
+):
+    admin.add_typer(group)

@@ -11,7 +11,7 @@ import kurz
 from kurz.cli import admin, archive, checks, doctor, links, qr, serve, stats, transfer, trash
 from kurz.errors import Kind, KurzError, SchemaOutdated, SettingRefused
 
-# What a script can tell apart: 2 is wrong usage; 69, 74 and 78 are "unavailable", "I/O error" and
+# Exit codes for scripts: 2 is wrong usage; 69, 74 and 78 are "unavailable", "I/O error" and
 # "config" of sysexits.h.
 EXIT_CODES = {
     Kind.INVALID: 2,
@@ -34,16 +34,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-serve.register(app)
-links.register(app)
-checks.register(app)
-trash.register(app)
-stats.register(app)
-transfer.register(app)
-archive.register(app)
-qr.register(app)
-doctor.register(app)
-admin.register(app)
+for group in (
+    *(module.commands for module in (serve, links, checks, stats, transfer, qr, doctor)),
+    trash.trash,
+    archive.archive,
+    admin.admin,
+):
+    app.add_typer(group)
 
 
 def _print_version(wanted: bool) -> None:
@@ -100,7 +97,7 @@ def main() -> None:
 
 def _prepare_terminal() -> None:
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a mark that cannot be encoded is shown as ?
+        if isinstance(stream, io.TextIOWrapper):  # a character that cannot be encoded is shown as ?
             stream.reconfigure(errors="replace")
     try:
         "".join(sys.argv).encode()
@@ -110,13 +107,13 @@ def _prepare_terminal() -> None:
 
 
 def _leave_quietly() -> None:
-    """`kurz list | head`: nobody reads on, which is no error."""
+    """`kurz list | head`: the reader has ended, which is not an error."""
     _discard_output()
     sys.exit(0)
 
 
 def _discard_output() -> None:
-    """Lets the last flush of the interpreter go nowhere."""
+    """Discards the last flush of the interpreter."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,22 +1,22 @@
-"""`kurz archive …`: what is in the archive, and the way back."""
+"""`kurz archive …`: lists the archive, and restores links."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kurz.cli import output, values
-from kurz.cli.places import own_hosts
 from kurz.cli.session import AsJson, DataDir, note, with_kurz
+from kurz.cli.workspace_lookup import own_hosts
 from kurz.errors import KurzError
-from kurz.links.archives import Obstacle
+from kurz.links.ending.archives import Obstacle
 
 if TYPE_CHECKING:
-    from kurz.bootstrap import Kurz
-    from kurz.transfer.archive_format import Entry
+    from kurz.transfer.archive_format import ArchiveEntry
     from kurz.transfer.restoring import ArchivedFile, Restored
+    from kurz.wiring.core import Kurz
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="An archive file, as shown by `list`.")]
 Foreign = Annotated[
@@ -39,13 +39,7 @@ _REASONS = {
 archive = typer.Typer(name="archive", help="Browse the archive and restore links.")
 
 
-def register(app: typer.Typer) -> None:
-    archive.command("list")(list_files)
-    archive.command("show")(show_file)
-    archive.command("restore")(restore_links)
-    app.add_typer(archive)
-
-
+@archive.command("list")
 def list_files(
     code: Annotated[
         str | None, typer.Option(help="Only files that contain a link with this code.")
@@ -57,9 +51,9 @@ def list_files(
     """List archive files, oldest first."""
 
     async def work(kurz: "Kurz") -> tuple[Sequence["ArchivedFile"], datetime]:
-        from kurz.archiving import open_archive
+        from kurz.wiring.archive import open_archive
 
-        archived = await open_archive(kurz)
+        archived = open_archive(kurz)
         files = await archived.list(code, is_foreign=foreign, pass_over=_pass_over)
         return files, kurz.clock.now()
 
@@ -85,18 +79,24 @@ def list_files(
 
 
 def _pass_over(error: KurzError) -> None:
-    typer.secho(f"skipped: {error.detail}", err=True, fg="yellow")
+    _print_error("skipped", error)
 
 
+def _print_error(what: str, error: KurzError) -> None:
+    typer.secho(f"{what}: {output.printable(error.detail)}", err=True, fg="yellow")
+
+
+@archive.command("show")
 def show_file(
     file: File, foreign: Foreign = False, as_json: AsJson = False, data_dir: DataDir = None
 ) -> None:
     """List the links in an archive file."""
 
-    async def work(kurz: "Kurz") -> Iterator["Entry"]:
-        from kurz.archiving import open_archive
+    async def work(kurz: "Kurz") -> Iterator["ArchiveEntry"]:
+        from kurz.wiring.archive import open_archive
 
-        return await (await open_archive(kurz)).read(file, is_foreign=foreign)
+        archived = open_archive(kurz)
+        return await archived.read(file, is_foreign=foreign, pass_over=_pass_over)
 
     entries = with_kurz(data_dir, work)
     if as_json:
@@ -116,6 +116,7 @@ def show_file(
     output.print_hint(f"{len(rows)} link{'' if len(rows) == 1 else 's'}")
 
 
+@archive.command("restore")
 def restore_links(
     file: File,
     code: Annotated[
@@ -135,66 +136,88 @@ def restore_links(
     data_dir: DataDir = None,
 ) -> None:
     """Restore links with their original IDs, codes and statistics."""
-    results: list[Restored] = []
+    results: list[_Outcome] = []
+    refused: list[KurzError] = []
+
+    def refuse(error: KurzError) -> None:
+        _print_error("not restored", error)
+        refused.append(error)
 
     async def work(kurz: "Kurz") -> None:
-        from kurz.archiving import open_archive
+        from kurz.wiring.archive import open_archive
 
-        archived = await open_archive(kurz)
+        archived = open_archive(kurz)
         await note(kurz, "restore-archive", f"file {file}", codes=code or [], foreign=foreign)
         async for result in archived.restore(
-            file, code or (), expires, is_foreign=foreign, own_hosts=own_hosts(kurz)
+            file,
+            code or (),
+            expires,
+            is_foreign=foreign,
+            own_hosts=own_hosts(kurz),
+            pass_over=refuse,
         ):
-            kept = replace(result, entry=_without_days(result.entry))
-            results.append(kept)  # one by one: the restore may be interrupted
+            # One by one: the restore may be interrupted.
+            results.append(_outcome_of(result))  # noqa: PERF401
 
     try:
         with_kurz(data_dir, work)
     except KurzError:
-        if results:  # before it was cut off
+        if results:  # before it was interrupted
             _tell(results, as_json=as_json)
         raise
     _tell(results, as_json=as_json)
-    if any(isinstance(it.result, Obstacle) for it in results):
+    if refused or any(it.obstacle for it in results):
         raise typer.Exit(1)
 
 
-def _tell(results: Sequence["Restored"], *, as_json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """Only what is shown: all links of a file may not fit into memory. `path` is printable."""
+
+    path: str
+    short_code: str
+    workspace: str
+    obstacle: Obstacle | None
+    detail: str | None
+
+
+def _outcome_of(restored: "Restored") -> _Outcome:
+    entry, result = restored.entry, restored.result
+    obstacle = result if isinstance(result, Obstacle) else None
+    code = entry.archived.link.short_code
+    return _Outcome(_name(entry), code, entry.workspace, obstacle, restored.detail)
+
+
+def _tell(results: Sequence[_Outcome], *, as_json: bool) -> None:
     if as_json:
-        output.print_json({"links": [_outcome(it) for it in results]})
+        output.print_json({"links": [_outcome_view(it) for it in results]})
     else:
         _print_results(results)
 
 
-def _print_results(results: Sequence["Restored"]) -> None:
+def _print_results(results: Sequence[_Outcome]) -> None:
     for it in results:
-        if isinstance(it.result, Obstacle):
+        if it.obstacle:
             why = f": {output.printable(it.detail)}" if it.detail else ""
-            what, colour = f"not restored: {_REASONS[it.result]}{why}", "yellow"
+            what, colour = f"not restored: {_REASONS[it.obstacle]}{why}", "yellow"
         else:
             what, colour = "restored", "green"
-        typer.echo(f"{_name(it.entry)}  {typer.style(what, fg=colour)}")
-    done = sum(not isinstance(it.result, Obstacle) for it in results)
+        typer.echo(f"{it.path}  {typer.style(what, fg=colour)}")
+    done = sum(it.obstacle is None for it in results)
     output.print_hint(f"{done:,} of {len(results):,} restored")
 
 
-def _outcome(restored: "Restored") -> dict[str, Any]:
-    is_back = not isinstance(restored.result, Obstacle)
+def _outcome_view(outcome: _Outcome) -> dict[str, Any]:
     return {
-        "short_code": restored.entry.archived.link.short_code,
-        "workspace": restored.entry.workspace,
-        "outcome": "restored" if is_back else "conflict",
-        "reason": None if is_back else str(restored.result),
-        "detail": restored.detail,
+        "short_code": outcome.short_code,
+        "workspace": outcome.workspace,
+        "outcome": "conflict" if outcome.obstacle else "restored",
+        "reason": None if outcome.obstacle is None else str(outcome.obstacle),
+        "detail": outcome.detail,
     }
 
 
-def _without_days(entry: "Entry") -> "Entry":
-    """Only what is shown: a thousand links with all their counts would not fit into memory."""
-    return replace(entry, archived=replace(entry.archived, days=()))
-
-
-def _view(entry: "Entry") -> dict[str, Any]:
+def _view(entry: "ArchiveEntry") -> dict[str, Any]:
     link = entry.archived.link
     return {
         "short_code": link.short_code,
@@ -208,8 +231,8 @@ def _view(entry: "Entry") -> dict[str, Any]:
     }
 
 
-def _name(entry: "Entry") -> str:
-    """As it stood behind the host."""
+def _name(entry: "ArchiveEntry") -> str:
+    """The path of the short URL."""
     code = entry.archived.link.short_code
     return output.printable(f"/@{entry.workspace}/{code}" if entry.workspace else f"/{code}")
 

@@ -7,8 +7,8 @@ import typer
 
 from kurz.cli import output
 from kurz.cli.links import EVERYTHING, Reference, command, find_link
-from kurz.cli.places import address_of
-from kurz.cli.session import AsJson, DataDir, with_kurz
+from kurz.cli.session import AsJson, DataDir, Email, with_kurz
+from kurz.cli.workspace_lookup import address_of
 from kurz.links.model import Status
 from kurz.safety.audit import OPERATOR
 from kurz.safety.bans import BanKind
@@ -16,33 +16,21 @@ from kurz.safety.bans import BanKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kurz.bootstrap import Kurz
     from kurz.links.model import Link
     from kurz.safety.audit import AuditEntry
     from kurz.safety.bans import Ban
+    from kurz.wiring.core import Kurz
 
-Email = Annotated[str, typer.Argument(help="The account's e-mail address.")]
 Host = Annotated[str, typer.Argument(help="A host such as example.com, or a URL on it.")]
 Reason = Annotated[str | None, typer.Option(help="Reason, for administrators: one line of text.")]
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of entries.")]
 
 ban = typer.Typer(name="ban", help="Ban a link, a host with its subdomains, or a user.")
+commands = typer.Typer()
 unban = typer.Typer(name="unban", help="Remove a ban.")
 
 
-def register(admin: typer.Typer) -> None:
-    ban.command("link")(ban_link)
-    ban.command("host")(ban_host)
-    ban.command("person")(ban_person)
-    unban.command("link")(unban_link)
-    unban.command("host")(unban_host)
-    unban.command("person")(unban_person)
-    admin.add_typer(ban)
-    admin.add_typer(unban)
-    admin.command("bans")(list_bans)
-    admin.command("audit")(list_audit)
-
-
+@ban.command("link")
 def ban_link(
     link: Reference, reason: Reason = None, as_json: AsJson = False, data_dir: DataDir = None
 ) -> None:
@@ -61,6 +49,7 @@ def ban_link(
     output.print_hint("Undo: " + command(data_dir, "admin", "unban", "link", link))
 
 
+@unban.command("link")
 def unban_link(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Unban a link and restore its previous state."""
 
@@ -89,6 +78,7 @@ def unban_link(link: Reference, as_json: AsJson = False, data_dir: DataDir = Non
         )
 
 
+@ban.command("host")
 def ban_host(
     host: Host, reason: Reason = None, as_json: AsJson = False, data_dir: DataDir = None
 ) -> None:
@@ -107,6 +97,7 @@ def ban_host(
     )
 
 
+@unban.command("host")
 def unban_host(host: Host, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Allow links to a host again."""
 
@@ -124,6 +115,7 @@ def unban_host(host: Host, as_json: AsJson = False, data_dir: DataDir = None) ->
     output.print_hint("`kurz serve` restores its links, except those on a blocklist.")
 
 
+@ban.command("person")
 def ban_person(
     email: Email, reason: Reason = None, as_json: AsJson = False, data_dir: DataDir = None
 ) -> None:
@@ -142,6 +134,7 @@ def ban_person(
     output.print_hint("Undo: " + command(data_dir, "admin", "unban", "person", email))
 
 
+@unban.command("person")
 def unban_person(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Enable a user's account again and restore their links."""
 
@@ -160,6 +153,7 @@ def unban_person(email: Email, as_json: AsJson = False, data_dir: DataDir = None
         typer.echo(f"{email} was not banned.")
 
 
+@commands.command("bans")
 def list_bans(limit: Limit = 50, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """List bans: hosts, users and the newest banned links."""
 
@@ -170,13 +164,8 @@ def list_bans(limit: Limit = 50, as_json: AsJson = False, data_dir: DataDir = No
                 account = await kurz.account_store.find(int(item["subject"]))
                 item["email"] = None if account is None else account.email
         links = [
-            {
-                "link": await _address(kurz, item.link_id),
-                "cause": item.cause,
-                "subject": item.subject,
-                "reason": item.reason,
-                "banned_at": item.banned_at,
-            }
+            {"link": await _address(kurz, item.link_id)}
+            | output.fields_of(item, "cause", "subject", "reason", "banned_at")
             for item in await kurz.bans.of_links.list(limit=limit)
         ]
         return found, links, kurz.clock.now()
@@ -210,6 +199,7 @@ def list_bans(limit: Limit = 50, as_json: AsJson = False, data_dir: DataDir = No
     output.print_hint(f"{len(rows)} ban{'' if len(rows) == 1 else 's'}")
 
 
+@commands.command("audit")
 def list_audit(
     limit: Limit = 50,
     before: Annotated[
@@ -229,9 +219,7 @@ def list_audit(
     entries, emails, now = with_kurz(data_dir, work)
     if as_json:
         fields = ("id", "done_at", "account_id", "via", "act", "subject", "details")
-        output.print_json(
-            {"entries": [{name: getattr(entry, name) for name in fields} for entry in entries]}
-        )
+        output.print_json({"entries": [output.fields_of(entry, *fields) for entry in entries]})
         return
     if not entries:
         output.print_hint("The audit log is empty.")
@@ -271,11 +259,5 @@ async def _address(kurz: "Kurz", link_id: int) -> str:
 
 
 def _view(item: "Ban") -> dict[str, Any]:
-    return {
-        "kind": item.kind,
-        "subject": item.subject,
-        "reason": item.reason,
-        "banned_by": item.banned_by,
-        "banned_at": item.banned_at,
-        "is_pending": item.is_pending,
-    }
+    names = "kind", "subject", "reason", "banned_by", "banned_at", "is_pending"
+    return output.fields_of(item, *names)

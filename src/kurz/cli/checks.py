@@ -14,8 +14,8 @@ from kurz.cli.session import AsJson, DataDir, with_kurz
 from kurz.links.model import DestinationStatus
 
 if TYPE_CHECKING:
-    from kurz.bootstrap import Kurz
     from kurz.safety.checks import Check, Finding
+    from kurz.wiring.core import Kurz
 
 WAIT_SECONDS = 180
 POLL_SECONDS = 0.2
@@ -37,11 +37,10 @@ _REASONS = {
     "name-servers": "the name servers did not answer",
 }
 
-
-def register(app: typer.Typer) -> None:
-    app.command()(check)
+commands = typer.Typer()
 
 
+@commands.command()
 def check(
     link: Reference,
     wait: Annotated[
@@ -77,11 +76,11 @@ def check(
 
 
 async def _ask(kurz: "Kurz", public_id: int, seconds: float) -> "Check | None":
-    """The next result; None: there is none in that time."""
+    """The next result; None: there was none in that time."""
     import asyncio
     import time
 
-    from kurz.checking import open_link_checks
+    from kurz.wiring.checks import open_link_checks
 
     checks = open_link_checks(kurz)
     before, _ = await checks.ask(public_id, EVERYTHING)
@@ -97,12 +96,8 @@ async def _ask(kurz: "Kurz", public_id: int, seconds: float) -> "Check | None":
 
 
 def _view(last: "Check") -> dict[str, Any]:
-    return {
-        "checked_at": last.checked_at,
-        "result": last.finding.result,
-        "reason": last.finding.reason,
-        "http_status": last.finding.http_status,
-    }
+    finding = output.fields_of(last.finding, "result", "reason", "http_status")
+    return {"checked_at": last.checked_at} | finding
 
 
 def _print(item: Mapping[str, Any], finding: "Finding", now: datetime) -> None:

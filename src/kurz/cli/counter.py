@@ -10,10 +10,10 @@ from kurz.cli import output
 from kurz.cli.session import AsJson, DataDir, note, with_kurz
 
 if TYPE_CHECKING:
-    from kurz.bootstrap import Kurz
+    from kurz.wiring.core import Kurz
 
 MAX_SALT_BYTES = 1024
-MAX_CODE_LENGTH = 10  # as `number_in_series` has it
+MAX_CODE_LENGTH = 10  # as in `number_in_series`
 
 
 def counter(
@@ -31,7 +31,7 @@ def counter(
     Requires KURZ_COUNTER_SCRAMBLE=offset, and only works before the first counted code."""
     from kurz.links.codes.counter import CounterCodes
     from kurz.links.errors import CounterStarted, SeriesRefused
-    from kurz.storage.installation import keep_key, start_counter
+    from kurz.storage.links.installation import load_or_create_key, start_counter
 
     salt = _salt(salt_file)
 
@@ -53,7 +53,7 @@ def counter(
                 " characters. Check --start and KURZ_CODE_LENGTH."
             )
         codes = CounterCodes(
-            await keep_key(kurz.database, "code-key"), settings.code_length, "offset"
+            await load_or_create_key(kurz.database, "code-key"), settings.code_length, "offset"
         )
         number = codes.number_in_series(start, salt)
         await note(kurz, "start-counter", start=start)

@@ -1,30 +1,28 @@
 """`kurz admin allow-imports` and `limit-imports`: who may import large files over the API."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from kurz.cli.session import DataDir, note, with_kurz
+from kurz.cli.session import DataDir, Email, note, with_kurz
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kurz.bootstrap import Kurz
-
-Email = Annotated[str, typer.Argument(help="The account's e-mail address.")]
+    from kurz.wiring.core import Kurz
 
 
-def register(admin: typer.Typer) -> None:
-    admin.command("allow-imports")(allow_imports)
-    admin.command("limit-imports")(limit_imports)
+commands = typer.Typer()
 
 
+@commands.command("allow-imports")
 def allow_imports(email: Email, data_dir: DataDir = None) -> None:
     """Allow a user to import files with up to KURZ_LIMIT_IMPORT_ROWS_ALLOWED rows."""
     email, rows = _set(email, data_dir, may_import_many=True)
     typer.echo(f"{email} can import up to {rows:,} rows from one file.")
 
 
+@commands.command("limit-imports")
 def limit_imports(email: Email, data_dir: DataDir = None) -> None:
     """Limit a user's imports to KURZ_LIMIT_IMPORT_ROWS rows again, the default."""
     email, rows = _set(email, data_dir, may_import_many=False)

@@ -9,18 +9,18 @@ from urllib.parse import urlsplit
 
 import typer
 
-from kurz.addresses import LOOPBACK
 from kurz.cli import output, values
-from kurz.cli.places import address_of, find_workspace, get_workspace, id_of, own_hosts
 from kurz.cli.session import AsJson, DataDir, note, shown_base_url, with_kurz
+from kurz.cli.workspace_lookup import address_of, find_workspace, get_workspace, id_of, own_hosts
 from kurz.links.errors import FieldRefused, InstantRefused, LinkNotFound
 from kurz.links.model import DestinationStatus, Draft, Edit, Filter, Link, Scope, Status, Strategy
+from kurz.settings.addresses import LOOPBACK
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kurz.bootstrap import Kurz
     from kurz.links.model import LinkPage
+    from kurz.wiring.core import Kurz
 
 EVERYTHING = Scope()  # the operator sees every link
 
@@ -30,6 +30,14 @@ Reference = Annotated[
 WorkspaceOption = Annotated[
     str | None,
     typer.Option("--workspace", "-w", help="A workspace's slug or ID; the root if omitted."),
+]
+OnlyWorkspace = Annotated[
+    str | None,
+    typer.Option("--workspace", "-w", help="Only links of this workspace (slug or ID)."),
+]
+StartsAt = Annotated[
+    datetime | None,
+    typer.Option(parser=values.instant, metavar="TIME", help="When the link starts to work."),
 ]
 ExpiresAt = Annotated[
     datetime | None,
@@ -43,6 +51,8 @@ ExpiresIn = Annotated[
         parser=values.seconds, metavar="TIME", help="Time until it expires, such as 45s, 12h or 3d."
     ),
 ]
+
+commands = typer.Typer()
 
 
 class Clearable(StrEnum):
@@ -64,16 +74,7 @@ _CLEARED: dict[Clearable, tuple[str, object]] = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(create)
-    app.command("list")(list_links)
-    app.command()(show)
-    app.command()(edit)
-    app.command()(delete)
-    app.command()(restore)
-    app.command()(code)
-
-
+@commands.command()
 def create(
     url: Annotated[str, typer.Argument(help="The destination URL.")],
     code: Annotated[str | None, typer.Option(help="A custom code; generated if omitted.")] = None,
@@ -81,10 +82,7 @@ def create(
     strategy: Annotated[Strategy | None, typer.Option(help="How to generate the code.")] = None,
     expires_in: ExpiresIn = None,
     expires_at: ExpiresAt = None,
-    starts_at: Annotated[
-        datetime | None,
-        typer.Option(parser=values.instant, metavar="TIME", help="When the link starts to work."),
-    ] = None,
+    starts_at: StartsAt = None,
     title: Annotated[str | None, typer.Option(help="A title.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
     notes: Annotated[str | None, typer.Option(help="Notes.")] = None,
@@ -130,12 +128,10 @@ def create(
         output.print_hint("This link already exists. Nothing was changed.")
 
 
+@commands.command("list")
 def list_links(
     search: Annotated[str | None, typer.Argument(help="Part of a code, URL or title.")] = None,
-    workspace: Annotated[
-        str | None,
-        typer.Option("--workspace", "-w", help="Only links of this workspace (slug or ID)."),
-    ] = None,
+    workspace: OnlyWorkspace = None,
     status: Annotated[
         Status | None, typer.Option(case_sensitive=False, help="Only links with this status.")
     ] = None,
@@ -179,6 +175,7 @@ def list_links(
         output.print_hint("Create one: kurz create https://example.com/a/long/path")
 
 
+@commands.command()
 def show(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Show a link."""
 
@@ -188,16 +185,14 @@ def show(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> 
     act_on(link, work, as_json, data_dir)
 
 
+@commands.command()
 def edit(
     link: Reference,
     url: Annotated[str | None, typer.Option(help="The new destination URL.")] = None,
     code: Annotated[str | None, typer.Option(help="A new code; the old one stops working.")] = None,
     expires_in: ExpiresIn = None,
     expires_at: ExpiresAt = None,
-    starts_at: Annotated[
-        datetime | None,
-        typer.Option(parser=values.instant, metavar="TIME", help="When the link starts to work."),
-    ] = None,
+    starts_at: StartsAt = None,
     title: Annotated[str | None, typer.Option(help="A title.")] = None,
     tag: Annotated[
         list[str] | None, typer.Option(help="The new tags, replacing all others; repeatable.")
@@ -249,6 +244,7 @@ def edit(
     act_on(link, work, as_json, data_dir)
 
 
+@commands.command()
 def delete(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Move a link to the trash."""
 
@@ -262,6 +258,7 @@ def delete(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -
         output.print_hint("Undo: " + command(data_dir, "restore", link))
 
 
+@commands.command()
 def restore(
     link: Reference,
     expires_in: ExpiresIn = None,
@@ -280,6 +277,7 @@ def restore(
     act_on(link, work, as_json, data_dir)
 
 
+@commands.command()
 def code(
     url: Annotated[str, typer.Argument(help="The URL.")],
     workspace: Annotated[int, typer.Option("--workspace", "-w", min=1, help="The workspace's ID.")],
@@ -304,7 +302,7 @@ def act_on(
     data_dir: "Path | None",
     show: Callable[[Mapping[str, Any], datetime], None] = output.print_link,
 ) -> None:
-    """Finds the link that is meant, acts on it and shows it."""
+    """Finds the link, acts on it and shows it."""
     values.reference(reference)  # before anything is opened
 
     async def work(kurz: "Kurz") -> tuple[dict[str, Any], datetime]:
@@ -319,7 +317,7 @@ def act_on(
 
 
 async def find_link(kurz: "Kurz", reference: str) -> Link:
-    """The link that is meant by its code, its workspace and code, or its short URL."""
+    """The link with this code, workspace and code, or short URL."""
     host, slug, short_code = values.reference(reference)
     own = urlsplit(shown_base_url(kurz.settings)).hostname
     if host not in (None, own, *LOOPBACK):

@@ -1,4 +1,4 @@
-"""`kurz admin lists`: what destinations are screened by, and what came of it."""
+"""`kurz admin lists`: the lists that destinations are screened by, and the results."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,8 +11,8 @@ from kurz.cli import output
 from kurz.cli.session import AsJson, DataDir, with_kurz
 
 if TYPE_CHECKING:
-    from kurz.bootstrap import Kurz
     from kurz.safety.screening import ListScreen
+    from kurz.wiring.core import Kurz
 
 _SAYS = {
     "admitted": "Links to this URL are allowed.",
@@ -38,8 +38,8 @@ def lists(
         if url is not None:
             return _verdict(kurz.screen, url)
         from kurz.safety.rescreening import JOB
-        from kurz.storage.job_runs import SqlRunStore
-        from kurz.storage.screening import count_held
+        from kurz.storage.jobs.runs import SqlRunStore
+        from kurz.storage.safety.screening import count_held
 
         runs = await SqlRunStore(kurz.database, kurz.clock).last(JOB, 1)
         return {

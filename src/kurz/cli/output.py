@@ -4,10 +4,11 @@ import json
 import re
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 import typer
 
@@ -21,6 +22,7 @@ _MARKS = {
 }
 _SPANS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 _GAP = "  "
+_REFRESH_SECONDS = 0.1
 _NARROWEST = 16  # characters that a URL keeps in the narrowest terminal
 _RAW_CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")  # JSON escapes those below a space only
 
@@ -32,18 +34,23 @@ def print_json(value: object) -> None:
     typer.echo(escape_controls(json.dumps(value, ensure_ascii=False, indent=2, default=plain)))
 
 
+def fields_of(item: object, *names: str) -> dict[str, Any]:
+    """These attributes of an object, for JSON."""
+    return {name: getattr(item, name) for name in names}
+
+
 def escape_controls(text: str) -> str:
-    """JSON that says the same, and that a terminal can show too."""
+    """The same JSON in a form that a terminal can show too."""
     return _RAW_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def printable(text: str) -> str:
-    """What strangers have sent, without what would move the cursor or colour the rest."""
+    """Text from strangers, without characters that would move the cursor or change colours."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def print_links(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
-    """A line each, cut to the terminal's width; nothing is cut in a pipe."""
+    """One line each, cut to the terminal's width; nothing is cut in a pipe."""
     head = ("status", "link", "clicks", "expires", "created", "destination")
     rows = [
         (
@@ -63,7 +70,7 @@ def print_links(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
 
 
 def print_trash(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
-    """Links in the trash, in the same way: since when they are there, and until when."""
+    """Links in the trash, in the same way: since when, and until when."""
     head = ("deleted", "link", "clicks", "by", "purged", "destination")
     rows = [
         (
@@ -81,7 +88,7 @@ def print_trash(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
 
 
 def print_link(item: Mapping[str, Any], now: datetime) -> None:
-    """One link, a field a line; what is not set is left out."""
+    """One link, one field per line; empty fields are left out."""
     mark, colour = _MARKS[item["status"]]
     rows = [
         ("short URL", typer.style(item["short_url"], bold=True)),
@@ -95,7 +102,7 @@ def print_link(item: Mapping[str, Any], now: datetime) -> None:
     ]
     width = max(len(label) for label, _ in rows)
     for label, text in rows:
-        # What has several lines cannot look like another field.
+        # Indented, so that a text of several lines cannot look like another field.
         lines = text.replace("\n", "\n" + " " * width + _GAP)
         typer.echo(typer.style(f"{label:<{width}}", dim=True) + _GAP + lines)
 
@@ -137,8 +144,32 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_hint(text: str) -> None:
-    """The next useful thing to do; on the error stream, so that pipes do not see it."""
+    """The next useful command; on the error stream, so that pipes do not get it."""
     typer.secho(text, err=True, dim=True)
+
+
+class TerminalLine:
+    """A line of progress on a terminal, and nothing elsewhere. It disappears when the work is
+    done."""
+
+    def __init__(self) -> None:
+        self._is_shown = sys.stderr is not None and sys.stderr.isatty()
+        self._shown_at = float("-inf")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_shown:
+            self.show("")
+
+    def is_due(self) -> bool:
+        """Not for every small step: that would take longer than the work."""
+        return self._is_shown and time.monotonic() - self._shown_at > _REFRESH_SECONDS
+
+    def show(self, text: str) -> None:
+        self._shown_at = time.monotonic()
+        typer.echo(f"\r\x1b[K{text}", nl=False, err=True)
 
 
 def _lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -158,7 +189,7 @@ def _purge(purged_at: datetime | None, now: datetime) -> str:
 
 def _line(row: Sequence[str], widths: Sequence[int], room: int | None) -> str:
     cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)]
-    cells[2] = cells[2].strip().rjust(widths[2])  # numbers stand under each other
+    cells[2] = cells[2].strip().rjust(widths[2])  # numbers are right-aligned
     last = row[-1]
     if room is not None and len(last) > room:
         last = last[: room - 1] + "…"
@@ -166,7 +197,7 @@ def _line(row: Sequence[str], widths: Sequence[int], room: int | None) -> str:
 
 
 def _room(taken: int) -> int | None:
-    """Characters left for the last column; None: as many as it wants."""
+    """Characters left for the last column; None: unlimited."""
     if sys.stdout is None or not sys.stdout.isatty():
         return None
     return max(shutil.get_terminal_size().columns - taken, _NARROWEST)

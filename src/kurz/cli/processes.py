@@ -1,4 +1,4 @@
-"""What processes do: the supervisor of `kurz serve` before it forks, workers, and jobs."""
+"""What the processes do: the supervisor of `kurz serve` before it forks, workers, and jobs."""
 
 import asyncio
 import os
@@ -12,19 +12,20 @@ from pathlib import Path
 import structlog
 
 from kurz import logs
-from kurz.background import open_jobs
-from kurz.bootstrap import make_first_admin, open_kurz, prepare
 from kurz.clock import SteadyClock
 from kurz.jobs.boot_clock import BootClock
-from kurz.loading import open_loader, own_journals
 from kurz.server.children import Tether
 from kurz.server.lifeline import ending
 from kurz.server.scoreboard import Scoreboard
 from kurz.server.serve import TICK_SECONDS, serve
-from kurz.serving import Board, open_serving
-from kurz.settings import Settings
-from kurz.storage.timekeeper import TimeKeeper
+from kurz.settings.model import Settings
+from kurz.storage.followers.timekeeper import TimeKeeper
 from kurz.transfer.tuning import favour_small_memory, favour_throughput
+from kurz.wiring.core import make_first_admin, open_kurz
+from kurz.wiring.engine import prepare
+from kurz.wiring.jobs import open_jobs
+from kurz.wiring.loader import open_loader, own_journals
+from kurz.wiring.worker import Board, open_serving
 
 NICENESS = 5  # of the jobs process beside workers
 
@@ -39,18 +40,18 @@ class Clocks:
 
 
 def get_ready(settings: Settings, clocks: Clocks) -> tuple[Path | None, str | None]:
-    """Makes or upgrades the schema, the folder of journals and the first administrator, and sets
-    the clocks. Gives the backup made before, if there is one, and the token of a set-up link, if
-    there is no administrator yet. No thread or connection is left of it."""
+    """Creates or upgrades the schema, the folder of journals and the first administrator, and sets
+    the clocks. Returns the backup made before, if there is one, and the token of a set-up link, if
+    there is no administrator yet. It leaves no thread or connection behind."""
 
     async def run() -> tuple[Path | None, str | None]:
         backup = await prepare(settings, upgrades_postgres=False)
         async with open_kurz(settings, clocks.server) as kurz:
-            keeper = TimeKeeper(clocks.server, None if settings.is_embedded else kurz.database)
+            keeper = TimeKeeper(clocks.server, kurz.engine.time_source(kurz.database))
             await keeper.start()
             await keeper.stop()
             clocks.boot.jump(clocks.server.now())
-            (await own_journals(kurz)).make()
+            own_journals(kurz).make()
             return backup, await make_first_admin(kurz)
 
     return asyncio.run(run())
@@ -63,13 +64,13 @@ def run_worker(
     clocks: Clocks,
     tether: Tether,
 ) -> None:
-    """Serves until it is told to end. `tether.slot` is its row in a scoreboard."""
+    """Serves until it must end. `tether.slot` is its row in the scoreboard."""
     _log_as(settings, **({"worker": tether.slot} if settings.workers > 1 else {}))
     _run(_work(settings, listener, Board(scoreboard, tether.slot), clocks, tether))
 
 
 def run_jobs(settings: Settings, scoreboard: Scoreboard, clocks: Clocks, tether: Tether) -> None:
-    """Does what belongs into exactly one process, until it is told to end. Visitors come first."""
+    """Does the work of the jobs process until it must end. Visitors have priority."""
     os.nice(NICENESS)
     favour_small_memory()
     _log_as(settings, process="jobs")
@@ -87,11 +88,11 @@ def run_jobs_alone(
 
 
 def load_journals(settings: Settings, journals: Sequence[Path]) -> int:
-    """Counts what is in the journals by now, and tells how many clicks that were."""
+    """Counts the clicks in the journals by now, and returns how many there were."""
 
     async def run() -> int:
         async with open_kurz(settings) as kurz:
-            (await own_journals(kurz)).check()  # who asks for them is told why not
+            own_journals(kurz).check()  # who asks for them is told why not
             async with open_loader(kurz, journals) as loader:
                 return await loader.load_all()
 
@@ -136,7 +137,7 @@ async def _do_jobs(
         open_jobs(kurz, boot_clock, board, journals) as tick,
     ):
         with ending(lifeline, end.set, end.set):
-            if lifeline is None:  # nobody else says what Ctrl+C means
+            if lifeline is None:  # no supervisor handles Ctrl+C
                 asyncio.get_running_loop().add_signal_handler(signal.SIGINT, end.set)
             on_ready()
             while not end.is_set():

@@ -6,24 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kurz.cli import values
-from kurz.cli.places import address_of, find_workspace, id_of
+from kurz.cli.links import Reference
 from kurz.cli.session import DataDir, with_kurz
+from kurz.cli.workspace_lookup import address_of, find_workspace, id_of
 from kurz.files import written_whole
 
 if TYPE_CHECKING:
-    from kurz.bootstrap import Kurz
+    from kurz.wiring.core import Kurz
 
 SUFFIXES = {".svg": "svg", ".png": "png"}
 
-
-def register(app: typer.Typer) -> None:
-    app.command()(qr)
+commands = typer.Typer()
 
 
+@commands.command()
 def qr(
-    link: Annotated[
-        str, typer.Argument(metavar="LINK", help="A code, @workspace/code or a short URL.")
-    ],
+    link: Reference,
     output: Annotated[
         str | None,
         typer.Option(

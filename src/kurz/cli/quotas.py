@@ -4,19 +4,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kurz.cli.places import get_workspace
-from kurz.cli.session import DataDir, note, with_kurz
+from kurz.cli.session import DataDir, Email, note, with_kurz
+from kurz.cli.workspace_lookup import get_workspace
 from kurz.people.quotas import UNLIMITED, account_quota
 
 if TYPE_CHECKING:
-    from kurz.bootstrap import Kurz
+    from kurz.wiring.core import Kurz
 
 MOST = 10**12
 _UNLIMITED, _DEFAULT = "unlimited", "default"
 
 
 def quota(
-    email: Annotated[str, typer.Argument(help="The account's e-mail address.")],
+    email: Email,
     links: Annotated[
         str | None,
         typer.Argument(

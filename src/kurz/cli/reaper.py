@@ -1,4 +1,4 @@
-"""`kurz admin reaper`: what it did and has to do, and to run it now."""
+"""`kurz admin reaper`: shows what it did and what is due, and runs it now."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,16 +20,16 @@ from kurz.cli.reaper_output import (
 )
 from kurz.cli.session import AsJson, DataDir, note, with_kurz
 from kurz.errors import StoreUnavailable
-from kurz.scheduling import AlreadyRunning, Cause, Outcome
+from kurz.scheduling import AlreadyRunning, RunCause, RunOutcome
 
 if TYPE_CHECKING:
-    from kurz.bootstrap import Kurz
     from kurz.jobs.runner import Runner
-    from kurz.links.upkeep import ChoreState, ReaperState, Upkeep, Waiting
-    from kurz.reaping import Reaping
+    from kurz.links.ending.reaper_admin import ChoreState, ReaperAdmin, ReaperBacklog, ReaperState
     from kurz.scheduling import Result, Run
+    from kurz.wiring.core import Kurz
+    from kurz.wiring.reaper import Reaping
 
-ALL = 10**9  # who asks on purpose waits for an exact number
+ALL = 10**9  # an explicit request may wait for an exact number
 
 
 def reaper(
@@ -56,45 +56,45 @@ def reaper(
 def _tell(data_dir: Path | None, as_json: bool) -> None:
     async def work(
         kurz: "Kurz",
-    ) -> "tuple[Upkeep, ReaperState, Sequence[Run], Sequence[ChoreState]]":
-        from kurz.reaping import open_upkeep
+    ) -> "tuple[ReaperAdmin, ReaperState, Sequence[Run], Sequence[ChoreState]]":
+        from kurz.wiring.reaper import open_upkeep
 
-        upkeep = open_upkeep(kurz)
-        runs, chores = await upkeep.last_runs(), await upkeep.chores()
-        return upkeep, await upkeep.state(), runs, chores
+        reaper_admin = open_upkeep(kurz)
+        runs, chores = await reaper_admin.last_runs(), await reaper_admin.chores()
+        return reaper_admin, await reaper_admin.state(), runs, chores
 
-    upkeep, state, runs, chores = with_kurz(data_dir, work)
+    reaper_admin, state, runs, chores = with_kurz(data_dir, work)
     if as_json:
-        output.print_json(view(upkeep, state, runs, chores))
+        output.print_json(view(reaper_admin, state, runs, chores))
         return
-    print_state(upkeep.schedule, state, runs)
+    print_state(reaper_admin.schedule, state, runs)
     typer.echo()
-    print_rules(upkeep.plan, state.waiting)
+    print_rules(reaper_admin.plan, state.waiting)
     typer.echo()
     print_chores(chores, state.now)
 
 
 def _rehearse(data_dir: Path | None, as_json: bool) -> None:
-    async def work(kurz: "Kurz") -> "tuple[Upkeep, Waiting]":
-        from kurz.reaping import open_upkeep
+    async def work(kurz: "Kurz") -> "tuple[ReaperAdmin, ReaperBacklog]":
+        from kurz.wiring.reaper import open_upkeep
 
-        upkeep = open_upkeep(kurz)
+        reaper_admin = open_upkeep(kurz)
         with Bar() as bar:
-            return upkeep, await upkeep.waiting(ALL, bar.count)
+            return reaper_admin, await reaper_admin.waiting(ALL, bar.count)
 
-    upkeep, waiting = with_kurz(data_dir, work)
+    reaper_admin, waiting = with_kurz(data_dir, work)
     if as_json:
-        rules = view_rules(upkeep.plan, waiting)
+        rules = view_rules(reaper_admin.plan, waiting)
         output.print_json({"unmarked": waiting.unmarked, "rules": rules})
         return
-    print_rules(upkeep.plan, waiting)
+    print_rules(reaper_admin.plan, waiting)
     output.print_hint("Dry run: nothing was written.")
 
 
-async def _count(upkeep: "Upkeep", bar: Bar) -> "Waiting | None":
-    """None: it takes too long, and the run need not wait for it."""
+async def _count(reaper_admin: "ReaperAdmin", bar: Bar) -> "ReaperBacklog | None":
+    """None: counting takes too long, and the run need not wait for it."""
     try:
-        return await upkeep.waiting(ALL, bar.count)
+        return await reaper_admin.waiting(ALL, bar.count)
     except StoreUnavailable:
         return None
 
@@ -105,22 +105,22 @@ def _run(data_dir: Path | None, as_json: bool) -> None:
     def stop(runner: "Runner") -> None:
         nonlocal is_stopped
         is_stopped = True
-        runner.leave_off()
+        runner.request_stop()
 
     async def work(kurz: "Kurz") -> "tuple[Result, Mapping[str, int]]":
         import asyncio
         import signal
 
         from kurz import logs
-        from kurz.reaping import open_reaper
+        from kurz.wiring.reaper import open_reaper
 
         await note(kurz, "run-reaper")
         logs.configure("error", kurz.settings.log_format)  # the rest is in the result
         async with open_reaper(kurz) as reaping:
-            told = await _run_elsewhere(kurz, reaping.upkeep)
+            told = await _run_elsewhere(kurz, reaping.reaper_admin)
             if told is not None:
                 return told
-            # Else the lease would be kept until it ends by itself.
+            # Otherwise the lease would stay until it expires.
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGINT, stop, reaping.runner)
             return await _run_here(reaping)
@@ -129,16 +129,15 @@ def _run(data_dir: Path | None, as_json: bool) -> None:
     print_result(result, counts, as_json=as_json)
     if is_stopped:
         raise KeyboardInterrupt
-    if result.outcome is not Outcome.DONE:
+    if result.outcome is not RunOutcome.DONE:
         raise typer.Exit(1)
 
 
 async def _run_elsewhere(
-    kurz: "Kurz", upkeep: "Upkeep"
+    kurz: "Kurz", reaper_admin: "ReaperAdmin"
 ) -> "tuple[Result, Mapping[str, int]] | None":
-    """None: no jobs process is there, and nothing is said against a run here."""
-    from kurz.feed.local import is_anybody_listening
-    from kurz.jobs.asking import Asking
+    """None: no jobs process is running, and nothing prevents a run here."""
+    from kurz.jobs.reaper_run import Asking
 
     with Bar() as bar:
 
@@ -146,10 +145,8 @@ async def _run_elsewhere(
             text = "the reaper is running" if has_begun else "looking for a running kurz"
             bar.draw(0, 0, text)
 
-        asking = Asking(upkeep, tell)
-        settings = kurz.settings
-        is_there = not settings.is_embedded or is_anybody_listening(settings.feed_dir)
-        told = await asking.run() if is_there else None
+        asking = Asking(reaper_admin, tell)
+        told = await asking.run() if kurz.engine.has_listeners() else None
         if told is not None:
             result, run = told
             return result, {} if run is None else run.counts
@@ -160,14 +157,14 @@ async def _run_elsewhere(
 async def _run_here(reaping: "Reaping") -> "tuple[Result, Mapping[str, int]]":
     counts: Counter[str] = Counter()
     with Bar() as bar:
-        waiting = await _count(reaping.upkeep, bar)
+        waiting = await _count(reaping.reaper_admin, bar)
     with Progress(waiting) as progress:
 
         def tell(name: str, count: int) -> None:
             counts[name] += count
             progress.add(name, count)
 
-        result = await reaping.runner.run(Cause.NOW, tell)
+        result = await reaping.runner.run(RunCause.NOW, tell)
     if result is None:
         raise AlreadyRunning(
             "The reaper is already running, here or on another instance. Wait until it finishes."

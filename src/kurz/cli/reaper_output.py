@@ -1,65 +1,54 @@
 """How the reaper looks in a terminal, and as JSON for programs."""
 
 import shutil
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Self
+from typing import Any
 
 import typer
 
 from kurz.cli import output
-from kurz.links.retention import Ended, Fate, Rule
-from kurz.links.upkeep import ChoreState, Plan, ReaperState, Upkeep, Waiting
-from kurz.scheduling import Outcome, Result, Run, Schedule
-from kurz.setting_values import show_duration
+from kurz.cli.output import TerminalLine
+from kurz.links.ending.reaper_admin import (
+    ChoreState,
+    ReaperAdmin,
+    ReaperBacklog,
+    ReaperState,
+    RetentionPlan,
+)
+from kurz.links.ending.retention import EndedKind, RetentionAction, RetentionRule
+from kurz.scheduling import Result, Run, RunOutcome, Schedule
+from kurz.settings.values import show_duration
 
-REFRESH_SECONDS = 0.1
 LONGEST_BAR = 40
 LABEL = 9  # characters of the widest
 MARKED = "marked"
 
 _KINDS = {
-    Ended.TEMPORARY: "temporary",
-    Ended.PERMANENT: "permanent",
-    Ended.SWEPT: "trash, expired",
-    Ended.DELETED: "trash, deleted",
+    EndedKind.TEMPORARY: "temporary",
+    EndedKind.PERMANENT: "permanent",
+    EndedKind.SWEPT: "trash, expired",
+    EndedKind.DELETED: "trash, deleted",
 }
-_COLOURS = {Outcome.DONE: "green", Outcome.FAILED: "red", Outcome.SKIPPED: "yellow"}
+_COLOURS = {RunOutcome.DONE: "green", RunOutcome.FAILED: "red", RunOutcome.SKIPPED: "yellow"}
 
 
-class Bar:
-    """A bar on a terminal, and nothing elsewhere. It goes when the work is over."""
-
-    def __init__(self) -> None:
-        self._is_shown = sys.stderr is not None and sys.stderr.isatty()
-        self._last = 0.0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._is_shown:
-            typer.echo("\r\x1b[K", nl=False, err=True)
-
+class Bar(TerminalLine):
     def count(self, done: int, total: int) -> None:
-        """While it is counted how many links there are, kind by kind."""
+        """While links are counted, kind by kind."""
         self.draw(done, total, "counting")
 
     def draw(self, done: int, total: int, text: str) -> None:
         """Without a total there is only the text."""
-        now = time.monotonic()
-        if self._is_shown and now - self._last > REFRESH_SECONDS:
-            self._last = now
-            typer.echo(f"\r\x1b[K{_line(done, total, text)}", nl=False, err=True)
+        if self.is_due():
+            self.show(_line(done, total, text))
 
 
 class Progress(Bar):
-    """How a run gets on. A link that is marked and swept in the same run is told of twice, and
-    counts when it is swept. None: nobody knows how many there are."""
+    """The progress of a run. A link that is marked and swept in the same run is reported twice, and
+    counts when it is swept. None: the total is unknown."""
 
-    def __init__(self, waiting: Waiting | None) -> None:
+    def __init__(self, waiting: ReaperBacklog | None) -> None:
         super().__init__()
         self._total = None if waiting is None else waiting.total
         self._go_on = 0 if waiting is None else waiting.go_on
@@ -96,15 +85,15 @@ def print_state(schedule: Schedule, state: ReaperState, runs: Sequence[Run]) -> 
         ("runs", f"{totals.successful_runs:,} successful{average}; {totals.failed_runs:,} failed"),
         ("cleaned", f"{totals.cleaned:,} links"),
     ]
-    skipped = [run for run in runs[1:] if run.outcome is Outcome.SKIPPED]
+    skipped = [run for run in runs[1:] if run.outcome is RunOutcome.SKIPPED]
     if skipped:
         rows.insert(3, ("last skip", _past(skipped[0], state.now)))
     for label, text in rows:
         typer.echo(typer.style(f"{label:<{LABEL}}", dim=True) + f"  {text}")
 
 
-def print_rules(plan: Plan, waiting: Waiting) -> None:
-    """What a run does to how many links; marking is its first act."""
+def print_rules(plan: RetentionPlan, waiting: ReaperBacklog) -> None:
+    """What a run does to how many links; marking comes first."""
     rows = [("not marked yet", "immediately", f"{waiting.unmarked:,}", "mark")]
     for ended, rule in plan.retention.items():
         number = waiting.by_kind.get(ended)
@@ -130,7 +119,7 @@ def print_result(result: Result, counts: Mapping[str, int], *, as_json: bool) ->
 
 
 def print_chores(chores: Sequence[ChoreState], now: datetime) -> None:
-    """What is done beside the reaper, and came of it."""
+    """The other jobs, and their results."""
     rows = []
     for chore in chores:
         last = "none yet" if chore.last_run is None else _past(chore.last_run, now)
@@ -140,10 +129,10 @@ def print_chores(chores: Sequence[ChoreState], now: datetime) -> None:
 
 
 def view(
-    upkeep: Upkeep, state: ReaperState, runs: Sequence[Run], chores: Sequence[ChoreState]
+    reaper_admin: ReaperAdmin, state: ReaperState, runs: Sequence[Run], chores: Sequence[ChoreState]
 ) -> dict[str, Any]:
     return {
-        "is_enabled": upkeep.schedule.is_enabled,
+        "is_enabled": reaper_admin.schedule.is_enabled,
         "is_running": state.is_running,
         "next_run_at": state.next_at,
         "total_cleaned": state.totals.cleaned,
@@ -151,7 +140,7 @@ def view(
         "failed_runs": state.totals.failed_runs,
         "average_cleanup_ms": state.totals.average_ms,
         "unmarked": state.waiting.unmarked,
-        "rules": view_rules(upkeep.plan, state.waiting),
+        "rules": view_rules(reaper_admin.plan, state.waiting),
         "runs": [_view_run(run) for run in runs],
         "jobs": [
             {
@@ -166,18 +155,11 @@ def view(
 
 
 def _view_run(run: Run) -> dict[str, Any]:
-    return {
-        "started_at": run.started_at,
-        "ended_at": run.ended_at,
-        "is_asked": run.is_asked,
-        "holder": run.holder,
-        "outcome": run.outcome,
-        "counts": run.counts,
-        "reason": run.reason,
-    }
+    names = "started_at", "ended_at", "is_asked", "holder", "outcome", "counts", "reason"
+    return output.fields_of(run, *names)
 
 
-def view_rules(plan: Plan, waiting: Waiting) -> list[dict[str, Any]]:
+def view_rules(plan: RetentionPlan, waiting: ReaperBacklog) -> list[dict[str, Any]]:
     return [
         {
             "ended": ended,
@@ -215,16 +197,16 @@ def _past(run: Run, now: datetime) -> str:
     return f"{output.relative(run.started_at, now)}, {word}{done}{reason}"
 
 
-def _is_telling(outcome: Outcome | None, counts: Mapping[str, int]) -> bool:
-    """Only a run that is done knows that there was nothing to do."""
-    return outcome is Outcome.DONE or bool(counts)
+def _is_telling(outcome: RunOutcome | None, counts: Mapping[str, int]) -> bool:
+    """Only a finished run can say that there was nothing to do."""
+    return outcome is RunOutcome.DONE or bool(counts)
 
 
 def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "nothing to do"
 
 
-def _after(rule: Rule) -> str:
+def _after(rule: RetentionRule) -> str:
     return (
         "never"
         if rule.after is None
@@ -234,9 +216,9 @@ def _after(rule: Rule) -> str:
     )
 
 
-def _fate(plan: Plan, rule: Rule) -> str:
+def _fate(plan: RetentionPlan, rule: RetentionRule) -> str:
     return "keep" if rule.after is None or _lacks_archive(plan, rule) else rule.fate
 
 
-def _lacks_archive(plan: Plan, rule: Rule) -> bool:
-    return rule.fate is Fate.ARCHIVE and not plan.has_archive
+def _lacks_archive(plan: RetentionPlan, rule: RetentionRule) -> bool:
+    return rule.fate is RetentionAction.ARCHIVE and not plan.has_archive

@@ -1,4 +1,4 @@
-"""`kurz admin reports …`: what people reported, and what becomes of it."""
+"""`kurz admin reports …`: reports of abuse, and decisions about them."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -10,14 +10,14 @@ from kurz.cli import output
 from kurz.cli.links import command
 from kurz.cli.session import AsJson, DataDir, with_kurz
 from kurz.links.errors import FieldRefused
+from kurz.safety.abuse_reports import ReportState
 from kurz.safety.audit import OPERATOR
-from kurz.safety.reports import State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kurz.bootstrap import Kurz
-    from kurz.safety.reports import Report
+    from kurz.safety.abuse_reports import AbuseReport
+    from kurz.wiring.core import Kurz
 
 ReportId = Annotated[
     int, typer.Argument(metavar="NUMBER", min=1, help="The report's number, as shown by `list`.")
@@ -27,36 +27,30 @@ Note = Annotated[str | None, typer.Option(help="Note for administrators.")]
 reports = typer.Typer(name="reports", help="Review abuse reports.", invoke_without_command=True)
 
 
-def register(admin: typer.Typer) -> None:
-    reports.callback()(default)
-    reports.command("list")(list_reports)
-    reports.command("show")(show)
-    reports.command("uphold")(uphold)
-    reports.command("dismiss")(dismiss)
-    admin.add_typer(reports)
-
-
+@reports.callback()
 def default(context: typer.Context, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Review abuse reports. Without a command, lists the open ones."""
     if context.invoked_subcommand is None:
-        list_reports(State.OPEN, 50, as_json, data_dir)
-    elif as_json or data_dir:  # else it might be about other reports
+        list_reports(ReportState.OPEN, 50, as_json, data_dir)
+    elif as_json or data_dir:  # otherwise it might be about other reports
         raise FieldRefused(
             f"Put options after the command: kurz admin reports {context.invoked_subcommand} …"
         )
 
 
+@reports.command("list")
 def list_reports(
-    state: Annotated[State, typer.Option(help="Only reports in this state.")] = State.OPEN,
+    state: Annotated[
+        ReportState, typer.Option(help="Only reports in this state.")
+    ] = ReportState.OPEN,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of reports.")] = 50,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
     """List reports: open ones oldest first, decided ones newest first."""
 
-    async def work(kurz: "Kurz") -> "tuple[Sequence[Report], int, datetime]":
-        found = await kurz.abuse.store.list(state, limit=limit)
-        return found, await kurz.abuse.store.count(state), kurz.clock.now()
+    async def work(kurz: "Kurz") -> "tuple[Sequence[AbuseReport], int, datetime]":
+        return *await kurz.abuse.page(state, limit=limit), kurz.clock.now()
 
     found, total, now = with_kurz(data_dir, work)
     if as_json:
@@ -77,15 +71,16 @@ def list_reports(
     ]
     output.print_table(("number", "reported", "category", "link", "destination"), rows)
     output.print_hint(f"{len(found)} of {total:,} {state} reports")
-    if state is State.OPEN:
+    if state is ReportState.OPEN:
         first = str(found[0].id)
         output.print_hint("Show one: " + command(data_dir, "admin", "reports", "show", first))
 
 
+@reports.command()
 def show(report: ReportId, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Show a report with its message and the link's destination."""
 
-    async def work(kurz: "Kurz") -> "tuple[Report, datetime]":
+    async def work(kurz: "Kurz") -> "tuple[AbuseReport, datetime]":
         return await kurz.abuse.get(report), kurz.clock.now()
 
     found, now = with_kurz(data_dir, work)
@@ -93,7 +88,7 @@ def show(report: ReportId, as_json: AsJson = False, data_dir: DataDir = None) ->
         output.print_json(_view(found))
         return
     _print(found, now)
-    if found.state is State.OPEN:
+    if found.state is ReportState.OPEN:
         number = str(found.id)
         output.print_hint(
             "Ban the link: " + command(data_dir, "admin", "reports", "uphold", number)
@@ -103,6 +98,7 @@ def show(report: ReportId, as_json: AsJson = False, data_dir: DataDir = None) ->
         )
 
 
+@reports.command()
 def uphold(
     report: ReportId,
     ban_host: Annotated[
@@ -114,7 +110,7 @@ def uphold(
 ) -> None:
     """Uphold a report: ban the link and close all its open reports."""
 
-    async def work(kurz: "Kurz") -> "Report":
+    async def work(kurz: "Kurz") -> "AbuseReport":
         return await kurz.abuse.uphold(report, note, OPERATOR, bans_host=ban_host)
 
     found = with_kurz(data_dir, work)
@@ -125,12 +121,13 @@ def uphold(
     typer.echo(f"{found.short_url} is banned{also}.")
 
 
+@reports.command()
 def dismiss(
     report: ReportId, note: Note = None, as_json: AsJson = False, data_dir: DataDir = None
 ) -> None:
     """Dismiss a report: the link stays as it is."""
 
-    async def work(kurz: "Kurz") -> "Report":
+    async def work(kurz: "Kurz") -> "AbuseReport":
         return await kurz.abuse.dismiss(report, note, OPERATOR)
 
     found = with_kurz(data_dir, work)
@@ -140,12 +137,12 @@ def dismiss(
         typer.echo(f"Report {found.id} was dismissed. {found.short_url} stays as it is.")
 
 
-def _view(report: "Report") -> dict[str, Any]:
+def _view(report: "AbuseReport") -> dict[str, Any]:
     hidden = ("reporter", "link_id")
     return {name: value for name, value in asdict(report).items() if name not in hidden}
 
 
-def _print(report: "Report", now: datetime) -> None:
+def _print(report: "AbuseReport", now: datetime) -> None:
     rows = [
         ("report", str(report.id)),
         ("state", report.state),

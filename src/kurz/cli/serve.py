@@ -13,26 +13,24 @@ import typer
 
 from kurz.cli import server_address
 from kurz.cli.session import DataDir, read_settings
-from kurz.settings import load, warnings_about
+from kurz.settings.load import load, warnings_about
 
 if TYPE_CHECKING:
     import socket
 
     from kurz.cli.processes import Clocks
     from kurz.server.scoreboard import Scoreboard
-    from kurz.server.supervisor import Plan
-    from kurz.settings import Settings
+    from kurz.server.supervisor import ProcessPlan
+    from kurz.settings.model import Settings
+    from kurz.wiring.engine import Engine
 
 
 CLOSE_SECONDS = 5  # for the store and the journal
 
-
-def register(app: typer.Typer) -> None:
-    app.command()(serve)
-    app.command()(jobs)
-    app.command()(migrate)
+commands = typer.Typer()
 
 
+@commands.command()
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
@@ -57,6 +55,7 @@ def serve(
     supervise(loaded.settings, flags)
 
 
+@commands.command()
 def jobs(
     journals: Annotated[
         list[Path] | None,
@@ -86,12 +85,13 @@ def jobs(
         )
 
 
+@commands.command()
 def migrate(data_dir: DataDir = None) -> None:
     """Create or upgrade the database schema."""
     import asyncio
 
-    from kurz.bootstrap import prepare
-    from kurz.storage.migrate import Migrations
+    from kurz.storage.engine.migrate import Migrations
+    from kurz.wiring.engine import prepare
 
     settings = read_settings(data_dir=data_dir)
     backup = asyncio.run(prepare(settings, upgrades_postgres=True))
@@ -107,7 +107,7 @@ def supervise(
 ) -> None:
     """Prepares everything while it is the only process, then starts the others. `wall_ns` is the
     machine's clock."""
-    gc.disable()  # modules stay for ever: looking for garbage among them is a tenth of the start
+    gc.disable()  # modules are never freed: searching them for garbage takes a tenth of the start
     from kurz import logs, metrics
     from kurz.cli.processes import Clocks, get_ready
     from kurz.clicks.dropped import DroppedClicks
@@ -133,8 +133,8 @@ def supervise(
     dropped = DroppedClicks(settings.dropped_clicks_path).read()
     scoreboard.row(JOBS_SLOT).write({"journal_dropped": dropped, metrics.DROPPED_BEFORE: dropped})
 
-    def reload() -> "Plan":
-        # The socket stays as it is, and with it what else follows from where kurz listens.
+    def reload() -> "ProcessPlan":
+        # The socket stays, and so does everything that depends on its address.
         fresh = replace(load(flags).settings, host=settings.host, port=settings.port)
         logs.configure(fresh.log_level, fresh.log_format)
         return _plan(fresh, listener, scoreboard, clocks)
@@ -144,28 +144,28 @@ def supervise(
         listener,
         reload=reload,
         on_ready=lambda: _announce(settings, listener, set_up_token),
-        notify=partial(notify, os.environ.get("NOTIFY_SOCKET")),  # systemd's, no setting of ours
+        notify=partial(notify, os.environ.get("NOTIFY_SOCKET")),  # systemd's, not a setting
     ).run()
 
 
 def _plan(
     settings: "Settings", listener: "socket.socket", scoreboard: "Scoreboard", clocks: "Clocks"
-) -> "Plan":
-    from kurz.archiving import open_files
+) -> "ProcessPlan":
     from kurz.cli.processes import run_jobs, run_worker
-    from kurz.guarding import open_shelf
-    from kurz.jobs.loader import STOP_SECONDS
+    from kurz.jobs.clicks.loader import STOP_SECONDS
     from kurz.outbound.geo import check_countries
-    from kurz.reaping import schedule_of
     from kurz.server.serve import ANSWER_SECONDS
-    from kurz.server.supervisor import Plan
+    from kurz.server.supervisor import ProcessPlan
+    from kurz.wiring.archive import open_files
+    from kurz.wiring.reaper import schedule_of
+    from kurz.wiring.screen import open_shelf
 
-    # What the jobs process would refuse: else no click would be counted until somebody looks.
+    # What the jobs process would refuse: otherwise no click would be counted until someone notices.
     check_countries(settings.geoip_db)
     schedule_of(settings)
     open_files(settings)
-    open_shelf(settings).prepare()  # compiles them, if they are others than before
-    return Plan(
+    open_shelf(settings).prepare()  # compiles them, if they have changed
+    return ProcessPlan(
         settings.workers,
         work=partial(run_worker, settings, listener, scoreboard, clocks),
         jobs=partial(run_jobs, settings, scoreboard, clocks),
@@ -175,16 +175,19 @@ def _plan(
 
 
 def _announce(settings: "Settings", listener: "socket.socket", set_up_token: str | None) -> None:
+    from kurz.wiring.engine import Engine
+
+    engine = Engine(settings)
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    store = "PostgreSQL" if settings.database_url else _embedded_store(settings)
+    store = engine.name if engine.is_remote else _embedded_store(engine)
     base = settings.base_url or address
     server_address.write(settings.data_dir, base)
     pages = settings.dashboard_url or base
     lines = [
         ("kurz", f"{base}" + (f"  (listening on {address})" if settings.base_url else "")),
         ("dashboard", f"{pages}/app  (API: {pages}/api/docs)"),
-        ("database" if settings.database_url else "data", store),
+        ("database" if engine.is_remote else "data", store),
         ("access", _access(settings)),
     ]
     if settings.workers > 1:
@@ -209,11 +212,11 @@ def _access(settings: "Settings") -> str:
     return "private: creating links requires an account"
 
 
-def _embedded_store(settings: "Settings") -> str:
-    from kurz.storage.sqlite import can_use_wal, default_driver
+def _embedded_store(engine: "Engine") -> str:
+    from kurz.storage.engine.sqlite import default_driver
 
-    folder = str(settings.data_dir.resolve())
-    if can_use_wal(default_driver.sqlite_version_info):
+    folder = str(engine.settings.data_dir.resolve())
+    if engine.has_write_ahead_log:
         return folder
     return (
         f"{folder}  (SQLite {default_driver.sqlite_version}, no write-ahead log: see kurz doctor)"

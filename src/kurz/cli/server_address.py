@@ -11,8 +11,8 @@ _ADDRESS = re.compile(r"https?://[\x21-\x7e]+")
 
 
 def write(data_dir: Path, address: str) -> None:
-    """Kept after the server has stopped: its port is still the best guess. If it cannot be written,
-    that is ignored: a server must not fail because of it."""
+    """Kept after the server has stopped, because its port is still the best guess. A failure to
+    write it is ignored: a server must not fail because of it."""
     fresh = data_dir / f"{FILE_NAME}.{secrets.token_hex(4)}.part"
     try:
         file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -24,7 +24,7 @@ def write(data_dir: Path, address: str) -> None:
 
 
 def read(data_dir: Path) -> str | None:
-    """None: no server has run on this folder, or the file is no address."""
+    """None: no server has run on this folder, or the file has no address."""
     try:
         with (data_dir / FILE_NAME).open("rb") as opened:
             text = opened.read(MAX_BYTES).decode("ascii").removesuffix("\n")

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from kurz.cli import server_address
-from kurz.settings import Settings, load
+from kurz.settings.load import load
+from kurz.settings.model import Settings
 
 if TYPE_CHECKING:
-    from kurz.bootstrap import Kurz
+    from kurz.wiring.core import Kurz
 
 T = TypeVar("T")
 
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder of the embedded database.")
 ]
+Email = Annotated[str, typer.Argument(help="The account's e-mail address.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -28,7 +30,7 @@ def with_kurz(data_dir: Path | None, work: Callable[["Kurz"], Awaitable[T]]) -> 
     """Runs `work` on the store the settings name; it may be in use by a server."""
     import asyncio
 
-    from kurz.bootstrap import open_kurz
+    from kurz.wiring.core import open_kurz
 
     settings = read_settings(data_dir=data_dir)
 
@@ -40,7 +42,7 @@ def with_kurz(data_dir: Path | None, work: Callable[["Kurz"], Awaitable[T]]) -> 
 
 
 async def note(kurz: "Kurz", act: str, subject: str | None = None, **details: object) -> None:
-    """Tells the audit log what the operator is about to do."""
+    """Writes to the audit log what the operator is about to do."""
     from kurz.safety.audit import OPERATOR
 
     await kurz.audit.record(OPERATOR, act, subject, details)

@@ -5,24 +5,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kurz.cli import output, values
-from kurz.cli.places import address_of, find_workspace, id_of
 from kurz.cli.session import AsJson, DataDir, with_kurz
+from kurz.cli.workspace_lookup import address_of, find_workspace, id_of
 from kurz.clicks.errors import PeriodRefused
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kurz.bootstrap import Kurz
     from kurz.clicks.periods import Period
-    from kurz.clicks.reports import About, Report
+    from kurz.clicks.stats import About, StatsReport
+    from kurz.wiring.core import Kurz
 
 DAY_SECONDS = 86_400
 
-
-def register(app: typer.Typer) -> None:
-    app.command()(stats)
+commands = typer.Typer()
 
 
+@commands.command()
 def stats(
     link: Annotated[
         str | None,
@@ -72,12 +71,12 @@ def stats(
     if last == 0:
         raise typer.BadParameter("--last must be longer than 0")
 
-    async def work(kurz: "Kurz") -> "tuple[str, Report, dict[int, str], dict[str, Any]]":
+    async def work(kurz: "Kurz") -> "tuple[str, StatsReport, dict[int, str], dict[str, Any]]":
         from kurz.clicks.view import view
 
         period = _period(kurz.clock.now(), start, end, last, zone)
         title, about = await _about(kurz, link, workspace, tag)
-        report = await kurz.reports.get(about, period, compares=True)
+        report = await kurz.stats.get(about, period, compares=True)
         top = () if report.top_links is None else report.top_links.links
         addresses = {item.link.id: await address_of(kurz, item.link) for item in top}
         shown = view(
@@ -104,8 +103,8 @@ def stats(
 async def _about(
     kurz: "Kurz", link: str | None, workspace: str | None, tag: str | None
 ) -> "tuple[str, About]":
-    """What is meant, in words and for a report."""
-    from kurz.clicks.reports import EVERYTHING, about_link, about_space
+    """The subject, in words and for a report."""
+    from kurz.clicks.stats import EVERYTHING, about_link, about_space
     from kurz.links.model import space_of
 
     if link is not None:
@@ -119,7 +118,7 @@ async def _about(
     name = "without an owner" if place is None else f"in {place.name}"
     if tag is None:
         return f"Links {name}", about_space(id_of(place))
-    return f"Links {name}, with the tag “{tag}”", await kurz.reports.about_tag(id_of(place), tag)
+    return f"Links {name}, with the tag “{tag}”", await kurz.stats.about_tag(id_of(place), tag)
 
 
 def _period(
@@ -131,7 +130,7 @@ def _period(
 
     if last is not None:
         days, rest = divmod(last, DAY_SECONDS)
-        is_of_days = days > 1 and not rest  # a single one is of its 24 hours
+        is_of_days = days > 1 and not rest  # a single day is shown by its 24 hours
         length = timedelta(seconds=last)
         start = last_days(now, days, zone) if is_of_days else last_hours(now, length)
     return read_period(now, start, end, zone)

@@ -1,4 +1,4 @@
-"""How a report looks in a terminal: numbers, a chart, and who came. In a pipe, the chart is a
+"""How a report looks in a terminal: numbers, a chart and breakdowns. In a pipe, the chart is a
 table."""
 
 import shutil
@@ -12,8 +12,8 @@ from kurz.cli.transfer_output import opened_output
 from kurz.clicks.breakdowns import Breakdown, Value
 from kurz.clicks.exports import StatsFormat, write_series
 from kurz.clicks.periods import Interval
-from kurz.clicks.reports import Report, TopLinks
 from kurz.clicks.series import Point
+from kurz.clicks.stats import StatsReport, TopLinks
 
 SHOWN = 5  # values of each breakdown
 HEIGHT = 6  # lines of a chart
@@ -31,7 +31,7 @@ _LABELS = {
 _BREAKDOWNS = ("countries", "referrers", "browsers", "devices")
 
 
-def print_report(title: str, report: Report, addresses: Mapping[int, str]) -> None:
+def print_report(title: str, report: StatsReport, addresses: Mapping[int, str]) -> None:
     period, label = report.period, _LABELS[Interval.HOUR]
     typer.secho(output.printable(title), bold=True)
     typer.secho(f"{period.start:{label}} to {period.end:{label}}, {period.zone}", dim=True)
@@ -49,14 +49,14 @@ def print_report(title: str, report: Report, addresses: Mapping[int, str]) -> No
     output.print_hint("For all data, add --json or --csv FILE.")
 
 
-def write_csv(report: Report, file: str) -> None:
+def write_csv(report: StatsReport, file: str) -> None:
     with opened_output(file) as target:
         target.write(write_series(report, StatsFormat.CSV))
     if file != "-":
         output.print_hint(f"{len(report.points):,} lines in {file}")
 
 
-def _print_numbers(report: Report) -> None:
+def _print_numbers(report: StatsReport) -> None:
     numbers, before = report.numbers, report.previous
     rows = [
         ("clicks", f"{numbers.clicks:,}"),
@@ -76,7 +76,7 @@ def _print_numbers(report: Report) -> None:
         typer.echo(typer.style(f"{label:<10}", dim=True) + text)
 
 
-def _print_series(report: Report) -> None:
+def _print_series(report: StatsReport) -> None:
     label = _LABELS[report.interval]
     if _is_terminal():
         for line in chart(report.points, shutil.get_terminal_size().columns):
@@ -94,7 +94,7 @@ def _print_series(report: Report) -> None:
 
 
 def chart(points: Sequence[Point], columns: int) -> list[str]:
-    """Columns of people. Where there is no room for all, one stands for the highest of several."""
+    """Columns of people. If there is no space for all, one column shows the highest of several."""
     highest = max(point.people for point in points)
     margin = len(f"{highest:,}") + 1
     room = max(columns - margin - 1, 10)

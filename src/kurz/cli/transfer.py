@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from kurz.cli.places import get_workspace, own_hosts
+from kurz.cli.links import OnlyWorkspace
 from kurz.cli.session import AsJson, DataDir, note, read_settings, with_kurz
-from kurz.cli.transfer_output import Counting, ImportReport, opened_output
+from kurz.cli.transfer_output import ImportReport, RowCounter, opened_output
+from kurz.cli.workspace_lookup import get_workspace, own_hosts
 from kurz.links.model import Scope, Strategy
-from kurz.links.transfers import OneTarget, Summary, Target, Targets, TransferFormat
+from kurz.links.transfers import ImportTarget, OneTarget, Summary, Targets, TransferFormat
 
 if TYPE_CHECKING:
-    from kurz.bootstrap import Kurz
     from kurz.people.workspaces import Workspace
-    from kurz.settings import Settings
+    from kurz.settings.model import Settings
+    from kurz.wiring.core import Kurz
 
 CHUNK_BYTES = 256 * 1024
 
@@ -24,20 +25,15 @@ FormatOption = Annotated[
     typer.Option("--format", help="csv or jsonl; taken from the file name if omitted."),
 ]
 
-
-def register(app: typer.Typer) -> None:
-    app.command("export")(export_links)
-    app.command("import")(import_links)
+commands = typer.Typer()
 
 
+@commands.command("export")
 def export_links(
     file: Annotated[
         str, typer.Argument(metavar="[FILE]", help="File to write to; - is standard output.")
     ] = "-",
-    workspace: Annotated[
-        str | None,
-        typer.Option("--workspace", "-w", help="Only links of this workspace (slug or ID)."),
-    ] = None,
+    workspace: OnlyWorkspace = None,
     format_: FormatOption = None,
     with_trash: Annotated[
         bool, typer.Option("--with-trash", help="Include links in the trash.")
@@ -53,7 +49,7 @@ def export_links(
     async def work(kurz: "Kurz") -> int:
         slugs = {item.id: item.slug for item in await kurz.workspaces.list_all()}
         only = None if workspace is None else (await get_workspace(kurz, workspace)).id
-        with Counting("links") as counting, opened_output(file) as target:
+        with RowCounter("links") as counting, opened_output(file) as target:
             async for chunk in kurz.exporter.run(
                 chosen, Scope(only), slugs, with_trash=with_trash, tell=counting.add
             ):
@@ -65,6 +61,7 @@ def export_links(
     typer.secho(f"{count:,} {'link' if count == 1 else 'links'}{where}", err=True, dim=True)
 
 
+@commands.command("import")
 def import_links(
     file: Annotated[str, typer.Argument(metavar="FILE", help="File to read; - is standard input.")],
     workspace: Annotated[
@@ -88,7 +85,7 @@ def import_links(
     """Import links from a CSV or JSON Lines file."""
     from kurz.transfer.tuning import favour_throughput
 
-    is_gzipped = file.endswith(".gz")  # as the files of the archive are
+    is_gzipped = file.endswith(".gz")  # like the files of the archive
     chosen = _format(format_, file.removesuffix(".gz"), None)
     source = _open(file)
     if file != "-" and report is not None and report.exists() and report.samefile(file):
@@ -158,13 +155,12 @@ async def _read(source: BinaryIO) -> AsyncIterator[bytes]:
 
 
 def _prepare(settings: "Settings", dry_run: bool) -> None:
-    """Makes the database where there is none. A dry run does not upgrade one."""
+    """Creates the database if there is none. A dry run does not upgrade one."""
     import asyncio
 
-    from kurz.bootstrap import prepare
+    from kurz.wiring.engine import Engine, prepare
 
-    is_there = settings.database_url is not None or settings.database_path.exists()
-    if not (dry_run and is_there):
+    if not (dry_run and Engine(settings).is_there):
         asyncio.run(prepare(settings, upgrades_postgres=False))
 
 
@@ -174,11 +170,11 @@ async def _targets(kurz: "Kurz", workspace: str | None) -> Targets:
     return OneTarget(_target(kurz.settings, await get_workspace(kurz, workspace)))
 
 
-def _target(settings: "Settings", workspace: "Workspace | None") -> Target:
+def _target(settings: "Settings", workspace: "Workspace | None") -> ImportTarget:
     if workspace is None:
         strategy = Strategy(settings.code_strategy)
-        return Target(strategy=strategy, redirect_status=settings.redirect_status)
-    return Target(
+        return ImportTarget(strategy=strategy, redirect_status=settings.redirect_status)
+    return ImportTarget(
         workspace_id=workspace.id,
         strategy=Strategy(workspace.strategy),
         redirect_status=settings.redirect_status,
@@ -186,12 +182,12 @@ def _target(settings: "Settings", workspace: "Workspace | None") -> Target:
 
 
 class _Places:
-    """Each row goes where its `workspace` column says; without one, to what is at the root."""
+    """Each row goes where its `workspace` column says; without one, to the root."""
 
     def __init__(self, kurz: "Kurz") -> None:
         self._kurz = kurz
 
-    async def find(self, workspace: str) -> Target | None:
+    async def find(self, workspace: str) -> ImportTarget | None:
         name = workspace or self._kurz.settings.root_workspace
         if not name:
             return _target(self._kurz.settings, None)

@@ -1,4 +1,4 @@
-"""What export and import show: progress, a summary, and files that are whole or not there."""
+"""What export and import show: progress, a summary, and files that are complete or absent."""
 
 import json
 import sys
@@ -6,58 +6,47 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 import typer
 
 from kurz.cli import output
+from kurz.cli.output import TerminalLine
 from kurz.files import written_whole
-from kurz.links.transfers import Outcome, RowResult, Summary
+from kurz.links.transfers import RowOutcome, RowResult, Summary
 
 MOST_LISTED = 20
-REFRESH_SECONDS = 0.1
 _COLOURS = {
-    Outcome.CREATED: "green",
-    Outcome.EXISTED: None,
-    Outcome.CONFLICT: "yellow",
-    Outcome.REFUSED: "red",
+    RowOutcome.CREATED: "green",
+    RowOutcome.EXISTED: None,
+    RowOutcome.CONFLICT: "yellow",
+    RowOutcome.REFUSED: "red",
 }
 
 
-class Counting:
-    """`12,000 rows  9,800 a second`, on a terminal only."""
+class RowCounter(TerminalLine):
+    """`12,000 rows  9,800 a second`."""
 
     def __init__(self, noun: str) -> None:
+        super().__init__()
         self._noun = noun
-        self._is_shown = sys.stderr is not None and sys.stderr.isatty()
-        self._started = self._last = time.monotonic()
+        self._started = self._shown_at = time.monotonic()
         self.count = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._is_shown:
-            typer.echo("\r\x1b[K", nl=False, err=True)
 
     def add(self, count: int) -> None:
         self.count += count
-        now = time.monotonic()
-        if self._is_shown and now - self._last > REFRESH_SECONDS:
-            self._last = now
-            rate = self.count / (now - self._started)
-            text = f"\r\x1b[K{self.count:,} {self._noun}  {rate:,.0f} per second"
-            typer.secho(text, nl=False, err=True, dim=True)
+        if self.is_due():
+            rate = self.count / (time.monotonic() - self._started)
+            self.show(typer.style(f"{self.count:,} {self._noun}  {rate:,.0f} per second", dim=True))
 
 
 class ImportReport:
-    """Tells what became of the rows: a summary for people, or every row as JSON; and every row in
-    a file, if one is wanted."""
+    """Shows the results of the rows: a summary for people, or every row as JSON; and every row in a
+    file, if requested."""
 
     def __init__(self, path: Path | None, *, as_json: bool, is_dry: bool) -> None:
         self.summary = Summary()
-        self._counting = Counting("rows")
+        self._counting = RowCounter("rows")
         self._path = path
         self._file: BinaryIO | None = None
         self._closing = ExitStack()
@@ -67,21 +56,16 @@ class ImportReport:
 
     def __enter__(self) -> Self:
         self._counting.__enter__()
-        if self._path is not None:  # what was done before it was cut off is worth knowing
+        if self._path is not None:  # what was done before the interruption is useful
             whole = written_whole(self._path, keeps_partial=True)
             self._file = self._closing.enter_context(whole)
         if self._as_json:
             typer.echo('{"rows": [', nl=False)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *failure: Any) -> None:
         self._counting.__exit__()
-        self._closing.__exit__(kind, error, traceback)
+        self._closing.__exit__(kind, *failure)
         if self._as_json:
             counts = {"dry_run": self._is_dry, "summary": self.summary.view()}
             typer.echo("\n], " + json.dumps(counts)[1:])
@@ -100,7 +84,7 @@ class ImportReport:
 
     def interrupted(self) -> None:
         """Says what is done, before the error says why it ended."""
-        done = self.summary[Outcome.CREATED]
+        done = self.summary[RowOutcome.CREATED]
         if done and not self._is_dry:
             text = (
                 f"{done:,} links were imported. You can run the import again: existing"
@@ -120,7 +104,9 @@ class ImportReport:
             outcome = typer.style(f"{result.outcome:<8}", fg=_COLOURS[result.outcome])
             name = result.short_code or result.original_url or ""
             typer.echo(f"{place}  {outcome}  {name[:40]:<12}  {result.reason}")
-        more = self.summary[Outcome.CONFLICT] + self.summary[Outcome.REFUSED] - len(self._failed)
+        more = (
+            self.summary[RowOutcome.CONFLICT] + self.summary[RowOutcome.REFUSED] - len(self._failed)
+        )
         if more:
             typer.secho(f"and {more:,} more; use --report FILE to get them all", dim=True)
         counts = " · ".join(
@@ -131,16 +117,17 @@ class ImportReport:
 
 
 _WORDS = {
-    Outcome.CREATED: "created",
-    Outcome.EXISTED: "existed",
-    Outcome.CONFLICT: "conflicts",
-    Outcome.REFUSED: "refused",
+    RowOutcome.CREATED: "created",
+    RowOutcome.EXISTED: "existed",
+    RowOutcome.CONFLICT: "conflicts",
+    RowOutcome.REFUSED: "refused",
 }
 
 
 @contextmanager
 def opened_output(file: str) -> Iterator[BinaryIO]:
-    """A file that has its name only when it is whole, and is its owner's alone; - is the output."""
+    """A file that gets its name only when it is complete, readable only by its owner; - is the
+    output."""
     if file == "-":
         yield sys.stdout.buffer
         return

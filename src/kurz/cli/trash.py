@@ -1,4 +1,4 @@
-"""`kurz trash`: what was deleted, back again or away for ever."""
+"""`kurz trash`: lists, restores or permanently deletes links in the trash."""
 
 import sys
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ import typer
 
 from kurz.cli import output
 from kurz.cli.links import EVERYTHING, Reference, act_on, command, restore, view_of
-from kurz.cli.places import get_workspace
 from kurz.cli.session import AsJson, DataDir, note, with_kurz
+from kurz.cli.workspace_lookup import get_workspace
 from kurz.links.errors import FieldRefused
 from kurz.links.model import Filter, Link, LinkPage, Scope, Sort, Status
 
 if TYPE_CHECKING:
-    from kurz.bootstrap import Kurz
     from kurz.links.trash import Emptied
+    from kurz.wiring.core import Kurz
 
 IN_TRASH = Filter(status=Status.DELETED, sort=Sort.UPDATED_DOWN)
 
@@ -30,16 +30,10 @@ trash = typer.Typer(
     help="List, restore or permanently delete links in the trash.",
     invoke_without_command=True,
 )
+trash.command()(restore)
 
 
-def register(app: typer.Typer) -> None:
-    trash.callback()(list_trash)
-    trash.command()(restore)
-    trash.command()(delete)
-    trash.command()(empty)
-    app.add_typer(trash)
-
-
+@trash.callback()
 def list_trash(
     context: typer.Context,
     workspace: Workspace = None,
@@ -50,7 +44,7 @@ def list_trash(
 ) -> None:
     """List links in the trash, newest first, or restore, delete or empty it."""
     if context.invoked_subcommand is not None:
-        if workspace or cursor or as_json or data_dir:  # else another trash might be emptied
+        if workspace or cursor or as_json or data_dir:  # otherwise another trash might be emptied
             name = context.invoked_subcommand
             raise FieldRefused(f"Put options after the command: kurz trash {name} …")
         return
@@ -76,6 +70,7 @@ def list_trash(
         output.print_hint("More: " + command(data_dir, "trash", *given))
 
 
+@trash.command()
 def delete(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Permanently delete a link in the trash."""
 
@@ -90,6 +85,7 @@ def delete(link: Reference, as_json: AsJson = False, data_dir: DataDir = None) -
     act_on(link, work, as_json, data_dir, show)
 
 
+@trash.command()
 def empty(
     workspace: Workspace = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,

@@ -1,4 +1,4 @@
-"""Values a person types: durations, instants and which link is meant."""
+"""Values in arguments: durations, instants and links."""
 
 import re
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ def instant(text: str) -> datetime:
 
 
 def reference(text: str) -> tuple[str | None, str | None, str]:
-    """The host (None: not named), the slug (None: the root) and the code in `code`, `@slug/code` or
+    """The host (None: not given), the slug (None: the root) and the code in `code`, `@slug/code` or
     a whole short URL."""
     parts = urlsplit(text) if "://" in text else None
     path = parts.path if parts else text

@@ -1,4 +1,4 @@
-"""Which workspace is meant, and where this kurz answers: what several commands ask."""
+"""Which workspace a command means, and the address of this kurz."""
 
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -8,8 +8,8 @@ from kurz.links.model import ROOT_WORKSPACE_ID, Link
 from kurz.people.errors import WorkspaceNotFound
 
 if TYPE_CHECKING:
-    from kurz.bootstrap import Kurz
     from kurz.people.workspaces import Workspace
+    from kurz.wiring.core import Kurz
 
 MAX_DIGITS = 18  # a longer number is no row number
 
@@ -26,7 +26,7 @@ async def get_workspace(kurz: "Kurz", name: str) -> "Workspace":
 
 
 async def find_workspace(kurz: "Kurz", name: str | None) -> "Workspace | None":
-    """The one that is meant; without a name the one at the root, if there is one."""
+    """The workspace of this name; without a name the one at the root, if there is one."""
     name = name or kurz.settings.root_workspace
     return None if name is None else await get_workspace(kurz, name)
 
@@ -37,18 +37,13 @@ def id_of(workspace: "Workspace | None") -> int:
 
 async def address_of(kurz: "Kurz", link: Link) -> str:
     """Its short URL: on its workspace's own domain, if there is one."""
-    from kurz.links.view import short_url
-
-    base_url = shown_base_url(kurz.settings)
     workspace = await kurz.workspaces.find(link.workspace_id) if link.workspace_id else None
-    if workspace is None or workspace.slug == kurz.settings.root_workspace:
-        return short_url(base_url, link.short_code)
-    host = await kurz.domains.host_of(workspace.id)
-    if host is not None:
-        return short_url(f"{urlsplit(base_url).scheme}://{host}", link.short_code)
-    return short_url(base_url, link.short_code, workspace.slug)
+    if workspace is not None and workspace.slug == kurz.settings.root_workspace:
+        workspace = None
+    prefix = await kurz.domains.prefix(shown_base_url(kurz.settings), workspace)
+    return prefix + link.short_code
 
 
 def own_hosts(kurz: "Kurz") -> tuple[str, ...]:
-    """Where this kurz listens, as far as that is known: a link to it would be a loop."""
+    """Where this kurz listens, as far as known: a link to it would be a loop."""
     return (urlsplit(shown_base_url(kurz.settings)).netloc,)

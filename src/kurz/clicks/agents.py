@@ -1,4 +1,4 @@
-"""Who a user agent says it is: a sort of visit, and a few coarse names. Versions are left out."""
+"""What a user agent says: the sort of visit, and a few coarse names. Versions are left out."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -6,18 +6,18 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from kurz.clicks.counts import Of, Sort
+from kurz.clicks.counts import Of, VisitKind
 from kurz.clicks.crawlers import Crawlers
 from kurz.clicks.previews import Previews
 
-MAX_AGENTS: Final = 65_536  # some 350 bytes each; one that is not remembered costs 20 to 100 µs
-MAX_OUTCOMES: Final = 4096  # most agents come down to a few hundred
+MAX_AGENTS: Final = 65_536  # some 350 bytes each; one that is not cached costs 20 to 100 µs
+MAX_OUTCOMES: Final = 4096  # most agents map to a few hundred
 MAX_NAME_LENGTH: Final = 40
 
 _UNFIT = re.compile(r"[^A-Za-z0-9 ._+!&'():/-]")  # not in a name; OTHER is not in one either
 _EDGES = " ._+&'():/-"
 _VARIANT = re.compile(r"^Mobile | (?:Mobile|iOS|WebView|UI/WKWebView)\b")
-# What crawlers say besides their own name.
+# What crawlers say in addition to their own name.
 _GUISES = frozenset({"Android", "Chrome", "Chromium", "Edge", "Firefox", "IE", "Opera", "Safari"})
 _SYSTEMS = {"ATV OS X": "tvOS", "Mac OS X": "macOS", "Web0S": "webOS"} | dict.fromkeys(
     [
@@ -49,16 +49,16 @@ _TABLET = re.compile(r"iPad|Tablet|PlayBook|Kindle")
 class Agent(NamedTuple):
     """What is known of a user agent. Names are short and plain text; "" is not known."""
 
-    sort: str  # PERSON, PREVIEW or BOT of `Sort`
-    browser: str  # the program's own name if it is no person's
+    sort: str  # PERSON, PREVIEW or BOT of `VisitKind`
+    browser: str  # the program's own name if it is not a person's
     system: str
-    device: str  # desktop, phone, tablet, tv, other; "" for those that are no people
+    device: str  # desktop, phone, tablet, tv, other; "" unless it is a person
     keys: tuple[str, ...]  # for `clicks/counts`: of the three above, or of the bot's name
 
 
 class Agents:
-    """Reads user agents, and remembers what they came to. Made only where clicks are counted: the
-    rules take half a second and some 40 MB to load."""
+    """Parses user agents, and caches the results. Created only where clicks are counted: the rules
+    take half a second and some 40 MB to load."""
 
     def __init__(self) -> None:
         import ua_parser_rs
@@ -77,32 +77,32 @@ class Agents:
     def _read(self, user_agent: bytes) -> Agent:
         text = user_agent.decode(errors="replace").strip()
         if not text:
-            return self._outcome(Sort.BOT, "", "", "")
+            return self._outcome(VisitKind.BOT, "", "", "")
         preview = self._previews.find(text)
         if preview is not None:
-            return self._outcome(Sort.PREVIEW, preview, "", "")
+            return self._outcome(VisitKind.PREVIEW, preview, "", "")
         found = self._browsers.extract(text)
         browser = _VARIANT.sub("", _name(found.family)) if found is not None else ""
         crawler = self._crawlers.find(text)
         if crawler is not None:
             name = browser if browser and browser not in _GUISES else _name(crawler)
-            return self._outcome(Sort.BOT, name, "", "")
+            return self._outcome(VisitKind.BOT, name, "", "")
         place = self._systems.extract(text)
         system = _name(place.family) if place is not None else ""
         system = _SYSTEMS.get(system, system)
-        return self._outcome(Sort.PERSON, browser, system, _device(text, system))
+        return self._outcome(VisitKind.PERSON, browser, system, _device(text, system))
 
 
 def _rules(
     pairs: Iterable[tuple[str, str | None]],
 ) -> list[tuple[str, str | None, None, None, None, None]]:
-    """Patterns and names, without the parts of versions that the engine could take as well."""
+    """Patterns and names, without the parts for versions."""
     return [(pattern, name, None, None, None, None) for pattern, name in pairs]
 
 
-def _outcome(sort: Sort, browser: str, system: str, device: str) -> Agent:
+def _outcome(sort: VisitKind, browser: str, system: str, device: str) -> Agent:
     keys: tuple[str, ...]
-    if sort is Sort.PERSON:
+    if sort is VisitKind.PERSON:
         keys = (Of.BROWSER + browser, Of.SYSTEM + system, Of.DEVICE + device)
     else:
         keys = (Of.BOT + browser,)
@@ -110,7 +110,7 @@ def _outcome(sort: Sort, browser: str, system: str, device: str) -> Agent:
 
 
 def _name(text: str) -> str:
-    """Some rules take names from what was sent, so they may hold anything."""
+    """Some rules take names from the user agent, so they may contain anything."""
     return _UNFIT.sub("?", text[:MAX_NAME_LENGTH]).strip(_EDGES)
 
 
@@ -121,6 +121,6 @@ def _device(text: str, system: str) -> str:
         return "tablet"
     if _PHONE.search(text):
         return "phone"
-    if system == "Android":  # whose browsers say so if they are on a phone
+    if system == "Android":  # whose browsers say if they run on a phone
         return "tablet"
     return "desktop" if system in _DESKTOPS else "other"

@@ -1,4 +1,4 @@
-"""What a stretch of a journal comes to. Pure: all that it has to know it is told."""
+"""The sums of a stretch of a journal. Pure: everything it needs is passed in."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -13,13 +13,13 @@ from kurz.clicks.batch import (
     Batch,
     DayTally,
     Event,
-    Home,
-    Kind,
-    Position,
+    JournalPosition,
+    LinkOwner,
     Subject,
+    SubjectKind,
     tag_subject,
 )
-from kurz.clicks.counts import OTHER, PEOPLE, Of, Sort
+from kurz.clicks.counts import OTHER, PEOPLE, Of, VisitKind
 from kurz.clicks.moments import Moments
 from kurz.clicks.ports import CountryFinder
 from kurz.clicks.record import COUNT_ONLY, PREFETCH, UNKNOWN_VISITOR, Fields
@@ -28,47 +28,46 @@ from kurz.clicks.values import host_of, locale_of
 HOUR_MICROS: Final = 3_600_000_000
 MAX_HOMES: Final = 16_384
 TOP_LINKS: Final = 100  # of a batch
-MANY: Final = 8  # clicks that a Counter pays for
+MANY: Final = 8  # from this many clicks on, a Counter is faster
 
-# Plain strings: dictionaries and drivers are slower with members of an enum.
-_PERSON = str(Sort.PERSON)
-_PREFETCH = str(Sort.PREFETCH)
-_PRIVATE = str(Sort.PRIVATE)
-_SORT_KEYS = {str(sort): Of.SORT + sort for sort in Sort}
+# Plain strings: dictionaries and drivers are slower with enum members.
+_PREFETCH = str(VisitKind.PREFETCH)
+_PRIVATE = str(VisitKind.PRIVATE)
+_SORT_KEYS = {str(sort): Of.SORT + sort for sort in VisitKind}
 _UNASKED = Agent(_PRIVATE, "", "", "", (str(Of.BROWSER), str(Of.SYSTEM), str(Of.DEVICE)))
 _PEOPLE = frozenset(map(str, PEOPLE))
 _LINK = str(Of.LINK)
 
-# What one click adds to whatever it counts for: keys of `clicks/counts`, its latency in
-# milliseconds, and the visitor; None for those that are no people.
+# What one click adds to each subject: keys of `clicks/counts`, its latency in milliseconds, and the
+# visitor; None unless it is a person.
 _Share = tuple[tuple[str, ...], float, bytes | None]
 
-_make = tuple.__new__  # makes a named tuple in half the time
+_make = tuple.__new__  # creates a named tuple in half the time
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-def tally(
+def aggregate(
     records: Iterable[Fields],
-    homes: Mapping[int, Home],
+    owners: Mapping[int, LinkOwner],
     agents: Agents,
     countries: CountryFinder,
-    start: Position,
-    end: Position,
+    start: JournalPosition,
+    end: JournalPosition,
 ) -> Batch:
-    """All that these clicks add. A link without a home is gone: its clicks count for the workspace
-    that the record names, and for the installation."""
+    """Everything that these clicks add. A link without an owner entry is purged: its clicks count
+    for the workspace in the record, and for the installation."""
     result = Batch(start, end)
     wide: dict[tuple[Subject, int], _Many] = {}
     of_homes: dict[tuple[int, tuple[str, ...], int], list[_Many]] = {}
-    groups = _grouped(records, homes, agents, countries, result.events)
+    groups = _grouped(records, owners, agents, countries, result.events)
     for (link_id, space, day), shares in groups.items():
         result.clicks += len(shares)
         people = len(shares) - [visitor for _, _, visitor in shares].count(None)
-        home = homes.get(link_id)
+        home = owners.get(link_id)
         if home is not None:
-            _add(result, _make(Subject, (Kind.LINK, link_id)), day, shares, people)
+            _add(result, _make(Subject, (SubjectKind.LINK, link_id)), day, shares, people)
         tags = home.tags if home is not None else ()
         manys = of_homes.get((space, tags, day))
         if manys is None:
@@ -94,8 +93,8 @@ class _Many:
         self.people: dict[int, int] = {}  # by link
 
     def top(self) -> dict[str, int]:
-        """Keys of `clicks/counts` for the links that most people followed. Those behind them have
-        little chance to be among a day's first, and to try them all would take half of the time."""
+        """Keys of `clicks/counts` for the links that most people followed. Others are unlikely to
+        be among a day's top links, and including all of them would take half of the time."""
         people = self.people
         links: Iterable[int] = people
         other = 0
@@ -107,7 +106,7 @@ class _Many:
 
 
 class _Memo(dict[K, V]):
-    """Works out each value once. For the length of a call: it forgets nothing."""
+    """Computes each value once. It lives for one call only, because it never drops a value."""
 
     def __init__(self, work_out: Callable[[K], V]) -> None:
         super().__init__()
@@ -120,15 +119,15 @@ class _Memo(dict[K, V]):
 
 def _grouped(
     records: Iterable[Fields],
-    homes: Mapping[int, Home],
+    owners: Mapping[int, LinkOwner],
     agents: Agents,
     countries: CountryFinder,
     events: list[Event],
 ) -> dict[tuple[int, int, int], list[_Share]]:
-    """The clicks by link, space and day; `events` gets all of them. All of the loop is run
-    for every click: it is written for speed."""
+    """The clicks by link, space and day; `events` gets all of them. The loop runs for every click:
+    it is written for speed."""
     groups: dict[tuple[int, int, int], list[_Share]] = {}
-    spaces = {link_id: home.space for link_id, home in homes.items()}
+    spaces = {link_id: home.space for link_id, home in owners.items()}
     hours, hosts, locales = _Memo(_hour), _Memo(_host), _Memo(_locale)
     country_keys = _Memo(_country_key)
     agent_of, country_of = agents.get, countries.find
@@ -162,7 +161,7 @@ def _grouped(
 
 
 def _add(result: Batch, subject: Subject, day: int, shares: list[_Share], people: int) -> None:
-    if len(shares) == 1:  # as most links have it
+    if len(shares) == 1:  # the usual case
         ((keys, latency_ms, visitor),) = shares
         counts = dict.fromkeys(keys, 1)
         moments = _make(Moments, (1, latency_ms, 0.0))
@@ -189,9 +188,9 @@ def _count(shares: list[_Share]) -> dict[str, int]:
 
 @lru_cache(MAX_HOMES)
 def _wide_subjects(space: int, tags: tuple[str, ...]) -> tuple[Subject, ...]:
-    """All that a click counts for besides its link."""
+    """Every subject of a click except its link."""
     tagged = [tag_subject(space, tag) for tag in tags]
-    return (*tagged, Subject(Kind.SPACE, space), INSTALLATION)
+    return (*tagged, Subject(SubjectKind.SPACE, space), INSTALLATION)
 
 
 def _hour(hours: int) -> tuple[int, str, str]:

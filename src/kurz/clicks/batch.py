@@ -1,4 +1,4 @@
-"""What a stretch of a journal adds to the numbers, and what is kept of them."""
+"""What a stretch of a journal adds to the numbers, and what is stored."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -9,9 +9,9 @@ from kurz.clicks.moments import Moments
 from kurz.clicks.segments import Damage
 
 
-class Kind(IntEnum):
-    """What numbers are about. Rows are locked in this order: those that every batch touches last,
-    and for the shortest time."""
+class SubjectKind(IntEnum):
+    """What numbers are about. Rows are locked in this order: those that every batch writes come
+    last, and are locked for the shortest time."""
 
     LINK = 0
     TAG = 1
@@ -20,33 +20,33 @@ class Kind(IntEnum):
 
 
 class Subject(NamedTuple):
-    kind: Kind
-    id: int  # of a link; of a space, as `links.space`; of a tag, as `tag_subject` makes it; else 0
+    kind: SubjectKind
+    id: int  # of a link; of a space (`links.space`); of a tag (`tag_subject`); otherwise 0
 
 
-INSTALLATION = Subject(Kind.INSTALLATION, 0)
+INSTALLATION = Subject(SubjectKind.INSTALLATION, 0)
 
 
 def tag_subject(space: int, tag: str) -> Subject:
-    """A tag of a space. Its id is a hash: no two tags of an installation will ever share one."""
+    """A tag of a space. Its id is a hash: two tags of an installation will not share one."""
     digest = blake2b(f"{space}/{tag}".encode(), digest_size=8).digest()
-    return Subject(Kind.TAG, int.from_bytes(digest) >> 1)
+    return Subject(SubjectKind.TAG, int.from_bytes(digest) >> 1)
 
 
-class Home(NamedTuple):
-    """Where a link's clicks count besides the link itself."""
+class LinkOwner(NamedTuple):
+    """What a link's clicks count for besides the link itself."""
 
     space: int
     tags: tuple[str, ...]
 
 
-class Position(NamedTuple):
+class JournalPosition(NamedTuple):
     segment: bytes  # its id
     offset: int  # everything before it is counted; 0: nothing is
 
 
 class Event(NamedTuple):
-    """One click, as it is kept for 90 days. No address, not even a network."""
+    """One click as it is stored for 90 days. No address, not even a network."""
 
     day: int  # since 1970, UTC
     at_micros: int
@@ -54,7 +54,7 @@ class Event(NamedTuple):
     space: int
     latency_micros: float
     sort: str  # see `Sort`
-    country: str  # two capital letters; "" where it is not known, as for all that follow
+    country: str  # two capital letters; "" if unknown, as for all fields below
     referrer: str  # a host
     browser: str  # a bot's name, if it is one
     system: str
@@ -65,7 +65,7 @@ class Event(NamedTuple):
 
 @dataclass(slots=True)
 class DayTally:
-    """What is added to one subject's day. `counts` is keyed as `clicks/counts` says."""
+    """What is added to one subject's day. `counts` has the keys of `clicks/counts`."""
 
     clicks: int = 0
     people: int = 0
@@ -75,12 +75,12 @@ class DayTally:
 
 @dataclass(slots=True)
 class Batch:
-    """All that one transaction adds. `start` and `end` are of one segment; the store refuses a
-    batch that does not start where that segment's clicks are counted to. One that passes damage by
-    adds nothing, and tells of it."""
+    """Everything that one transaction adds. `start` and `end` are in one segment; the store refuses
+    a batch that does not start at the segment's counted position. A batch that skips damage adds
+    nothing, and has `damage`."""
 
-    start: Position
-    end: Position
+    start: JournalPosition
+    end: JournalPosition
     clicks: int = 0
     days: dict[tuple[Subject, int], DayTally] = field(default_factory=dict)
     moments: dict[Subject, Moments] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Whom clicks came from: the largest of each kind, and how many the others have together."""
+"""Where clicks came from: the largest values of each kind, and the sum of the others."""
 
 from collections.abc import Mapping
 from heapq import nsmallest
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from kurz.clicks.counts import OTHER, Of
 
 LINKS: Final = "links"
-# All but sorts and bots are of people.
+# All except sorts and bots count people only.
 NAMES: Final = {
     "countries": Of.COUNTRY,
     "referrers": Of.REFERRER,
@@ -27,7 +27,7 @@ class Value(NamedTuple):
 
 
 class Breakdown(NamedTuple):
-    """`other` have values that are not named, `unknown` have none."""
+    """`other` counts the values that are not named, `unknown` those without a value."""
 
     values: list[Value]
     other: int
@@ -39,7 +39,7 @@ class Breakdown(NamedTuple):
 
 
 def break_down(counts: Mapping[str, int], top: int, bots: int) -> dict[str, Breakdown]:
-    """By each of `NAMES`. `bots` is how many there are: not all of them have a name."""
+    """For each of `NAMES`. `bots` is their total number: not all of them have a name."""
     by_letter: dict[str, dict[str, int]] = {letter: {} for letter in Of}
     for key, count in counts.items():
         by_letter[key[0]][key[1:]] = count

@@ -1,4 +1,4 @@
-"""Reads a stretch of a segment at once, for whoever counts: `segments.read` for many clicks."""
+"""Reads the clicks of a segment, many at once: whole records only, in order."""
 
 import os
 from pathlib import Path
@@ -12,13 +12,16 @@ USUAL_BYTES = 256  # of a record
 
 class Chunk(NamedTuple):
     records: list[Fields]
-    end: int  # the offset behind the last of them; the one asked for if there are none
+    end: int  # the offset after the last one; the requested offset if there are none
 
 
 def read_chunk(path: Path, offset: int, max_records: int) -> Chunk:
     """The clicks from that offset on, up to the last whole record, or to the last before damage. No
-    records: nothing is to be had there, or not yet. Raises `Corrupt` only for damage that stands at
-    the offset itself, with something behind it; otherwise as `segments.read`."""
+    records: there is nothing, or nothing yet. Raises `Corrupt` only for damage at the offset itself
+    that is followed by more data.
+
+    A torn end is not a click: in a segment that is being written it is not complete yet, in another
+    it never was, and no answer was sent for it."""
     records: list[Fields] = []
     with path.open("rb", buffering=0) as file:
         fd = file.fileno()
@@ -36,12 +39,12 @@ def read_chunk(path: Path, offset: int, max_records: int) -> Chunk:
 
 
 def _take(data: bytes, records: list[Fields], max_records: int) -> int:
-    """Adds the whole records at the beginning of the data, and tells how many bytes they are."""
+    """Adds the whole records at the beginning of the data; returns how many bytes they are."""
     start = 0
     try:
         while len(records) < max_records and (end := end_of(data, start)) is not None:
             records.append(fields_of(data[start + FRAME_BYTES : end]))
             start = end
-    except ValueError:  # no record: whether it is damage is asked when it comes first
+    except ValueError:  # not a record: whether it is damage is decided when it comes first
         return start
     return start

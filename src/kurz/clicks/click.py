@@ -1,17 +1,17 @@
-"""Single clicks as people see them: nothing tells who it was."""
+"""Single clicks as people see them: nothing identifies the visitor."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from kurz.clicks.batch import Event
-from kurz.clicks.reports import About, ReportStore
+from kurz.clicks.stats import About, StatsStore
 from kurz.clock import from_micros
 
 
-class Click(NamedTuple):
-    """`short_code` is None where the link is gone or elsewhere by now. Other values are empty where
-    they are not known."""
+class ClickRow(NamedTuple):
+    """`short_code` is None if the link is purged or was moved. Other values are empty if
+    unknown."""
 
     at: datetime
     short_code: str | None
@@ -25,10 +25,10 @@ class Click(NamedTuple):
     latency_ms: float
 
 
-async def name(events: Sequence[Event], about: About, store: ReportStore) -> list[Click]:
+async def name(events: Sequence[Event], about: About, store: StatsStore) -> list[ClickRow]:
     found = await store.links({event.link_id for event in events}, about.space)
     return [
-        Click(
+        ClickRow(
             from_micros(event.at_micros),
             found[event.link_id].short_code if event.link_id in found else None,
             event.sort,

@@ -22,7 +22,7 @@ class DroppedClicks:
         self._path = path
 
     def add(self, number: int) -> bool:
-        """Whether it is written. Waits while others add, but not for one that stands still."""
+        """Whether it was written. Waits while others add, but not for a process that is paused."""
         try:
             with self._open() as fd:
                 _lock(fd)
@@ -40,7 +40,7 @@ class DroppedClicks:
             return 0
 
     def prepare(self) -> None:
-        """Makes the file while there is room for it."""
+        """Creates the file while there is space for it."""
         with contextlib.suppress(OSError), self._open() as fd:
             if os.fstat(fd).st_size < _NUMBER.size:
                 os.pwrite(fd, _NUMBER.pack(0), 0)
@@ -51,7 +51,7 @@ class DroppedClicks:
 
 
 def _lock(fd: int) -> None:
-    """Until it is closed."""
+    """Locks the file until it is closed."""
     for _ in range(_LOCK_TRIES):
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,10 +1,9 @@
 """What can go wrong with stats."""
 
-from kurz.errors import Kind, KurzError, Unavailable
+from kurz.errors import Invalid, Limited, Unavailable
 
 
-class PeriodRefused(KurzError):
-    kind = Kind.INVALID
+class PeriodRefused(Invalid):
     code = "period-refused"
     title = "Invalid period"
 
@@ -14,8 +13,7 @@ class ListenersFull(Unavailable):
     title = "Too many live streams on this server"
 
 
-class TooManyStreams(KurzError):
-    kind = Kind.LIMITED
+class TooManyStreams(Limited):
     code = "too-many-streams"
     title = "Too many live streams for this account"
     retry_after_seconds = 5

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from kurz.clicks.click import Click, name
+from kurz.clicks.click import ClickRow, name
 from kurz.clicks.periods import Interval, Period
-from kurz.clicks.reports import About, EventKey, Report, ReportStore
+from kurz.clicks.stats import About, EventKey, Stats, StatsReport
 from kurz.clicks.visitors import DAY_MICROS
 from kurz.clock import to_micros
 from kurz.links.cells import disarm
@@ -34,7 +34,7 @@ OTHER, UNKNOWN = "(other)", "(unknown)"
 _Row = Sequence[object]
 
 
-def write_series(report: Report, format: StatsFormat) -> bytes:  # noqa: A002  the word of the product
+def write_series(report: StatsReport, format: StatsFormat) -> bytes:  # noqa: A002  the word of the product
     has_days = report.interval is not Interval.HOUR
     rows = [
         (it.start, it.people + it.bots, it.people, it.bots, it.daily_visitors if has_days else None)
@@ -43,8 +43,8 @@ def write_series(report: Report, format: StatsFormat) -> bytes:  # noqa: A002  t
     return _whole(_SERIES, rows, format)
 
 
-def write_breakdowns(report: Report, format: StatsFormat) -> bytes:  # noqa: A002
-    """All clicks of each are in it: those that are not named stand at its end."""
+def write_breakdowns(report: StatsReport, format: StatsFormat) -> bytes:  # noqa: A002
+    """All clicks of each kind are in it: those of unnamed values come at its end."""
     rows = []
     for title, found in report.breakdowns.items():
         rows += [(title, *item) for item in found.values]
@@ -54,22 +54,22 @@ def write_breakdowns(report: Report, format: StatsFormat) -> bytes:  # noqa: A00
 
 
 async def write_events(
-    store: ReportStore,
+    stats: Stats,
     about: About,
     period: Period,
     format: StatsFormat,  # noqa: A002
 ) -> AsyncIterator[bytes]:
     """Page by page: any number of them takes the same memory."""
     start, end = to_micros(period.start), to_micros(period.end)
-    yield _head(Click._fields, format)
+    yield _head(ClickRow._fields, format)
     after: EventKey | None = None
     is_first = True
     while True:
-        page = await store.events(about, _days(period), after)
+        page = await stats.store.events(about, _days(period), after)
         inside = [event for event in page.events if start <= event.at_micros < end]
         if inside:
-            rows = await name(inside, about, store)
-            yield _lines(Click._fields, rows, format, is_first=is_first)
+            rows = await name(inside, about, stats.store)
+            yield _lines(ClickRow._fields, rows, format, is_first=is_first)
             is_first = False
         if page.end is None:
             break
@@ -78,7 +78,7 @@ async def write_events(
 
 
 def _days(period: Period) -> range:
-    """All that it touches, to the microsecond."""
+    """The whole period, to the microsecond."""
     start, end = to_micros(period.start), to_micros(period.end)
     return range(start // DAY_MICROS, -(-end // DAY_MICROS))
 

@@ -1,4 +1,4 @@
-"""The header of a journal's segment: which one it is, and since when."""
+"""The header of a journal's segment: its id, and when it was created."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Header:
 
     @classmethod
     def decode(cls, data: bytes) -> "Header":
-        """Raises `ValueError` for anything that is no header."""
+        """Raises `ValueError` if this is not a header."""
         fields, checksum = data[: _FIELDS.size], data[_FIELDS.size : HEADER_BYTES]
         if checksum != _CHECKSUM.pack(crc32(fields)):
             raise ValueError("the checksum does not match")

@@ -1,7 +1,7 @@
 """The journal of clicks: one worker's own files, written before a redirect is answered.
 
-What reads them is in `segments`. Who holds a file is known by its lock, and a lock is inherited by
-forked processes: a worker makes its `Journal` after the fork.
+`segments` reads them. The lock of a file shows that its writer lives. Forked processes inherit
+locks, so a worker creates its `Journal` after the fork.
 """
 
 import contextlib
@@ -20,21 +20,21 @@ from kurz.clicks.segment_file import SegmentFile
 MAX_BYTES = 64 * 1024 * 1024
 MAX_SECONDS = 3600.0
 SYNC_SECONDS = 1.0  # what a loss of power may cost
-# While writing fails, making a file at every click would slow redirects down.
+# While writing fails, creating a file at every click would slow redirects down.
 RETRY_SECONDS = 0.1
 # A disk that is nearly full takes one write and refuses the next: that is one outage, not many.
 RECOVERY_SECONDS = 1.0
 FAILED_SECONDS = 60.0  # how long a failure is reported if there was no click since
-CLOSE_SECONDS = 10.0  # for a sync under way; a disk that is slower than this is broken
-# The file itself is sound when one of these stops a write: room may come back.
+CLOSE_SECONDS = 10.0  # for a running sync; a disk that is slower than this is broken
+# The file itself is intact after one of these errors: there may be space again.
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 _log = structlog.get_logger(__name__)
 
 
 class Journal:
-    """Stores records, or counts them as `dropped`. `write` is called by one thread, the event
-    loop's; files are synced and closed by a thread of the journal's own."""
+    """Stores records, or counts them as `dropped`. `write` is called only by the thread of the
+    event loop; files are synced and closed by the journal's own thread."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Journal:
         return None
 
     def write(self, records: list[bytes]) -> None:
-        """Hands the records to the kernel, in one write, and returns when it has them. Never
+        """Passes the records to the kernel in one write, and returns when it has them. Never
         raises: records that cannot be stored are counted."""
         segment = self._segment
         if segment is None or segment.size >= segment.limit:
@@ -118,7 +118,7 @@ class Journal:
             self._recover()
 
     def close(self) -> None:
-        """Syncs what was written and lets it go. Waits for the disk; later records are dropped."""
+        """Syncs and closes the files. Waits for the disk; later records are dropped."""
         if not self._is_open:
             return
         self._is_open = False
@@ -147,7 +147,7 @@ class Journal:
             self._retry_at = time.monotonic() + RETRY_SECONDS
 
     def _retire(self) -> None:
-        """Leaves closing to the thread: it may be syncing this very file."""
+        """Leaves closing to the thread, which may be syncing this file."""
         if self._segment is not None:
             self._retired.append(self._segment)
             self._segment = None
@@ -156,7 +156,7 @@ class Journal:
         self, segment: SegmentFile, records: list[bytes], written: int, error: OSError | None
     ) -> None:
         """After a write that failed or stored only a part. Whole records stay, because a reader may
-        have seen them; what is left of a torn one is cut off."""
+        have seen them; the part of a torn one is cut off."""
         head = 0 if segment.size else len(segment.header)
         whole, length = _whole(records, written - head)
         size = segment.size + (head + length if whole else 0)
@@ -217,7 +217,7 @@ class Journal:
             self._is_sync_failing = False
 
     def _look_after(self, segment: SegmentFile) -> None:
-        """Has the next write go elsewhere if this segment is old, or was removed by somebody."""
+        """Sends the next write to a new segment if this one is old, or was removed."""
         is_old = segment.size > 0 and time.monotonic() - segment.begun_at >= self._max_seconds
         with contextlib.suppress(OSError):
             if is_old or not self._has_room or segment.is_lost():
@@ -230,7 +230,7 @@ class Journal:
 
 
 def _whole(records: list[bytes], stored: int) -> tuple[int, int]:
-    """How many of the records are whole in that many bytes, and how long those are."""
+    """How many of the records are complete in that many bytes, and their length."""
     size = 0
     for count, record in enumerate(records):
         if size + len(record) > stored:

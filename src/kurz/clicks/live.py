@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import structlog
 
-from kurz.clicks.click import Click, name
+from kurz.clicks.click import ClickRow, name
 from kurz.clicks.errors import ListenersFull, TooManyStreams
 from kurz.clicks.ports import StreamSlots
-from kurz.clicks.reports import About, ReportStore
 from kurz.clicks.series import Numbers
+from kurz.clicks.stats import About, StatsStore
 from kurz.clicks.visitors import DAY_MICROS
 from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
@@ -27,22 +27,22 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """`today` is a day of UTC, since 1970; `numbers` are its, `all_clicks` those of all time."""
+    """`today` is a day of UTC, since 1970; `numbers` are of that day, `all_clicks` of all time."""
 
     today: int
     numbers: Numbers
     all_clicks: int
-    newest: Sequence[Click]
+    newest: Sequence[ClickRow]
 
 
 class Live:
-    """Looks once a second at every subject that somebody listens to, however many do.
-    `max_of_account` is in all workers and instances, 0 is unlimited. `slots` are there where other
-    processes have streams of the same accounts."""
+    """Reads every subject that has listeners once a second, however many there are.
+    `max_of_account` applies to all workers and instances; 0 is unlimited. `slots` is used if other
+    processes serve streams of the same accounts."""
 
     def __init__(
         self,
-        store: ReportStore,
+        store: StatsStore,
         clock: Clock,
         *,
         max_listeners: int = MAX_LISTENERS,
@@ -61,17 +61,16 @@ class Live:
     async def listen(
         self, about: About, account_id: int, seconds: float, rest_seconds: float
     ) -> AsyncGenerator[Now | None, None]:
-        """The numbers at once and when they change, for that long; None where nothing has changed
-        for `rest_seconds`. Ends early when this is closed. Raises `ListenersFull` or
+        """Yields the numbers at once and when they change, for that long; None if nothing has
+        changed for `rest_seconds`. Ends early when this is closed. Raises `ListenersFull` or
         `TooManyStreams` at the start."""
         heard = self._listen(about, account_id, seconds, rest_seconds)
-        # It is counted from here on, and a generator that has begun gives that back by itself, even
-        # if nobody ever asks it for the numbers: the client may be gone.
+        # The stream is counted from here on, until the caller closes the generator.
         await anext(heard)
         return heard
 
     def close(self) -> None:
-        """Ends what everybody listens to, and lets nobody in any more."""
+        """Ends all streams, and accepts no new ones."""
         self._is_closed = True
         for watch in self._watches.values():
             watch.changed.set()
@@ -79,7 +78,7 @@ class Live:
     async def _listen(
         self, about: About, account_id: int, seconds: float, rest_seconds: float
     ) -> AsyncGenerator[Now | None, None]:
-        """The first None says that it has begun."""
+        """The first None only starts the generator."""
         loop = asyncio.get_running_loop()
         with self._count(account_id):  # before the store is asked for anything
             now = await self._look(about)
@@ -108,7 +107,7 @@ class Live:
             yield
         finally:
             self._accounts[account_id] -= 1
-            self._accounts += Counter()  # forgets those that have none
+            self._accounts += Counter()  # removes accounts without streams
 
     async def _hold_slot(self, account_id: int, seconds: float) -> AbstractContextManager[None]:
         if self._slots is None or seconds <= 0:
@@ -152,7 +151,7 @@ class Live:
                 watch.tell(now)
 
     async def _look(self, about: About, before: Now | None = None) -> Now:
-        """Clicks are only looked at where there are more than before."""
+        """Single clicks are read only if there are more than before."""
         today = self._clock.micros() // DAY_MICROS
         all_clicks, _ = await self._store.totals(about.subject)
         if before is not None and (before.today, before.all_clicks) == (today, all_clicks):
@@ -170,7 +169,7 @@ def _too_many() -> TooManyStreams:
 
 
 class _Watch:
-    """What is known of one subject, and who waits for more."""
+    """The numbers of one subject, and its listeners."""
 
     task: asyncio.Task[None]
 

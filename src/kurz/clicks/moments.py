@@ -1,11 +1,11 @@
-"""Mean and variance of latencies, one by one and merged, without keeping any of them."""
+"""Mean and variance of latencies, updated one by one or merged, without storing the values."""
 
 from collections.abc import Collection
 from typing import NamedTuple
 
 
 class Moments(NamedTuple):
-    """Of `number` values: their mean, and the sum of squared differences from it."""
+    """Moments of `number` values: their mean, and the sum of squared differences from it."""
 
     number: int = 0
     mean: float = 0.0
@@ -13,7 +13,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, values: Collection[float]) -> "Moments":
-        """Of all these at once: the same as adding one by one, and three times as fast."""
+        """Moments of all these values: the same as adding one by one, but three times as fast."""
         number = len(values)
         if number <= 1:
             return cls(number, *values)
@@ -28,7 +28,7 @@ class Moments(NamedTuple):
         return Moments(number, mean, self.m2 + delta * (value - mean))
 
     def merge(self, other: "Moments") -> "Moments":
-        """The parallel form, by Chan and others: in whatever order, the same."""
+        """The parallel form by Chan and others: the result does not depend on the order."""
         number = self.number + other.number
         if not self.number or not other.number:
             return self if self.number else other
@@ -39,5 +39,6 @@ class Moments(NamedTuple):
 
     @property
     def variance(self) -> float | None:
-        """Of these values, not of those that they are a sample of; None for none."""
+        """The variance of these values, not of a population they are sampled from; None if there
+        are none."""
         return self.m2 / self.number if self.number else None

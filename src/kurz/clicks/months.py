@@ -1,4 +1,4 @@
-"""Days, added up; and what is kept of whole months. A year of a busy workspace takes a fifth of a
+"""Sums of days, and stored sums of whole months. A year of a busy workspace takes a fifth of a
 second to add up day by day, and most of it never changes again."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,8 +29,8 @@ class Sum(NamedTuple):
 
 
 class Month(NamedTuple):
-    """The sum of a subject's month as it is kept; `counts` and `hours` are JSON. `clicks` tells
-    whether it is still so: no day changes without another."""
+    """The stored sum of a subject's month; `counts` and `hours` are JSON. `clicks` shows whether it
+    is up to date: every change of a day adds a click."""
 
     first_day: int  # since 1970, UTC
     clicks: int
@@ -39,7 +39,7 @@ class Month(NamedTuple):
 
 
 def month_of(day: int) -> range:
-    """The days of the month that has this one."""
+    """The days of the month that contains this one."""
     first = (EPOCH + timedelta(days=day)).date().replace(day=1)
     return range(_number(first), _number((first + timedelta(days=31)).replace(day=1)))
 
@@ -57,7 +57,7 @@ def months_of(days: range) -> list[range]:
 
 
 def without(days: range, months: Iterable[range]) -> Iterator[range]:
-    """What is left of a stretch of days; the months are in order."""
+    """The rest of a stretch of days without these months; the months are in order."""
     start = days.start
     for month in months:
         if start < month.start:
@@ -68,7 +68,7 @@ def without(days: range, months: Iterable[range]) -> Iterator[range]:
 
 
 def clicks_by_month(days: Iterable[Day]) -> dict[int, int]:
-    """By the first day of each; `days` are in order."""
+    """By the first day of each month; `days` are in order."""
     by_month = groupby(days, key=lambda day: month_of(day.day).start)
     return {first: sum(day.clicks for day in of) for first, of in by_month}
 
@@ -95,7 +95,7 @@ def merge(sums: Iterable[Sum]) -> dict[str, int]:
 
 
 def pack(first_day: int, days: Sequence[Day]) -> Month:
-    """`days` are those of the month, with their counts. The sum has as many values as a day."""
+    """`days` are those of the month, with their counts. The sum is capped like a day."""
     found = add_up(days)
     counts.merge(found.counts, {}, MAX_OF_MANY)
     encode = msgspec.json.encode

@@ -1,5 +1,5 @@
-"""Which time a report is about, and how it is cut into pieces. Clicks are counted by hours of UTC:
-an hour belongs to where it begins."""
+"""The period of a report, and its intervals. Clicks are counted by hours of UTC; an hour belongs to
+the interval in which it begins."""
 
 import re
 from bisect import bisect_right
@@ -16,12 +16,12 @@ DEFAULT_DAYS = 30
 MAX_DAYS = 5 * 366
 MAX_DAYS_OF_HOURS = 31
 MAX_LENGTH = 40  # of a date, an instant or a zone
-_YEARS = range(1971, 9999)  # so that a step before or after is an instant, too
+_YEARS = range(1971, 9999)  # so that a step before or after is still valid
 _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_MAX_DATE_LENGTH = len("2026-W45-1")  # other spellings of a date would be taken for its midnight
-# Neither the zone of the server nor those that count leap seconds, which systems have as well.
+_MAX_DATE_LENGTH = len("2026-W45-1")  # other spellings of a date would be read as its midnight
+# Neither the server's zone nor zones that count leap seconds, which systems also have.
 _ZONE = re.compile(r"(?!localtime$|right/)[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}")
 
 
@@ -34,8 +34,8 @@ class Interval(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From `start` up to, not including, `end`; both are of `zone`. `today` is the day of UTC,
-    since 1970, if the present is in it: nothing is behind that yet."""
+    """From `start` up to, not including, `end`; both are of `zone`. `today` is the current day of
+    UTC, since 1970, if it is in the period: there is nothing after it yet."""
 
     start: datetime
     end: datetime
@@ -44,19 +44,19 @@ class Period:
 
     @property
     def hours(self) -> range:
-        """Those that begin in it, since 1970."""
+        """The hours that begin in it, since 1970."""
         return range(_whole_hours(self.start), _whole_hours(self.end))
 
     @property
     def days(self) -> range:
-        """All that it touches, of UTC, since 1970."""
+        """All days of UTC that it touches, since 1970."""
         hours = self.hours
         return range(hours.start // 24, -(-hours.stop // 24))
 
     @property
     def days_for_breakdowns(self) -> range:
-        """Those of UTC whose noon is in it: every day of any zone has one. A period without a noon
-        has the days that it touches, and the present one has today, be it noon or not."""
+        """The days of UTC whose noon is in it: every day of any zone has one. A period without a
+        noon has the days that it touches. A period that includes now also has today."""
         hours = self.hours
         found = range((hours.start + 11) // 24, (hours.stop + 11) // 24)
         if not found:
@@ -64,7 +64,7 @@ class Period:
         return found if self.today is None else range(found.start, max(found.stop, self.today + 1))
 
     def previous(self) -> "Period":
-        """As many days of its zone before it, or as much time if it has no whole days."""
+        """The same number of days before it, or the same time if it has no whole days."""
         length = self.end.astimezone(UTC) - self.start.astimezone(UTC)
         start, end = self.start.replace(tzinfo=None), self.end.replace(tzinfo=None)
         if start.time() == end.time() == time():
@@ -73,7 +73,7 @@ class Period:
         return Period(earlier, self.start, self.zone)
 
     def choose_interval(self) -> Interval:
-        """The one with a number of points that can be looked at."""
+        """The interval with a readable number of points."""
         length = self.end - self.start
         if length <= 2 * _DAY:
             return Interval.HOUR
@@ -83,20 +83,20 @@ class Period:
 
 
 class Pieces:
-    """What a period is cut into. `starts` are where the calendar has them begin: the first and the
-    last may be in the period only in part."""
+    """The intervals of a period. `starts` follow the calendar: the first and the last may be only
+    partly in the period."""
 
     def __init__(self, starts: Sequence[datetime], hours: Sequence[int]) -> None:
         self.starts = starts
         self._hours = hours
 
     def number_of(self, hour: int) -> int:
-        """Which one has that hour, if the period has it at all."""
+        """The interval of that hour, if it is in the period."""
         return bisect_right(self._hours, hour) - 1
 
 
 def cut(period: Period, interval: Interval) -> Pieces:
-    """At hours, or at days, weeks or months of its zone."""
+    """Splits it at hours, or at days, weeks or months of its zone."""
     if interval is not Interval.HOUR:
         starts = _starts(period, interval)
         return Pieces(starts, [_whole_hours(start) for start in starts])
@@ -115,8 +115,8 @@ def leave_whole(period: Period) -> Pieces:
 
 
 def read_period(now: datetime, start: str | None, end: str | None, zone: str | None) -> Period:
-    """Dates such as 2026-03-31 are whole days, the last one included; instants without an offset
-    are of the zone. By default, the last 30 days, up to and with the present hour."""
+    """Dates such as 2026-03-31 are whole days, including the last one; instants without an offset
+    are in the zone. The default is the last 30 days, including the current hour."""
     place = read_zone(zone)
     if end is None:
         last = EPOCH + ((now - EPOCH) // _HOUR + 1) * _HOUR
@@ -143,23 +143,23 @@ def read_period(now: datetime, start: str | None, end: str | None, zone: str | N
 
 
 def last_days(now: datetime, days: int, zone: str | None) -> str:
-    """The `from` of that many days, today included."""
+    """The `from` of this many days, including today."""
     return str(now.astimezone(read_zone(zone)).date() - (days - 1) * _DAY)
 
 
 def last_hours(now: datetime, length: timedelta) -> str:
-    """The `from` of so much time up to now, with the whole of its first hour."""
+    """The `from` of this much time up to now, with its first hour complete."""
     return (EPOCH + (now - length - EPOCH) // _HOUR * _HOUR).isoformat()
 
 
 def read_zone(name: str | None) -> tzinfo:
     """By its IANA name, such as Europe/Berlin."""
-    if name in (None, "UTC"):  # which is there without a database of zones, too
+    if name in (None, "UTC"):  # which exists even without a database of zones
         return UTC
     if len(name) <= MAX_LENGTH and _ZONE.fullmatch(name):
         try:
             return ZoneInfo(name)
-        except (KeyError, ValueError, OSError):  # such as the name of a folder
+        except (KeyError, ValueError, OSError):  # for example the name of a folder
             pass
     raise PeriodRefused(
         "`zone` must be the name of a time zone, such as Europe/Berlin.", field="zone"
@@ -195,7 +195,7 @@ def _starts(period: Period, interval: Interval) -> list[datetime]:
     elif interval is Interval.MONTH:
         day = day.replace(day=1)
     starts = []
-    # Within a zone Python compares what clocks show; a day may begin at one o'clock.
+    # Within a zone, Python compares local times; a day may begin at one o'clock.
     end = period.end.astimezone(UTC)
     while (start := _midnight(day, period.zone)).astimezone(UTC) < end:
         starts.append(start)

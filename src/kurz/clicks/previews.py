@@ -1,9 +1,9 @@
-"""Programs that fetch a link because somebody is about to see it: to show what is behind it."""
+"""Programs that fetch a link to show a preview of its destination."""
 
 from typing import Final
 
-# A pattern, and the name of what shows the preview. The first that fits counts: several pretend to
-# be Facebook's or Twitter's.
+# A pattern, and the name of the program that shows the preview. The first match counts: several
+# pretend to be Facebook's or Twitter's.
 PREVIEWS: Final = (
     (r"(?i)Macintosh.* facebookexternalhit/1\.1 Facebot Twitterbot/1\.0", "iMessage"),
     (r"(?i)kakaotalk-scrap", "KakaoTalk"),
@@ -42,6 +42,6 @@ class Previews:
         self._rules = ua_parser_rs.UserAgentExtractor(rules)
 
     def find(self, text: str) -> str | None:
-        """What the user agent shows a preview in; None if it is no such program's."""
+        """The program that shows the preview; None if the user agent is not one of these."""
         found = self._rules.extract(text)
         return None if found is None else found.family

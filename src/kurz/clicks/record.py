@@ -1,7 +1,6 @@
-"""The record of one click: how it is written, and how it is read. The format is described in
-`docs/reference/journal-format.md`; a change of it is a new format with another magic."""
+"""Writes and reads the record of one click. The format is described in
+`docs/reference/journal-format.md`; a changed format needs another magic number."""
 
-from dataclasses import dataclass
 from struct import Struct
 from struct import error as StructError  # noqa: N812  it is a class
 from typing import Final
@@ -15,7 +14,7 @@ from kurz.clicks.trimming import (
     origin_of,
 )
 
-PREFETCH: Final = 1  # a browser fetched it ahead, or for a preview: perhaps nobody saw it
+PREFETCH: Final = 1  # a browser prefetched it, or for a preview: perhaps nobody saw it
 COUNT_ONLY: Final = 2  # the visitor asked not to be measured: nothing else is recorded
 
 UNKNOWN_VISITOR: Final = bytes(8)
@@ -33,8 +32,8 @@ MAX_BODY_BYTES: Final = (
 )
 MAX_RECORD_BYTES: Final = FRAME_BYTES + MAX_BODY_BYTES
 
-# The highest byte of every instant is 0 until the year 4253. No header of a request can have a
-# zero byte, so that no visitor can hide a record of their own making in theirs.
+# The highest byte of every instant is 0 until the year 4253. No header of a request can contain a
+# zero byte, so no visitor can hide a forged record in their headers.
 END_OF_TIME: Final = 2**56
 
 _MAX_LATENCY = 2**32 - 1
@@ -46,15 +45,15 @@ _pack_frame = _FRAME.pack
 _pack_time = _TIME.pack
 
 
-def encode(at_micros: int, latency_ns: int, mark: bytes, visit: bytes) -> bytes:
+def encode(at_micros: int, latency_ns: int, link_tag: bytes, visit: bytes) -> bytes:
     """One click as the journal takes it."""
     units = latency_ns // 100 if 0 <= latency_ns < _MAX_LATENCY_NS else _saturated(latency_ns)
-    body = _pack_time(at_micros, units) + mark + visit
+    body = _pack_time(at_micros, units) + link_tag + visit
     return _pack_frame(len(body), crc32(body)) + body
 
 
-def mark_of(link_id: int, workspace_id: int) -> bytes:
-    """What `encode` wants to know of a link; made once for each that is cached."""
+def link_tag_of(link_id: int, workspace_id: int) -> bytes:
+    """The link's part for `encode`; created once for each cached link."""
     return _MARK.pack(link_id, workspace_id)
 
 
@@ -66,8 +65,8 @@ def visit_of(
     referrer: bytes,
     language: bytes,
 ) -> bytes:
-    """What `encode` wants to know of a visit: a truncated network (0, 3 or 6 bytes), the visitor's
-    hash, and three headers, of which only what may be kept is taken."""
+    """The visit's part for `encode`: a truncated network (0, 3 or 6 bytes), the visitor's hash, and
+    three headers, trimmed to what may be kept."""
     if flags & COUNT_ONLY:
         return _VISIT.pack(flags, 0, b"", b"", 0, 0, 0)
     form = _FORMATS_OF_NETWORKS[len(network)]
@@ -78,40 +77,15 @@ def visit_of(
     return b"".join((fixed, tag, origin, agent))
 
 
-@dataclass(frozen=True, slots=True)
-class Click:
-    at_micros: int
-    latency_ns: int  # in steps of 100
-    link_id: int
-    workspace_id: int
-    flags: int
-    network: bytes  # 3 bytes of IPv4, 6 of IPv6, or none
-    visitor: bytes
-    language: bytes
-    referrer: bytes
-    user_agent: bytes
-
-    @property
-    def is_prefetch(self) -> bool:
-        return bool(self.flags & PREFETCH)
-
-    @property
-    def is_count_only(self) -> bool:
-        return bool(self.flags & COUNT_ONLY)
-
-
-# What a record's body says, in the order of `Click`: quicker to make, and quicker to take apart.
+# The fields of a record: when it was, its latency in nanoseconds (in steps of 100), its link and
+# workspace, flags, network (3 bytes of IPv4, 6 of IPv6, or none), visitor, language, referrer and
+# user agent. A tuple is faster to create and to unpack than an object.
 Fields = tuple[int, int, int, int, int, bytes, bytes, bytes, bytes, bytes]
 
 
-def decode(body: bytes) -> Click:
-    """The click that a record's body holds. Raises `ValueError` for anything `encode` would not
-    have made; bits of `flags` that are not known here are kept."""
-    return Click(*fields_of(body))
-
-
 def fields_of(body: bytes) -> Fields:
-    """As `decode`."""
+    """The click that a record's body holds. Raises `ValueError` for anything that `encode` would
+    not write; unknown bits of the flags are kept."""
     try:
         fields = _FIXED.unpack_from(body)
     except StructError as error:
@@ -140,7 +114,7 @@ def fields_of(body: bytes) -> Fields:
 
 
 def end_of(data: bytes, start: int) -> int | None:
-    """Where the record that starts there ends; None if it goes on behind the data. Raises
+    """The end of the record that starts there; None if it continues beyond the data. Raises
     `ValueError` if there is no record."""
     if len(data) - start < FRAME_BYTES:
         return None

@@ -1,4 +1,4 @@
-"""The file a worker writes clicks to: made, held by a lock, cut back, synced, let go."""
+"""The file a worker writes clicks to: created, locked, truncated, synced, closed."""
 
 import contextlib
 import fcntl
@@ -11,14 +11,14 @@ from kurz.clicks.header import Header, path_of
 
 
 class SegmentFile:
-    """One segment, from the writer's side. The event loop writes and changes `size`; the journal's
-    thread syncs, closes, and sets `limit` to 0 when the next write shall go to another file."""
+    """One segment, for its writer. The event loop writes and changes `size`; the journal's thread
+    syncs, closes, and sets `limit` to 0 when the next write must go to another file."""
 
     __slots__ = ("begun_at", "fd", "header", "is_entered", "limit", "path", "size", "synced")
 
     def __init__(self, folder: Path, limit: int) -> None:
-        """Makes the file. Its name appears only when it is locked, so that nobody takes it for one
-        that a dead worker left. The header is written with the first records."""
+        """Creates the file. Its name appears only when it is locked, so that it does not look like
+        one of a dead worker. The header is written with the first records."""
         header = Header(secrets.token_bytes(16), time.time_ns() // 1000)
         self.header = header.encode()
         self.path = path_of(folder, header.id)
@@ -41,9 +41,9 @@ class SegmentFile:
             raise
 
     def cut(self, size: int) -> bool:
-        """Takes away what lies behind that size; False if the file cannot be cut."""
+        """Truncates the file to that size; False if that fails."""
         self.size = size
-        self.synced = -1  # whatever comes to lie there has to be synced again
+        self.synced = -1  # what is written there must be synced again
         try:
             os.ftruncate(self.fd, size)
         except OSError:
@@ -51,7 +51,7 @@ class SegmentFile:
         return True
 
     def sync(self) -> None:
-        """Brings to the disk what was written up to now."""
+        """Syncs what was written so far to the disk."""
         size = self.size
         if size != self.synced:
             os.fdatasync(self.fd)
@@ -61,14 +61,14 @@ class SegmentFile:
             self.is_entered = True
 
     def is_lost(self) -> bool:
-        """True if the file's name is gone or is another file's: nobody would ever read it."""
+        """True if the file was removed or replaced: nobody would ever read it."""
         try:
             return not os.path.samestat(self.path.stat(), os.fstat(self.fd))
         except (FileNotFoundError, NotADirectoryError):
             return True
 
     def close(self) -> None:
-        """Lets the file go; one that nothing was written to is removed."""
+        """Closes the file; an empty one is removed."""
         if self.size == 0:
             with contextlib.suppress(OSError):
                 if not self.is_lost():

@@ -1,29 +1,28 @@
-"""Reads what journals wrote: whole records only, in order, past torn ends and damage.
+"""The files that journals wrote: which there are, who holds them, torn ends and damage.
 
 An offset that comes from here is a position between two records. A loader that stores it in the
-transaction of what it counted goes on there, and counts everything once.
+transaction of its counts continues there, and counts everything once.
 """
 
 import fcntl
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from kurz.clicks.header import HEADER_BYTES, Header, is_segment
-from kurz.clicks.record import FRAME_BYTES, MAX_RECORD_BYTES, Click, decode, end_of
+from kurz.clicks.record import FRAME_BYTES, MAX_RECORD_BYTES, end_of, fields_of
 
 CHUNK_BYTES = 1024 * 1024
 
-# Where a record may begin: its length is possible (44 to 460, `MIN_BODY_BYTES` and
-# `MAX_BODY_BYTES`), and so is its instant. Saves computing checksums at every byte.
+# Where a record may begin: its length (44 to 460, `MIN_BODY_BYTES` and `MAX_BODY_BYTES`) and its
+# instant are possible. This saves computing a checksum at every byte.
 _BEGINNING = re.compile(rb"(?=(?:[\x2c-\xff]\x00|[\x00-\xcc]\x01).{11}\x00)", re.DOTALL)
 
 
 class Corrupt(Exception):
-    """At this offset stands something that no journal wrote, and more follows."""
+    """At this offset is something that no journal wrote, and more data follows."""
 
     def __init__(self, path: Path, offset: int) -> None:
         super().__init__(f"{path} is damaged at {offset}")
@@ -33,8 +32,8 @@ class Corrupt(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    kept: Path  # all of the segment, for a person to look at
-    next_offset: int  # where to read on
+    kept: Path  # the whole segment, for a person to inspect
+    next_offset: int  # where to continue reading
     skipped: int  # bytes that could not be read
 
 
@@ -54,8 +53,8 @@ def find_header(path: Path) -> Header | None:
 
 
 def is_held(path: Path) -> bool:
-    """True while the worker that writes the segment lives. Whoever wants to finish a segment asks
-    this first and reads it then: afterwards nothing is added any more."""
+    """True while the worker that writes the segment lives. To finish a segment, check this first
+    and read it afterwards: then nothing more is added."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -66,31 +65,19 @@ def is_held(path: Path) -> bool:
     return False
 
 
-def read(path: Path, offset: int = 0) -> Iterator[tuple[Click, int]]:
-    """The clicks from that offset on, each with the offset behind it, up to the last whole record.
-
-    A torn end is no click: of a segment that is held it is not yet whole, of another one it never
-    was, and nobody got an answer for it. Raises `Corrupt` at damage with something behind it; the
-    clicks before it have been given by then."""
-    with path.open("rb", buffering=0) as file:
-        start = find_start(path, file.fileno(), offset)
-        if start is not None:
-            yield from _read(path, file.fileno(), start)
-
-
 def find_start(path: Path, fd: int, offset: int) -> int | None:
-    """Where the first record at or behind the offset stands, if there is one; None while no header
-    is written. Raises `Corrupt` if the header is damaged."""
+    """The offset of the first record at or after this one, if there is one; None while no header is
+    written. Raises `Corrupt` if the header is damaged."""
     if offset >= HEADER_BYTES:
         return offset
     return None if _header(path, os.pread(fd, HEADER_BYTES, 0)) is None else HEADER_BYTES
 
 
 def is_end(path: Path, fd: int, offset: int) -> bool:
-    """To be asked where what was read held no whole record: True if nothing is to be had there yet,
-    False if a record has come. Raises `Corrupt` at damage with something behind it."""
-    # Looked at again, and once: the writer may have cut off a torn record and written another one
-    # there, and is perhaps writing now. Two readings would be of two states.
+    """For an offset where no whole record was found: True if there is nothing yet, False if a
+    record has come meanwhile. Raises `Corrupt` at damage that is followed by more data."""
+    # Read again, in one read: the writer may have cut off a torn record and written another there,
+    # and may be writing now. Two reads would see two states.
     data = os.pread(fd, MAX_RECORD_BYTES + 1, offset)
     if _starts_record(data, 0):
         return False
@@ -100,8 +87,8 @@ def is_end(path: Path, fd: int, offset: int) -> bool:
 
 
 def check_end(path: Path, offset: int) -> None:
-    """To be asked of a segment that nobody holds, where nothing more can be read. Raises `Corrupt`
-    unless what is left there is the beginning of one record, that its writer did not finish."""
+    """For a segment without a writer, where nothing more can be read. Raises `Corrupt` unless the
+    rest is the beginning of one unfinished record."""
     with path.open("rb", buffering=0) as file:
         start = find_start(path, file.fileno(), offset)
         if start is not None and not _is_torn(os.pread(file.fileno(), MAX_RECORD_BYTES, start)):
@@ -109,9 +96,9 @@ def check_end(path: Path, offset: int) -> None:
 
 
 def quarantine(path: Path, offset: int) -> Damage:
-    """Finds the next whole record behind the damage, and keeps the segment aside as `….corrupt`,
-    whatever happens to it later. It stays, to be read on from there. Nothing is skipped or kept if
-    a record stands at the offset by now: it was being written."""
+    """Finds the next whole record after the damage, and keeps a copy of the segment as `….corrupt`,
+    whatever happens to it later. The segment itself stays, and is read from there. If there is a
+    record at the offset by now, nothing is skipped or copied: it was being written."""
     with path.open("rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size  # first: what is written meanwhile is not skipped
         found = _find_record(file.fileno(), offset)
@@ -140,26 +127,6 @@ def _header(path: Path, data: bytes) -> Header | None:
         raise Corrupt(path, 0) from error
 
 
-def _read(path: Path, fd: int, offset: int) -> Iterator[tuple[Click, int]]:
-    while chunk := os.pread(fd, CHUNK_BYTES, offset):
-        end = 0
-        for click, end in _whole_records(chunk):
-            yield click, offset + end
-        offset += end
-        if end == 0 and is_end(path, fd, offset):
-            return
-
-
-def _whole_records(data: bytes) -> Iterator[tuple[Click, int]]:
-    start = 0
-    try:
-        while (end := end_of(data, start)) is not None:
-            yield decode(data[start + FRAME_BYTES : end]), end
-            start = end
-    except ValueError:
-        return
-
-
 def _is_damage(data: bytes) -> bool:
     """True unless this can be the torn end of a segment: less than a record, with none behind
     it."""
@@ -167,7 +134,7 @@ def _is_damage(data: bytes) -> bool:
 
 
 def _is_torn(data: bytes) -> bool:
-    """Whether these are the first bytes of a record, or none."""
+    """Whether these are the first bytes of a record, or no bytes."""
     try:
         return end_of(data, 0) is None
     except ValueError:
@@ -175,7 +142,7 @@ def _is_torn(data: bytes) -> bool:
 
 
 def _find_record(fd: int, offset: int) -> int | None:
-    """Where the first whole record begins at or behind the offset."""
+    """The offset of the first whole record at or after this one."""
     while chunk := os.pread(fd, CHUNK_BYTES, offset):
         found = _find_in(chunk, 0)
         if found is not None:
@@ -198,7 +165,7 @@ def _starts_record(data: bytes, start: int) -> bool:
         end = end_of(data, start)
         if end is None:
             return False
-        decode(data[start + FRAME_BYTES : end])
+        fields_of(data[start + FRAME_BYTES : end])
     except ValueError:
         return False
     return True

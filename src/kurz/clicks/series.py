@@ -1,4 +1,4 @@
-"""Numbers over time, from what is kept of days."""
+"""Numbers over time, from the stored days."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -10,7 +10,7 @@ NOON = 12
 
 
 class Day(NamedTuple):
-    """A subject's day as it is kept; `counts` are JSON."""
+    """A subject's day as it is stored; `counts` is JSON."""
 
     day: int  # since 1970, UTC
     clicks: int
@@ -23,7 +23,7 @@ Hours = Sequence[int]  # people in the 24 hours of a day, then bots
 
 
 class Numbers(NamedTuple):
-    """`daily_visitors` is the sum over days of UTC: who comes on two days counts twice."""
+    """`daily_visitors` is the sum over days of UTC: a visitor on two days counts twice."""
 
     people: int
     bots: int
@@ -44,8 +44,8 @@ class Point(NamedTuple):
 def draw(
     days: Iterable[Day], hours_of: Mapping[int, Hours], period: Period, pieces: Pieces
 ) -> list[Point]:
-    """A point for every piece, also for those without clicks. The hours of days that are not in one
-    piece as a whole are in `hours_of`."""
+    """A point for every interval, including those without clicks. Days that are split between
+    intervals have their hours in `hours_of`."""
     hours, whole_days = period.hours, period.days_for_breakdowns
     people, bots, visitors = ([0] * len(pieces.starts) for _ in range(3))
     for day in days:

@@ -1,6 +1,5 @@
-"""How many visitors there were, in little room: their hashes themselves while there are few, then a
-HyperLogLog. A sketch is bytes, empty for nobody; what it tells depends on who is in it, not on the
-order."""
+"""The number of visitors, in little memory: their hashes while there are few, then a HyperLogLog. A
+sketch is bytes, empty for no visitors; its value depends on the visitors, not on their order."""
 
 from collections.abc import Iterable, Set
 from math import log, sqrt
@@ -8,7 +7,7 @@ from typing import Final
 
 from kurz.clicks.visitors import VISITOR_BYTES
 
-# How many registers there are, as a power of two: 1 KB and an error of 3 %, 4 KB and 1.6 %.
+# The number of registers as a power of two: 1 KB with an error of 3 %, 4 KB with 1.6 %.
 PRECISION_OF_LINK: Final = 10
 PRECISION_OF_MANY: Final = 12
 
@@ -52,8 +51,7 @@ def is_sound(sketch: bytes) -> bool:
 
 
 def _holds(sketch: bytes, visitor: bytes) -> bool:
-    """Whether the hash is among those of the sketch. What looks like it may be the end of one and
-    the beginning of the next."""
+    """Whether the hash is among those of the sketch. A match of bytes may span two hashes."""
     at = sketch.find(visitor, 1)
     while at >= 0 and (at - 1) % VISITOR_BYTES:
         at = sketch.find(visitor, at + 1)
@@ -61,7 +59,7 @@ def _holds(sketch: bytes, visitor: bytes) -> bool:
 
 
 def _register(sketch: bytearray, visitors: Iterable[bytes]) -> bytes:
-    """Each register keeps how rare the rarest hash was that it met."""
+    """Each register keeps the rarity of the rarest hash that it saw."""
     bits = _HASH_BITS - sketch[0]
     rest = (1 << bits) - 1
     for visitor in visitors:
@@ -74,13 +72,13 @@ def _register(sketch: bytearray, visitors: Iterable[bytes]) -> bytes:
 
 
 def _estimate(registers: bytes, precision: int) -> int:
-    """The estimator of Otmar Ertl (arXiv:1702.01284): without bias from few to very many, and
-    without tables."""
+    """The estimator of Otmar Ertl (arXiv:1702.01284): unbiased for few and many, and without
+    tables."""
     size = len(registers)
     bits = _HASH_BITS - precision
     total = size * _tau(1 - registers.count(bits + 1) / size)
     for rarity in range(bits, 0, -1):
-        if rarity in registers:  # ten times as fast as counting, and most are not
+        if rarity in registers:  # ten times as fast as counting, and most are absent
             total += registers.count(rarity)
         total *= 0.5
     total += size * _sigma(registers.count(0) / size)
@@ -88,7 +86,7 @@ def _estimate(registers: bytes, precision: int) -> int:
 
 
 def _sigma(share: float) -> float:
-    """What the registers add that met nobody; `share` of all, less than 1."""
+    """What the empty registers add; `share` of all, less than 1."""
     total, step, before = share, 1.0, -1.0
     while total != before:
         before = total
@@ -99,7 +97,7 @@ def _sigma(share: float) -> float:
 
 
 def _tau(share: float) -> float:
-    """What the registers take away that cannot grow any more; all but `share` of them."""
+    """What the full registers subtract; all except `share` of them."""
     if share in (0.0, 1.0):
         return 0.0
     total, step, before = 1 - share, 1.0, -1.0

@@ -1,4 +1,4 @@
-"""Reports: what the numbers of a subject are over a period."""
+"""Reports: the numbers of a subject over a period."""
 
 import asyncio
 import math
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from kurz.clicks.batch import INSTALLATION, Event, Kind, Subject, tag_subject
+from kurz.clicks.batch import INSTALLATION, Event, Subject, SubjectKind, tag_subject
 from kurz.clicks.breakdowns import LINKS, Breakdown, break_down
 from kurz.clicks.moments import Moments
 from kurz.clicks.months import Month, Sum, add_up, clicks_by_month, merge, month_of, unpack, without
@@ -17,11 +17,11 @@ from kurz.links.errors import TagNotFound
 from kurz.links.model import Link
 
 FEWEST_DAYS = 60  # a shorter period is read as fast day by day
-AT_ONCE = 2  # reports that are worked out: more would only queue for the interpreter
+AT_ONCE = 2  # reports computed at once: more would only queue for the interpreter
 
 
 class About(NamedTuple):
-    """What a report is about. `space` None: links of everybody."""
+    """What a report is about. `space` None: links of everyone."""
 
     subject: Subject
     space: int | None = None
@@ -32,15 +32,15 @@ EVERYTHING = About(INSTALLATION)
 
 
 def about_link(link: Link, space: int) -> About:
-    return About(Subject(Kind.LINK, link.id), space)
+    return About(Subject(SubjectKind.LINK, link.id), space)
 
 
 def about_space(space: int) -> About:
-    return About(Subject(Kind.SPACE, space), space)
+    return About(Subject(SubjectKind.SPACE, space), space)
 
 
 class EventKey(NamedTuple):
-    """The order in which clicks are kept."""
+    """The order in which clicks are stored."""
 
     day: int
     id: int
@@ -48,38 +48,38 @@ class EventKey(NamedTuple):
 
 class EventPage(NamedTuple):
     events: Sequence[Event]
-    end: EventKey | None  # go on behind it; None: that was all
+    end: EventKey | None  # continue after it; None: that was all
 
 
-class ReportStore(Protocol):
+class StatsStore(Protocol):
     """Raises `StoreUnavailable` on an outage."""
 
     async def days(
         self, subject: Subject, days: range, *, with_counts: bool = True
     ) -> Sequence[Day]:
-        """Those with clicks, in order. Without counts, `Day.counts` is empty."""
+        """The days with clicks, in order. Without counts, `Day.counts` is empty."""
 
     async def months(self, subject: Subject, days: range) -> Sequence[Month]:
-        """Those whole months among the days that are kept, in order. One may be out of date: then
-        its clicks are not those of its days."""
+        """The stored whole months among the days, in order. One may be out of date: then its clicks
+        are not the sum of its days."""
 
     async def totals(self, subject: Subject) -> tuple[int, Moments]:
-        """All clicks there ever were, and the latencies of those that were measured, in ms."""
+        """The number of all clicks, and the measured latencies in ms."""
 
     async def links(self, link_ids: Collection[int], space: int | None) -> Mapping[int, Link]:
-        """Those that exist, and are in the space if one is named."""
+        """The links that exist, and are in the space if one is given."""
 
     async def has_tag(self, space: int, tag: str) -> bool:
         """Whether a link has it now."""
 
     async def newest(self, about: About, today: int, limit: int) -> Sequence[Event]:
-        """The newest of the last clicks, newest first. Of the installation's last few thousand,
-        that is: a link that is followed rarely may have none."""
+        """The newest clicks, newest first. Only the installation's last few thousand are searched:
+        a link with few visits may have none."""
 
     async def events(self, about: About, days: range, after: EventKey | None) -> EventPage:
-        """Clicks of these days, as far as they are kept, in the order of loading. A page takes the
-        same time however few there are on it, and may have none. A tag's are those of links that
-        have it now."""
+        """Clicks of these days, as far as they are stored, in the order of loading. Every page
+        takes the same time, and may be empty. A tag's clicks are those of links that have it
+        now."""
 
 
 class TopLink(NamedTuple):
@@ -89,8 +89,8 @@ class TopLink(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TopLinks:
-    """The links with most clicks by people. `gone`: by those that would be among them, but do not
-    exist any more, or are elsewhere by now."""
+    """The links with most clicks by people. `gone`: clicks of links that would be among them, but
+    are purged or moved."""
 
     links: Sequence[TopLink]
     gone: int
@@ -98,9 +98,9 @@ class TopLinks:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """`previous` are the numbers of as much time before. `breakdowns` are of `days`, which are of
-    UTC; each by the name of what it tells apart. `all_clicks` and `latencies` are of all time."""
+class StatsReport:
+    """`previous` has the numbers of the previous period. `breakdowns` are of `days` (UTC), each
+    under its name. `all_clicks` and `latencies` are of all time."""
 
     period: Period
     interval: Interval
@@ -119,8 +119,8 @@ class Report:
         return None if variance is None else math.sqrt(variance)
 
 
-class Reports:
-    def __init__(self, store: ReportStore) -> None:
+class Stats:
+    def __init__(self, store: StatsStore) -> None:
         self.store = store
         self._at_once = asyncio.Semaphore(AT_ONCE)
 
@@ -132,20 +132,21 @@ class Reports:
         *,
         top: int = 10,
         compares: bool = False,
-    ) -> Report:
-        """`interval` None: what suits the period. `top` values of each breakdown are named."""
+    ) -> StatsReport:
+        """`interval` None: one that suits the period. `top` is how many values of each breakdown
+        are named."""
         interval = interval or period.choose_interval()
         pieces = cut(period, interval)
         async with self._at_once:
-            # In threads: a year of a busy workspace would hold up redirects.
+            # In threads: a year of a busy workspace would delay redirects.
             read = await self._read(about.subject, period)
             points, breakdowns = await asyncio.to_thread(_shape, read, period, pieces, top)
             all_clicks, latencies = await self.store.totals(about.subject)
             previous = await self._previous(about.subject, period) if compares else None
             links = breakdowns.pop(LINKS)
-            is_one = about.subject.kind is Kind.LINK
+            is_one = about.subject.kind is SubjectKind.LINK
             top_links = None if is_one else await self._top_links(about, links)
-        return Report(
+        return StatsReport(
             period=period,
             interval=interval,
             numbers=add_points(points),
@@ -159,7 +160,7 @@ class Reports:
         )
 
     async def about_tag(self, space: int, tag: str) -> About:
-        """A tag that a link has, or had when it was clicked; else `TagNotFound`."""
+        """A tag that a link has, or had when it was clicked; otherwise `TagNotFound`."""
         fields.check(tags=(tag,))
         found = About(tag_subject(space, tag), space, tag)
         clicks, _ = await self.store.totals(found.subject)
@@ -168,8 +169,8 @@ class Reports:
         return found
 
     async def _read(self, subject: Subject, period: Period) -> "_Read":
-        """Of a long period, whole months are read as they were added up before: all but those that
-        got clicks since."""
+        """For a long period, stored sums of whole months are used, except those that got clicks
+        since."""
         whole_days = period.days_for_breakdowns
         kept: Sequence[Month] = ()
         if len(whole_days) >= FEWEST_DAYS:
@@ -184,7 +185,7 @@ class Reports:
         return await asyncio.to_thread(_add_up, days, rows, months, whole_days)
 
     async def _previous(self, subject: Subject, period: Period) -> tuple[Period, Numbers]:
-        """Only the first and the last day may be in the period in part."""
+        """Only the first and the last day may be partly in the period."""
         earlier = period.previous()
         days = await self.store.days(subject, earlier.days, with_counts=False)
         edges: dict[int, Hours] = {}
@@ -205,7 +206,7 @@ class Reports:
 
 
 class _Read(NamedTuple):
-    """The days of a period; the sums of those that breakdowns are of; the hours of the others."""
+    """The days of a period; the sums of days for breakdowns; the hours of the other days."""
 
     days: Sequence[Day]
     sums: Sequence[Sum]
@@ -215,7 +216,7 @@ class _Read(NamedTuple):
 def _add_up(
     days: Sequence[Day], rows: Sequence[Day], months: Iterable[Month], whole_days: range
 ) -> _Read:
-    """`rows` are days with their counts, all that are in none of the months."""
+    """`rows` are the days that are in none of the months, with their counts."""
     inside = [day for day in rows if day.day in whole_days]
     outside = [day for day in rows if day.day not in whole_days]
     return _Read(days, [add_up(inside), *map(unpack, months)], add_up(outside).hours)

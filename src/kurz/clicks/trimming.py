@@ -1,4 +1,4 @@
-"""What may be kept of the things a visitor sends. Nothing else of them is ever written."""
+"""What may be kept of what a visitor sends. Nothing else of it is ever written."""
 
 import re
 from functools import lru_cache
@@ -12,7 +12,7 @@ MAX_USER_AGENT_BYTES = 256
 _ORIGIN = re.compile(
     rb"[A-Za-z][A-Za-z0-9+.-]*://(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?=[/?#]|\Z)"
 )
-# The usual spelling; Python's own reading of an address takes ten times as long.
+# The usual spelling; Python's own parser of addresses takes ten times as long.
 _IPV4 = re.compile(
     r"(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)" + r"\.(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)" * 3, re.ASCII
 )
@@ -20,8 +20,8 @@ _LANGUAGE = re.compile(rb"[ \t]*([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)[ \t]*(?=[,
 
 
 def origin_of(referrer: bytes) -> bytes:
-    """`scheme://host[:port]` in small letters; empty for anything that has none. An origin that is
-    too long is not cut: its beginning would be another host."""
+    """`scheme://host[:port]` in lower case; empty if there is none. An origin that is too long is
+    not cut: the part would be another host."""
     match = _ORIGIN.match(referrer[: MAX_REFERRER_BYTES + 1])
     if match is None or match.end() > MAX_REFERRER_BYTES:
         return b""
@@ -29,7 +29,7 @@ def origin_of(referrer: bytes) -> bytes:
 
 
 def language_of(accepted: bytes) -> bytes:
-    """The first tag of an Accept-Language: the whole list tells people apart too well."""
+    """The first tag of an Accept-Language: the whole list would identify people too well."""
     return _language_of(accepted[: 2 * MAX_LANGUAGE_BYTES])
 
 
@@ -40,7 +40,8 @@ def _language_of(accepted: bytes) -> bytes:
 
 
 def address_of(client: str) -> bytes:
-    """The 4 or 16 bytes of the address, the same for every spelling; none if it is no address."""
+    """The 4 or 16 bytes of the address, the same for every spelling; empty if it is not an
+    address."""
     usual = _IPV4.fullmatch(client)
     if usual is not None:
         return bytes(map(int, usual.groups()))
@@ -54,6 +55,6 @@ def address_of(client: str) -> bytes:
 
 
 def network_of(address: bytes) -> bytes:
-    """The address without what tells one household from the next: /24 of IPv4 (3 bytes), /48 of
-    IPv6 (6 bytes), nothing of nothing."""
+    """The address without the part that identifies a household: /24 of IPv4 (3 bytes), /48 of IPv6
+    (6 bytes), empty for an empty one."""
     return address[:3] if len(address) == 4 else address[:6]

@@ -1,5 +1,4 @@
-"""The values that are counted of a referrer and a language. Whatever does not look like one is not
-known: ""."""
+"""The counted values of a referrer and a language. Anything invalid is unknown: ""."""
 
 import re
 
@@ -16,8 +15,8 @@ def host_of(origin: bytes) -> str:
 
 
 def locale_of(tag: bytes) -> str:
-    """`de` or `de-AT`: the language, and the region if the tag names one. Scripts and all else that
-    a tag may hold are left out."""
+    """`de` or `de-AT`: the language, and the region if the tag names one. Scripts and all other
+    parts of a tag are left out."""
     match = _TAG.fullmatch(tag.lower())
     if match is None:
         return ""

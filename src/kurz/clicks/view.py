@@ -1,4 +1,4 @@
-"""A report as programs see it, in the API and in `--json` output alike."""
+"""A report as the API and `--json` output show it."""
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -6,13 +6,13 @@ from typing import Any
 
 from kurz.clicks.live import Now
 from kurz.clicks.periods import Interval
-from kurz.clicks.reports import Report, TopLink
 from kurz.clicks.series import Numbers
+from kurz.clicks.stats import StatsReport, TopLink
 from kurz.clock import EPOCH
 
 
-def view(report: Report, show: Callable[[TopLink], Mapping[str, Any]]) -> dict[str, Any]:
-    """`show` makes what is told of a link."""
+def view(report: StatsReport, show: Callable[[TopLink], Mapping[str, Any]]) -> dict[str, Any]:
+    """`show` formats a link."""
     period, top = report.period, report.top_links
     links = None
     if top is not None:
@@ -59,14 +59,14 @@ def _numbers(numbers: Numbers) -> dict[str, int]:
     return {"clicks": numbers.clicks, **numbers._asdict()}
 
 
-def _previous(report: Report) -> dict[str, Any] | None:
+def _previous(report: StatsReport) -> dict[str, Any] | None:
     if report.previous is None:
         return None
     period, numbers = report.previous
     return {"from": period.start, "to": period.end, **_numbers(numbers)}
 
 
-def _series(report: Report) -> list[dict[str, Any]]:
+def _series(report: StatsReport) -> list[dict[str, Any]]:
     has_days = report.interval is not Interval.HOUR
     return [
         {

@@ -1,4 +1,4 @@
-"""Who visits, without knowing who: networks, and hashes under a salt that lives for a day."""
+"""Visitors without their identity: networks, and hashes under a salt that is used for a day."""
 
 import random
 import secrets
@@ -16,8 +16,8 @@ from kurz.errors import StoreUnavailable
 SALT_BYTES = 32
 VISITOR_BYTES = 8
 DAY_MICROS = 86_400_000_000
-# Instances ask for the next day's salt at different moments of the last hour, the latest five
-# minutes before midnight: time enough for an outage to pass.
+# Instances fetch the next day's salt at different times of the last hour, at the latest five
+# minutes before midnight, so that there is time for an outage to pass.
 EARLIEST_AHEAD = timedelta(hours=1)
 LATEST_AHEAD = timedelta(minutes=5)
 PAUSE = timedelta(seconds=StoreUnavailable.retry_after_seconds)
@@ -26,26 +26,26 @@ _log = structlog.get_logger(__name__)
 
 
 class Visitors:
-    """Makes the part of a record that tells of the visit. Visitors are unknown (`UNKNOWN_VISITOR`)
-    while the installation's salt of the day is: one made up here would count people twice.
+    """Makes the part of a record about the visit. Visitors are unknown (`UNKNOWN_VISITOR`) while
+    the installation's salt of the day is: another salt would count people twice.
 
-    `ends_at_micros` is where the day ends that the present salt is of. Whoever records at or after
-    that calls `switch` first; else `refresh` does it, at most as late as it is called."""
+    `ends_at_micros` is the end of the day of the current salt. To record at or after that, call
+    `switch` first; otherwise the next `refresh` does it."""
 
     def __init__(self, store: SaltStore) -> None:
         self.ends_at_micros = 0
-        self.generation = 0  # grows whenever the salt becomes another one
+        self.generation = 0  # grows whenever the salt changes
         self._store = store
         self._salts: dict[int, bytes] = {}  # by days since 1970: today, and tomorrow
         self._salt: bytes | None = None
-        self._salted = blake2b()  # with the salt worked in, to be copied for each visitor
+        self._salted = blake2b()  # already fed with the salt, to be copied for each visitor
         self._ahead = random.uniform(1, EARLIEST_AHEAD / LATEST_AHEAD) * LATEST_AHEAD
         self._failed_at: datetime | None = None
 
     def visit(
         self, client: str, user_agent: bytes, referrer: bytes, language: bytes, flags: int
     ) -> bytes:
-        """The visit part for `encode`, of the client's full address and its headers as sent."""
+        """The visit's part for `encode`, from the client's full address and its headers as sent."""
         address = address_of(client)
         return visit_of(
             network_of(address),
@@ -57,7 +57,7 @@ class Visitors:
         )
 
     def switch(self, at_micros: int) -> None:
-        """Goes over to the salt of the day of that instant, and forgets those of other days."""
+        """Switches to the salt of the day of that instant, and drops those of other days."""
         today = at_micros // DAY_MICROS
         self.ends_at_micros = (today + 1) * DAY_MICROS
         self._salts = {day: salt for day, salt in self._salts.items() if 0 <= day - today <= 1}
@@ -69,7 +69,8 @@ class Visitors:
 
     async def refresh(self, now: datetime) -> None:
         """To be called once before serving and then every second or so. Fetches today's salt, and
-        tomorrow's ahead of midnight. An outage of the store is not raised but tried again."""
+        tomorrow's ahead of midnight. An outage of the store is not raised; the next call tries
+        again."""
         at_micros = to_micros(now)
         self.switch(at_micros)
         day = self._missing_day(at_micros)
@@ -83,7 +84,7 @@ class Visitors:
             self._failed_at = now
             return
         self._failed_at = None
-        # The lane may have gone over to the next day meanwhile.
+        # The lane may have switched to the next day meanwhile.
         self.switch(max(at_micros, self.ends_at_micros - DAY_MICROS))
 
     def _missing_day(self, at_micros: int) -> int | None:
@@ -94,7 +95,7 @@ class Visitors:
         return tomorrow if tomorrow not in self._salts else None
 
     def _is_pausing(self, now: datetime) -> bool:
-        # A clock that was set back must not make the pause longer.
+        # A clock that was set back must not prolong the pause.
         return self._failed_at is not None and timedelta() <= now - self._failed_at < PAUSE
 
     async def _fetch(self, day: int) -> None:

@@ -1,28 +1,26 @@
 """Answers Home, the pages under /app, and their files."""
 
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from secrets import token_urlsafe
-from typing import Any
 
+from kurz.asgi import SITE, Scope, Send, origin_of
 from kurz.dashboard.build import File, Files
 from kurz.dashboard.shell import APP, HOME, Facts, Shell
 from kurz.headers import POLICY, SECURITY_HEADERS, STRICTEST_POLICY
 
-Scope = MutableMapping[str, Any]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
-# What the pages' own addresses look like; the scripts know which there are.
+# The form of the pages' addresses; the scripts know which pages exist.
 _PAGE = re.compile(r"/app(?:/[a-z0-9-]{1,64})*/?")
-# These are answered beside us: links that are handed over, and work without the dashboard.
+# Others answer these: pages of one-time links, which work without the dashboard.
 _ONE_TIME = re.compile(r"/app/(?:setup|reset|join)")
 
 
 class DashboardApp:
     """An ASGI application for the requests that it `answers`. `base_url` None: short URLs are shown
-    under the request's host. `dashboard_url`: it is under that address alone, and under others
-    leads there. `needs_set_up` tells whether there is still no administrator."""
+    under the request's host. `dashboard_url`: it is only under that address; others redirect there.
+    `needs_set_up` says whether there is still no administrator."""
 
     def __init__(
         self,
@@ -41,25 +39,20 @@ class DashboardApp:
         self._dashboard_url = dashboard_url
 
     def answers(self, scope: Scope) -> bool:
-        """Programs, which do not ask for a page, get another front."""
+        """Programs, which do not ask for a page, get another front page."""
         path: str = scope["path"]
         if scope["method"] not in ("GET", "HEAD"):
             return False
         if path == "/":
             return b"text/html" in _header(scope, b"accept").lower()
-        has_pages = scope["kurz.site"].has_pages
+        has_pages = scope[SITE].has_pages
         if path.startswith("/assets/"):
             return has_pages and self._files.find(path) is not None
         is_handed_over = _ONE_TIME.fullmatch(path) is not None
         return _PAGE.fullmatch(path) is not None and not (has_pages and is_handed_over)
 
-    async def __call__(
-        self,
-        scope: Scope,
-        _receive: object,
-        send: Send,
-    ) -> None:
-        if not scope["kurz.site"].has_pages:
+    async def __call__(self, scope: Scope, _receive: object, send: Send) -> None:
+        if not scope[SITE].has_pages:
             await self._lead(scope, send)
             return
         file = self._files.find(scope["path"])
@@ -70,7 +63,7 @@ class DashboardApp:
         await send({"type": "http.response.body", "body": body})
 
     async def _lead(self, scope: Scope, send: Send) -> None:
-        """To the same page where the dashboard is. A browser keeps what stands behind `#`."""
+        """Redirects to the same page of the dashboard. A browser keeps the part after `#`."""
         location = f"{self._dashboard_url}{scope['path']}".encode()
         if scope["query_string"]:
             location += b"?" + scope["query_string"]
@@ -87,7 +80,7 @@ class DashboardApp:
 
     async def _page(self, scope: Scope) -> tuple[Headers, bytes]:
         is_home = scope["path"] == "/"
-        base_url = self._base_url or f"{scope['scheme']}://{scope['kurz.host']}"
+        base_url = self._base_url or origin_of(scope)
         body, policy = (self._home if is_home else self._app).render(
             token_urlsafe(16),
             base_url.rstrip("/"),
@@ -103,7 +96,7 @@ class DashboardApp:
 
 
 def _asset(file: File, scope: Scope) -> tuple[Headers, bytes]:
-    """Its name has a hash of what is in it: it never changes."""
+    """Its name contains a hash of its content: it never changes."""
     encoding, body = file.best(_header(scope, b"accept-encoding"))
     headers = [
         (b"content-type", file.content_type),

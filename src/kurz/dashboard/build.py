@@ -3,12 +3,13 @@
 import json
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "files"
 
 _TYPES = {".js": b"text/javascript; charset=utf-8", ".css": b"text/css; charset=utf-8"}
-# Smallest first: what a browser understands is looked for in this order.
+# Smallest first: the first that a browser accepts is sent.
 _ENCODINGS = {b"br": ".br", b"gzip": ".gz"}
 _PIECE = re.compile(rb"\s*([a-z*-]+)\s*(?:;\s*q\s*=\s*([0-9.]+)\s*)?")
 
@@ -19,7 +20,7 @@ class NotBuilt(Exception):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """`bodies` are the same text in several encodings; b"" is none at all."""
+    """`bodies` are the same text in several encodings; b"" is the plain text."""
 
     content_type: bytes
     bodies: dict[bytes, bytes]
@@ -34,7 +35,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PageFiles:
     """What a page loads: its script, the scripts that one imports, their styles."""
 
     script: str
@@ -61,13 +62,13 @@ class Files:
     def find(self, path: str) -> File | None:
         return self._files.get(path)
 
-    def entry(self, source: str) -> Entry:
+    def entry(self, source: str) -> PageFiles:
         """By the name of its source in `web/`."""
         chunk = self._manifest[source]
         chunks = list(self._with_imports(source, set()))
         styles = [f"/{style}" for each in chunks for style in each.get("css", ())]
         imports = [f"/{each['file']}" for each in chunks if each is not chunk]
-        return Entry(f"/{chunk['file']}", imports, list(dict.fromkeys(styles)))
+        return PageFiles(f"/{chunk['file']}", imports, list(dict.fromkeys(styles)))
 
     def _with_imports(self, source: str, seen: set[str]) -> list[dict[str, list[str]]]:
         """Imported ones first, as their styles come first."""
@@ -77,6 +78,12 @@ class Files:
         chunk = self._manifest[source]
         found = [one for name in chunk.get("imports", ()) for one in self._with_imports(name, seen)]
         return [*found, chunk]
+
+
+@cache
+def packaged_files() -> Files:
+    """Those of this package, which do not change while it runs."""
+    return Files()
 
 
 def _read(path: Path) -> File:

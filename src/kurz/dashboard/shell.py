@@ -1,4 +1,4 @@
-"""The page that all of the dashboard begins with: empty, and filled by its scripts."""
+"""The page that the whole dashboard starts with: empty, and filled by its scripts."""
 
 from dataclasses import dataclass
 from html import escape
@@ -12,8 +12,9 @@ EARLY = "src/early.ts"
 _NONCE = "{nonce}"
 _BASE_URL = "{base_url}"
 _SET_UP = "{set_up}"
-# Styles: the files, and elements that Mantine makes, which carry the nonce. HTML from text is made
-# by one rule of ours (web/src/early.ts), which lets nothing through that could become an element.
+# Styles: the files, and elements that Mantine creates, which carry the nonce. HTML from text is
+# created only by our rule (web/src/early.ts), which lets nothing through that could become an
+# element.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; connect-src 'self';"
     " img-src 'self' data: blob:; require-trusted-types-for 'script'; trusted-types default;"
@@ -27,7 +28,7 @@ _NO_SCRIPT = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the scripts have to know of this installation before they ask anything."""
+    """What the scripts need to know of this installation before their first request."""
 
     allows_anonymous: bool
     allows_sign_up: bool

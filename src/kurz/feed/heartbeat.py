@@ -17,10 +17,10 @@ READINGS = 2  # if the process was paused during the first
 
 class Heartbeat:
     """Memory may be used until `fresh_until_ns`, by `time.perf_counter_ns`: compare it with the
-    time at which a request came in. After that, call `catch_up` first.
+    arrival time of a request. After that, call `catch_up` first.
 
-    `read_log` reads what others have written, and returns whether it could. If not, `on_failure`
-    is called, and what is in memory `is_in_doubt` until the log can be read."""
+    `read_log` reads what others have written, and returns whether it could. If not, `on_failure` is
+    called, and what is in memory `is_in_doubt` until the log can be read."""
 
     def __init__(
         self, read_log: Callable[[], Awaitable[bool]], on_failure: Callable[[], None]
@@ -53,7 +53,7 @@ class Heartbeat:
 
     async def catch_up(self) -> None:
         """Returns when the log has been read, or cannot be: then memory is in doubt."""
-        # A caller that is cancelled must not cancel the reading: others wait for it.
+        # A cancelled caller must not cancel the reading: others wait for it.
         await asyncio.wait((self._begin_reading(),))
 
     def _beat(self) -> None:
@@ -87,7 +87,7 @@ class Heartbeat:
                 since, began_ns = time.monotonic(), self._record_time()
                 is_read = await self._try_to_read()
                 self._record_time()
-                # The beats go on during a reading: one that takes long is no pause.
+                # The beats continue during a reading: a long one is not a pause.
                 if self._resumed_ns <= began_ns:
                     break
                 is_read, since = False, time.monotonic()  # it may be from before the pause

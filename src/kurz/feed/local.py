@@ -57,7 +57,8 @@ class PipeWaker:
         self._close_pipe()
 
     def _open_pipe(self) -> None:
-        """Under another name first: a pipe that nobody reads yet would be taken for a dead one."""
+        """Under another name first: a pipe without a reader would look like one of a dead
+        process."""
         self._own_name = f"{os.getpid()}-{token_hex(4)}"
         new = self._folder / f"{self._own_name}.new"
         try:
@@ -92,12 +93,13 @@ class PipeWaker:
         try:
             pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:
-            # Its process is gone. Anything else is our own trouble, such as too many open files.
+            # Its process is gone. Any other error is a problem of this process, such as too many
+            # open files.
             if error.errno == errno.ENXIO:
                 with contextlib.suppress(OSError):
                     path.unlink()
             return
-        # Full: it has been told often enough. Broken: it has just left.
+        # Full: it has enough wake-ups. Broken: its process has just ended.
         with contextlib.suppress(OSError):
             os.write(pipe, b"!")
         os.close(pipe)

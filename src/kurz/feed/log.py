@@ -1,10 +1,10 @@
-"""What other processes have written: read from the change log once a second, and at once when one
-of them says that there is something.
+"""Reads what other processes have written from the change log: once a second, and at every wake-up.
 
-Numbers are given before a commit: a row below one that was seen may still appear. It is waited for
-as long as a transaction lives that was writing to the log when the row was missed. Who writes is
-seen by locks that are taken before a number and given back after the commit: nothing is missed,
-however long a transaction takes, and nothing is waited for in vain.
+Numbers are assigned before the commit, so a row may still appear below one that was read. The feed
+waits for a missing number as long as a transaction lives that was writing to the log when the
+number was missed. Locks show these transactions: they are taken before a number and released after
+the commit. So nothing is missed, however long a transaction takes, and the feed never waits for a
+number that was rolled back.
 """
 
 import asyncio
@@ -16,32 +16,32 @@ from typing import Protocol
 import structlog
 
 from kurz.errors import StoreUnavailable
-from kurz.links.model import Change
-from kurz.links.ports import ChangeLog, FeedListener
+from kurz.freshness.ports import ChangeLog, FeedListener
+from kurz.freshness.routes import Change
 
 TICK_SECONDS = 1.0
 BATCH = 1000  # rows read at a time
-LOOK_BACK = 1000  # rows before the last one that are told at the start
+LOOK_BACK = 1000  # rows before the last one that are read at the start
 MAX_LEAP = 100_000  # numbers that one reading may miss; more were skipped by the engine, or trimmed
-# Who was away for longer knows too little to catch up; rows are trimmed after a day.
+# After a longer silence a process cannot catch up; rows are trimmed after a day.
 MAX_SILENCE_SECONDS = 3600.0
 
 log = structlog.get_logger()
 
 
 class Waker(Protocol):
-    """Carries wake-ups between processes: there is something to read. Some may get lost."""
+    """Carries wake-ups between processes: there are new rows to read. Some may get lost."""
 
     lost_connections: int
 
     async def start(self, on_wake: Callable[[], None]) -> None:
-        """Listens, as soon as it can. Never fails, and a second time is harmless."""
+        """Listens as soon as it can. Never fails; a second call is harmless."""
 
     def wake(self) -> None:
-        """Tells the others in a moment; many calls share one wake-up."""
+        """Wakes the others in a moment; many calls share one wake-up."""
 
     async def stop(self) -> None:
-        """A wake-up that was asked for is on its way before this returns."""
+        """A requested wake-up is sent before this returns."""
 
 
 class ChangeFeed:
@@ -62,13 +62,14 @@ class ChangeFeed:
         self._look_back = look_back
         self._max_silence_seconds = max_silence_seconds
         self._listeners: list[FeedListener] = []
-        self._is_lost = True  # does not know where it stands
+        self._is_lost = True  # its position is unknown
         self._begins_at = 0
         self._position = 0
-        self._anchor: Change | None = None  # the row at `_position`, which has to stay what it is
-        # Number → which of those who wrote when it was missed still do; None: not asked yet.
+        self._anchor: Change | None = None  # the row at `_position`, which must not change
+        # Number → the transactions that were writing when it was missed and still are; None: not
+        # asked yet.
         self._gaps: dict[int, frozenset[str] | None] = {}
-        # Who wrote at the start, and may have taken numbers from before the look-back.
+        # Transactions that were open at the start, and may have numbers from before the look-back.
         self._strangers: frozenset[str] = frozenset()
         self._told = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -79,7 +80,7 @@ class ChangeFeed:
 
     @property
     def lost_connections(self) -> int:
-        """Of those by which others wake this process."""
+        """The number of lost connections for wake-ups."""
         return self._waker.lost_connections
 
     def subscribe(self, listener: FeedListener) -> None:
@@ -89,12 +90,12 @@ class ChangeFeed:
         self._listeners.remove(listener)
 
     def announce(self, changes: Sequence[Change]) -> None:
-        """What this process has written: heard here at once, and by others in a moment."""
-        self._tell([(0, change) for change in changes])
+        """Passes on what this process has written: here at once, to others in a moment."""
+        self._notify([(0, change) for change in changes])
         self._waker.wake()
 
     async def start(self) -> None:
-        """From here on no change is missed. A second time is harmless."""
+        """From here on no change is missed. A second call is harmless."""
         if self._task is not None:
             return
         self._is_lost = True
@@ -172,11 +173,11 @@ class ChangeFeed:
         self._position, self._anchor = self._begins_at, None
         self._gaps.clear()
         for listener in self._listeners:
-            listener.start_over(self._begins_at)
+            listener.reset(self._begins_at)
 
     async def _await_strangers(self) -> None:
-        """When the last has ended, what was learnt before is dropped once more. Whoever began
-        later has numbers behind where this feed begins."""
+        """When the last of them has ended, listeners are reset once more. Later transactions have
+        numbers beyond the start of this feed."""
         self._strangers &= await self._log.writers()
         if not self._strangers:
             self._go_back()
@@ -194,18 +195,18 @@ class ChangeFeed:
         for number, change in new:
             self._gaps.update(dict.fromkeys(range(self._position + 1, number)))
             self._position, self._anchor = number, change
-        self._tell(new)
+        self._notify(new)
         return len(rows) == BATCH
 
     async def _close_gaps(self) -> None:
-        """Those who have ended by now have left their rows, or never will."""
+        """Transactions that have ended by now have left their rows, or never will."""
         writers = await self._log.writers()
         missing = [*self._gaps]
-        for start in range(0, len(missing), BATCH):  # no engine takes any number of values
+        for start in range(0, len(missing), BATCH):  # no engine accepts any number of values
             late = await self._log.read_some(missing[start : start + BATCH])
             for number, _ in late:
                 del self._gaps[number]
-            self._tell(late)
+            self._notify(late)
         for number, waited_for in [*self._gaps.items()]:
             waiting_for = writers if waited_for is None else waited_for & writers
             if waiting_for:
@@ -216,14 +217,14 @@ class ChangeFeed:
     def _settle(self) -> None:
         position = min(self._gaps, default=self._position + 1) - 1
         for listener in self._listeners:
-            listener.settle(0 if self._strangers else position)
+            listener.on_caught_up(0 if self._strangers else position)
 
-    def _tell(self, changes: Sequence[tuple[int, Change]]) -> None:
+    def _notify(self, changes: Sequence[tuple[int, Change]]) -> None:
         if changes:
             for listener in self._listeners:
                 try:
-                    listener.hear(changes)
-                except Exception:  # the write stands, and whoever waits for it must hear so
+                    listener.on_changes(changes)
+                except Exception:  # the write is done, and its caller must get the result
                     log.exception("change feed listener failed")
 
 

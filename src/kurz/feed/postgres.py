@@ -1,5 +1,5 @@
-"""Wake-ups by PostgreSQL's LISTEN, on a connection of its own. They are sent outside of the writes'
-transactions: with a NOTIFY in them, those would commit one after the other."""
+"""Wake-ups by PostgreSQL's LISTEN, on its own connection. They are sent outside the transactions of
+writes: with a NOTIFY inside, these would commit one after the other."""
 
 import asyncio
 import contextlib
@@ -9,15 +9,15 @@ import asyncpg
 
 CHANNEL = "kurz_changes"
 APPLICATION = "kurz feed"  # in pg_stat_activity
-CHECK_SECONDS = 2.0  # of silence, before the server is asked whether it is there
+CHECK_SECONDS = 2.0  # of silence, before the server is pinged
 ANSWER_SECONDS = 1.0
 
 
 async def listen(
     connect: Callable[[], Awaitable[asyncpg.Connection]], on_wake: Callable[[], None]
 ) -> None:
-    """A `Listen` of `feed/remote`. To be connected to the server that takes writes: on a standby
-    nothing is ever heard."""
+    """A `Listen` of `feed/remote`. It must be connected to the primary: a standby sends no
+    notifications."""
     connection = await connect()
     has_ended = asyncio.Event()
     try:

@@ -7,13 +7,13 @@ from typing import Protocol
 WAIT_SECONDS = 60.0  # for a wake-up, at a time
 
 
-class Subscription(Protocol):
+class WakeUps(Protocol):
     async def wait(self, seconds: float) -> bool:
-        """Whether there was a wake-up within so many seconds; raises when the server is gone."""
+        """Whether there was a wake-up within this many seconds; raises if the server is gone."""
 
 
 async def listen(
-    subscribe: Callable[[], AbstractAsyncContextManager[Subscription]],
+    subscribe: Callable[[], AbstractAsyncContextManager[WakeUps]],
     on_wake: Callable[[], None],
 ) -> None:
     """A `Listen` of `feed/remote`."""

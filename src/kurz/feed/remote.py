@@ -13,17 +13,17 @@ SEND_SECONDS = 1.0
 FIRST_RETRY_SECONDS = 0.1
 MAX_RETRY_SECONDS = 1.0
 
-# Sends one wake-up to everybody who listens.
+# Sends one wake-up to all listeners.
 Send = Callable[[], Awaitable[None]]
-# Calls back once it listens, as something may have been missed, and for every wake-up. Goes on
-# until it is cancelled or raises: the connection is lost, also if that is only seen by silence.
+# Calls back once it listens, because something may have been missed, and for every wake-up. Runs
+# until it is cancelled or raises: the connection is lost, which may only show as silence.
 Listen = Callable[[Callable[[], None]], Awaitable[None]]
 
 log = structlog.get_logger()
 
 
 class RemoteWaker:
-    """Connects again after a loss. While the server is out, wake-ups are lost."""
+    """Connects again after a loss. While the server is down, wake-ups are lost."""
 
     def __init__(self, send: Send, listen: Listen) -> None:
         self._send = send
@@ -60,7 +60,7 @@ class RemoteWaker:
 
     async def _keep_sending(self) -> None:
         while self._is_wanted:
-            self._is_wanted = False  # what is written from here on needs another one
+            self._is_wanted = False  # later writes need another one
             if self._breaker.may_try():
                 await self._send_one()
             with contextlib.suppress(TimeoutError):

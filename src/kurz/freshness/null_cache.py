@@ -1,8 +1,8 @@
-"""Where there is no second tier."""
+"""The second tier where there is none."""
 
 from collections.abc import Sequence
 
-from kurz.links.model import Cached, Change, Route
+from kurz.freshness.routes import Cached, Change, Route
 
 
 class NullRouteCache:

@@ -1,31 +1,31 @@
-"""What was written lately. By it values are judged that come from places which may be behind the
-database: the second tier, and replicas."""
+"""The last writes. They decide whether a value from the second tier or a replica, which may be
+behind the database, is current."""
 
 from collections import deque
 from collections.abc import Sequence
 
-from kurz.links.model import Change, Route
+from kurz.freshness.routes import Change, Route
 
-MAX_FLOORS = 20_000  # some 8 MB; what is older than the last so many changes is not believed
+MAX_RECENT_WRITES = 20_000  # about 8 MB; older values are not used
 
 Numbered = tuple[int, Change]
 
 
-class Floors:
-    """`position` is the number up to which every row of the change log was heard: what is read from
-    the database after that holds all those changes, and may say so of itself."""
+class RecentWrites:
+    """`position` is the number up to which every row of the change log was read. A value read from
+    the database after that contains all those changes, and is stored with this position."""
 
-    def __init__(self, max_floors: int = MAX_FLOORS) -> None:
-        self._max_floors = max_floors
-        self._floors: dict[tuple[int, str], Change] = {}
+    def __init__(self, max_writes: int = MAX_RECENT_WRITES) -> None:
+        self._max_writes = max_writes
+        self._latest: dict[tuple[int, str], Change] = {}
         self._order: deque[Numbered] = deque()
-        self._begins_at = 0  # of the changes up to here some may be forgotten
+        self._begins_at = 0  # changes up to here may be forgotten
         self._ends_at = 0  # the highest number so far
         self._last: dict[int, int] = {}  # workspace → number of its last change
         self._unnumbered: dict[int, set[Change]] = {}  # workspace → own changes, not yet read back
         self.position = 0
 
-    def hear(self, changes: Sequence[Numbered]) -> None:
+    def on_changes(self, changes: Sequence[Numbered]) -> None:
         """Number 0: written by this process, and not yet read back from the log."""
         for number, change in changes:
             self._raise(change)
@@ -41,51 +41,53 @@ class Floors:
                         del self._unnumbered[workspace_id]
             else:
                 self._unnumbered.setdefault(workspace_id, set()).add(change)
-        while len(self._order) > self._max_floors:
+        while len(self._order) > self._max_writes:
             self._drop_first()
 
-    def start_over(self, position: int) -> None:
+    def reset(self, position: int) -> None:
         """Changes up to this number may have been missed."""
-        self._floors.clear()
+        self._latest.clear()
         self._order.clear()
         self._last.clear()
         self._unnumbered.clear()
         self._begins_at = self._ends_at = self.position = position
 
-    def settle(self, position: int) -> None:
+    def on_caught_up(self, position: int) -> None:
         self.position = position
 
-    def admits(
+    def is_current(
         self, workspace_id: int, short_code: str, found: Route | None, position: int
     ) -> bool:
-        """Whether what was found under this code, when the log stood at `position`, holds all that
-        was heard of since. None: there was no such link. A position that was never heard of may be
-        one of a log that is lost: the database was restored, or another one took over."""
+        """Whether a value that was read at `position` contains all changes that this process has
+        read. `found` None: there was no such link. A position beyond what was read may be of a lost
+        log: the database was restored, or another one took over."""
         if not self._begins_at <= position <= self._ends_at:
             return False
-        floor = self._floors.get((workspace_id, short_code))
-        if floor is None:
+        latest = self._latest.get((workspace_id, short_code))
+        if latest is None:
             return True
         return (
-            found is not None and found.link_id == floor.link_id and found.version >= floor.version
+            found is not None
+            and found.link_id == latest.link_id
+            and found.version >= latest.version
         )
 
-    def position_of(self, workspace_id: int) -> int | None:
-        """Where the log has to stand at least for a list of this workspace's links to be whole.
-        None: nowhere that is known yet."""
+    def required_position(self, workspace_id: int) -> int | None:
+        """The position that a replica must have reached to list this workspace's links completely.
+        None: it is not known yet."""
         if workspace_id in self._unnumbered:
             return None
         return max(self._last.get(workspace_id, 0), self._begins_at)
 
     def _raise(self, change: Change) -> None:
         place = change.workspace_id, change.short_code
-        floor = self._floors.get(place)
-        if floor is None or floor.link_id != change.link_id or floor.version < change.version:
-            self._floors[place] = change
+        latest = self._latest.get(place)
+        if latest is None or latest.link_id != change.link_id or latest.version < change.version:
+            self._latest[place] = change
 
     def _drop_first(self) -> None:
         number, change = self._order.popleft()
         self._begins_at = max(self._begins_at, number)
         place = change.workspace_id, change.short_code
-        if self._floors.get(place) == change:
-            del self._floors[place]
+        if self._latest.get(place) == change:
+            del self._latest[place]

@@ -1,4 +1,4 @@
-"""Tells when the clock that everybody goes by has jumped."""
+"""Detects that the shared clock has jumped."""
 
 import mmap
 from collections.abc import Callable
@@ -9,10 +9,10 @@ from typing import NamedTuple
 from kurz.clock import boot_ns, from_micros, to_micros
 
 MOST_APART = timedelta(minutes=5)
-# How long a clock that has jumped goes on evenly until it is believed. One that is ahead makes
-# links look older than they are: whoever looks after the server has a day to notice.
+# How long a clock must run evenly after a jump until it is trusted. A clock that is ahead makes
+# links look older than they are: the operator has a day to notice.
 BEHIND_FOR, AHEAD_FOR = timedelta(hours=2), timedelta(hours=24)
-DRIFT = 10_000  # a quartz that nobody corrects is off by a ten-thousandth at most
+DRIFT = 10_000  # an uncorrected quartz is off by at most a ten-thousandth
 
 
 def boot_seconds() -> float:
@@ -20,29 +20,29 @@ def boot_seconds() -> float:
 
 
 class Jumped(Exception):
-    """Says why nothing is done."""
+    """The clock has jumped; says why nothing is done."""
 
 
 class Look(NamedTuple):
-    """Both clocks at once."""
+    """A reading of both clocks at once."""
 
     wall: datetime
     boot_seconds: float
 
 
 class Looks(NamedTuple):
-    """What a `BootClock` compares with. `jumped` is the first look after the last jump."""
+    """What a `BootClock` compares with. `jumped` is the first reading after the last jump."""
 
     believed: Look | None = None
     jumped: Look | None = None
 
 
-_LOOKS = Struct("=qdqd")  # 0 for a wall clock: no such look
+_LOOKS = Struct("=qdqd")  # wall clock 0: no such reading
 
 
 class LookMemory:
-    """Keeps `Looks` in memory shared with all processes that are forked from this one. There is one
-    writer at a time. If it is killed while it writes, the previous value stays."""
+    """Keeps `Looks` in memory that all forked processes share. There is one writer at a time. If it
+    is killed while it writes, the previous value stays."""
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, 1 + 2 * _LOOKS.size)  # which half counts, and two halves
@@ -71,12 +71,12 @@ def _numbers(look: Look | None) -> tuple[int, float]:
 
 
 class BootClock:
-    """Compares a wall clock with the machine's boot clock, from the first look on. After a jump the
-    wall clock is believed again when it has gone on evenly for a while: then it was set right, or
-    nobody is going to.
+    """Compares a wall clock with the machine's boot clock, from the first reading on. After a jump
+    the wall clock is trusted again when it has run evenly for a while: by then it is correct, or
+    nobody will correct it.
 
-    One that took its first look before a fork compares with that look in every child, also in one
-    that replaces another after a jump."""
+    If the first reading was before a fork, every child compares with it, including a child that
+    replaces another after a jump."""
 
     def __init__(self, seconds: Callable[[], float] = boot_seconds) -> None:
         self._seconds = seconds
@@ -113,7 +113,8 @@ class BootClock:
 
 
 def _apart(one: Look, other: Look) -> timedelta | None:
-    """How much more has passed by the wall clock; None if no more than clocks may differ by."""
+    """How much more time has passed by the wall clock; None if the difference is within what clocks
+    may drift."""
     passed = timedelta(seconds=other.boot_seconds - one.boot_seconds)
     ahead = other.wall - one.wall - passed
     return None if abs(ahead) <= MOST_APART + passed / DRIFT else ahead

@@ -1,53 +1,42 @@
-"""Compiles the lists again when their files change, so that nobody has to restart anything."""
+"""Compiles the lists again when their files change, so that no restart is needed."""
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import structlog
-
-from kurz.safety.list_shelf import ListShelf
+from kurz.rounds import Rounds
+from kurz.safety.list_provider import ListProvider
 
 LOOK_SECONDS = 2.0
-RETRY_SECONDS = 60.0  # what cannot be read, or kept, is tried again without any change to be seen
-
-_log = structlog.get_logger(__name__)
+RETRY_SECONDS = 60.0  # after a failure to read or write, it is tried again without a visible change
 
 
-class ListWatch:
-    """In one process of a data folder. A file that looks different each time is still written: it
-    is compiled when two looks at it are the same."""
+class ListWatch(Rounds):
+    """Runs in one process of a data folder. A file that changes from look to look is still being
+    written: it is compiled when two looks find it the same."""
 
     def __init__(
         self,
-        shelf: ListShelf,
+        shelf: ListProvider,
         *,
         look_seconds: float = LOOK_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__("refreshing lists", partial(asyncio.to_thread, self.look), look_seconds)
         self._shelf = shelf
-        self._look_seconds = look_seconds
         self._monotonic = monotonic
         self._looks: list[Any] | None = None
         self._made_at = monotonic()
-        self._stopping = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         if not self._shelf.sources.is_empty:
-            self._task = asyncio.create_task(self._go_on())
-
-    async def stop(self) -> None:
-        """Returns when a compilation under way is done."""
-        self._stopping.set()
-        if self._task is not None:
-            await self._task
-            self._task = None
+            super().start()
 
     def look(self) -> None:
-        """Compiles if there is a cause to: other lists, or a file that is gone or not theirs."""
+        """Compiles if needed: the lists have changed, or the compiled file is missing or not
+        theirs."""
         self._shelf.refresh()
         looks = self._shelf.sources.look()
         is_settled, self._looks = looks == self._looks, looks
@@ -57,13 +46,3 @@ class ListWatch:
         if (is_settled and self._shelf.is_outdated) or is_due:
             self._made_at = self._monotonic()
             self._shelf.make()
-
-    async def _go_on(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                await asyncio.to_thread(self.look)
-            except Exception:  # noqa: BLE001  the next look may succeed
-                _log.exception("lists cannot be refreshed")
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._look_seconds):
-                    await self._stopping.wait()

@@ -1,23 +1,37 @@
-"""What is done now and then, as the runner runs it."""
+"""Tasks that are done from time to time, run by the runner."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from kurz.jobs.boot_clock import BootClock, told
-from kurz.scheduling import Outcome, Result, Turn
+from kurz.scheduling import Result, RunContext, RunOutcome
 
 
-class Errand(Protocol):
+@dataclass(frozen=True)
+class TaskPace:
+    """How many rows a task changes, or reads, in a transaction, and how long a run takes."""
+
+    batch: int = 1000
+    look: int = 10_000
+    pause_seconds: float = 0.1
+    run_seconds: float = 300.0
+
+
+USUAL_PACE = TaskPace()
+
+
+class Task(Protocol):
     async def run(self, is_stopping: Callable[[], bool]) -> Mapping[str, int]:
-        """How much of what was done. It comes to an end soon when it is to stop."""
+        """Returns how much of what was done. It ends soon when it must stop."""
 
 
-class Chore:
-    """The `Work` of an errand. While the clock is not to be trusted it is not done, for what it
-    finds too old may not be."""
+class PeriodicTask:
+    """The `Work` of a task. It is not done while the clock is not trusted, because what looks too
+    old may not be."""
 
-    def __init__(self, errand: Errand, boot_clock: BootClock | None = None) -> None:
+    def __init__(self, errand: Task, boot_clock: BootClock | None = None) -> None:
         self._errand = errand
         self._boot_clock = boot_clock or BootClock()
         self._ahead: timedelta | None = None
@@ -25,9 +39,9 @@ class Chore:
     async def look(self, now: datetime) -> None:
         self._ahead = self._boot_clock.jump(now)
 
-    async def run(self, turn: Turn) -> Result:
+    async def run(self, turn: RunContext) -> Result:
         if self._ahead is not None:
-            return Result(Outcome.SKIPPED, told(self._ahead))
+            return Result(RunOutcome.SKIPPED, told(self._ahead))
         for name, count in (await self._errand.run(turn.stopping.is_set)).items():
             turn.add(name, count)
         return Result()

@@ -1,46 +1,58 @@
-"""The reaper: calls links expired that are, and ends those whose time is over.
+"""The reaper: marks expired links, and ends those whose time is over.
 
-Nobody waits for it: whether a link has expired is decided whenever somebody reads it.
+Nothing waits for it: whether a link has expired is decided at every read.
 """
 
 import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
 from kurz.jobs.boot_clock import BootClock, Jumped
-from kurz.links.archives import BatchDone, LinkArchiver
+from kurz.links.ending.archives import BatchDone, LinkArchiver
+from kurz.links.ending.ports import ReaperStore
+from kurz.links.ending.reaper_admin import RetentionPlan
+from kurz.links.ending.retention import EndedKind, RetentionAction
 from kurz.links.errors import ArchiveUnavailable
-from kurz.links.reaping import ReaperStore
-from kurz.links.retention import Ended, Fate
-from kurz.links.upkeep import Plan
-from kurz.scheduling import Outcome, Result, Turn
+from kurz.scheduling import Result, RunContext, RunOutcome
 
 LOOK_SECONDS = 60.0  # between counts of what waits
 VAIN_TRIES = 3  # in a run: files for the archive that were given up
 
-# What a run counts, by what became of the links.
+# What a run counts, by what happened to the links.
 MARKED = "marked"
-COUNTS = {Fate.TRASH: "trashed", Fate.ARCHIVE: "archived", Fate.PURGE: "purged"}
+COUNTS = {
+    RetentionAction.TRASH: "trashed",
+    RetentionAction.ARCHIVE: "archived",
+    RetentionAction.PURGE: "purged",
+}
+
+
+@dataclass(frozen=True)
+class ReaperPace:
+    """How many links a batch has, how long the pause after it is, and how long a run takes."""
+
+    batch: int
+    pause: timedelta
+    longest: timedelta
 
 
 class Reaper:
-    """The `Work` of the reaper. In batches, with a pause after each, and no longer than `longest`;
-    the next run goes on where one has ended. Marking and the sweep of each kind get the same share
-    of that time, so that none waits for the end of another. One that is not enabled runs only if
-    somebody asks for it, and does not count what waits."""
+    """The `Work` of the reaper. It works in batches, with a pause after each, and no longer than
+    `longest`; the next run continues. Marking and the sweep of each kind get the same share of that
+    time, so that none waits for the end of another. A reaper that is not enabled runs only on
+    request, and does not count what waits."""
 
     def __init__(
         self,
         store: ReaperStore,
-        plan: Plan,
+        plan: RetentionPlan,
+        pace: ReaperPace,
         archiver: LinkArchiver | None = None,
         *,
-        batch: int,
-        pause: timedelta,
-        longest: timedelta,
         boot_clock: BootClock | None = None,
         is_enabled: bool = True,
         monotonic: Callable[[], float] = time.monotonic,
@@ -48,9 +60,7 @@ class Reaper:
         self._store = store
         self._plan = plan
         self._archiver = archiver
-        self._batch = batch
-        self._pause_seconds = pause.total_seconds()
-        self._longest_seconds = longest.total_seconds()
+        self._pace = pace
         self._boot_clock = boot_clock or BootClock()
         self._is_enabled = is_enabled
         self._monotonic = monotonic
@@ -65,21 +75,21 @@ class Reaper:
         }
 
     async def look(self, now: datetime) -> None:
-        self._boot_clock.jump(now)  # from the first look on
+        self._boot_clock.jump(now)  # so that it compares from now on
         if self._is_enabled and self._monotonic() - self._looked_at >= LOOK_SECONDS:
             self._looked_at = self._monotonic()
             self._waiting = (await self._plan.count(self._store)).total
 
-    async def run(self, turn: Turn) -> Result:
+    async def run(self, turn: RunContext) -> Result:
         try:
             return await self._run(turn)
         except Jumped as jump:
-            return Result(Outcome.SKIPPED, str(jump))
+            return Result(RunOutcome.SKIPPED, str(jump))
 
-    async def _run(self, turn: Turn) -> Result:
+    async def _run(self, turn: RunContext) -> Result:
         """Links that expire during a run are left to the next one. When each batch took the current
         time instead, a steady stream of expiring links kept the run marking until it had to end."""
-        until = self._monotonic() + self._longest_seconds
+        until = self._monotonic() + self._pace.longest.total_seconds()
         began_at = await self._now()
         marking = _Phase(None)
         sweeps = [_Phase(ended) for ended in self._plan.rules()]
@@ -89,14 +99,14 @@ class Reaper:
             try:
                 done = await self._do_batch(turn, phase.ended, began_at)
                 phase.note(done, self._monotonic() - started)
-            except ArchiveUnavailable as error:  # this kind waits for another run
+            except ArchiveUnavailable as error:  # this kind waits for the next run
                 trouble, phase.state = error, _State.GIVEN_UP
             if phase is marking and phase.state is _State.MORE:
                 for sweep in sweeps:
                     sweep.expect_more()
         self._looked_at = -LOOK_SECONDS
         if trouble is not None:
-            return Result(Outcome.FAILED, trouble.detail)
+            return Result(RunOutcome.FAILED, trouble.detail)
         return Result(reason=self._reason(turn, [marking, *sweeps]))
 
     async def _now(self) -> datetime:
@@ -105,42 +115,44 @@ class Reaper:
         self._boot_clock.check(now)
         return now
 
-    async def _do_batch(self, turn: Turn, ended: Ended | None, began_at: datetime) -> BatchDone:
+    async def _do_batch(
+        self, turn: RunContext, ended: EndedKind | None, began_at: datetime
+    ) -> BatchDone:
         """One batch of what was due when the run began. `ended` None: links to be marked."""
         now = await self._now()
         due_at = min(began_at, now)
         if ended is None:
-            count = await self._store.mark(due_at, self._batch, turn.stopping.is_set)
+            count = await self._store.mark(due_at, self._pace.batch, turn.stopping.is_set)
             done = BatchDone(count, is_more=count > 0)
             await self._note(turn, MARKED, done)
             return done
         fate, before = self._plan.retention[ended].fate, self._plan.before(ended, due_at)
-        if fate is not Fate.ARCHIVE:
+        if fate is not RetentionAction.ARCHIVE:
             count = await self._store.sweep(
-                ended, fate, before, now, self._batch, turn.stopping.is_set
+                ended, fate, before, now, self._pace.batch, turn.stopping.is_set
             )
             done = BatchDone(count, is_more=count > 0)
         elif self._archiver is not None:
-            done = await self._archiver.run(ended, before, now, self._batch)
+            done = await self._archiver.run(ended, before, now, self._pace.batch)
         else:
             done = BatchDone(0, is_more=False)
         await self._note(turn, COUNTS[fate], done)
         return done
 
-    async def _note(self, turn: Turn, name: str, done: BatchDone) -> None:
-        """If there may be more, others have had their time in between."""
+    async def _note(self, turn: RunContext, name: str, done: BatchDone) -> None:
+        """Counts what was done. If there may be more, pauses so that others can work in between."""
         if done.count:
             self._done[name] += done.count
             turn.add(name, done.count)
         if done.is_more:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._pause_seconds):
+                async with asyncio.timeout(self._pace.pause.total_seconds()):
                     await turn.stopping.wait()
 
-    def _is_over(self, turn: Turn, until: float) -> bool:
+    def _is_over(self, turn: RunContext, until: float) -> bool:
         return turn.stopping.is_set() or self._monotonic() >= until
 
-    def _reason(self, turn: Turn, phases: Sequence["_Phase"]) -> str | None:
+    def _reason(self, turn: RunContext, phases: Sequence["_Phase"]) -> str | None:
         states = {phase.state for phase in phases}
         if states == {_State.DONE}:
             return None
@@ -160,7 +172,7 @@ class _State(Enum):
 class _Phase:
     """A part of a run: marking, or the sweep of one kind of links."""
 
-    def __init__(self, ended: Ended | None) -> None:
+    def __init__(self, ended: EndedKind | None) -> None:
         self.ended = ended
         self.state = _State.MORE
         self.seconds = 0.0  # that it has taken
@@ -178,12 +190,12 @@ class _Phase:
                 self.state = _State.GIVEN_UP
 
     def expect_more(self) -> None:
-        """Links were marked, which may be due for this sweep too."""
-        if self.state is _State.DONE and self.ended in (Ended.TEMPORARY, Ended.PERMANENT):
+        """Links were marked that may be due for this sweep too."""
+        if self.state is _State.DONE and self.ended in (EndedKind.TEMPORARY, EndedKind.PERMANENT):
             self.state = _State.MORE
 
 
 def _next(*phases: _Phase) -> _Phase | None:
-    """The one that has had least of the run's time."""
+    """The phase that has had the least of the run's time."""
     waiting = [phase for phase in phases if phase.state is _State.MORE]
     return min(waiting, key=lambda phase: (phase.seconds, phase.batches), default=None)

@@ -1,20 +1,22 @@
-"""A run of the reaper for somebody who waits for it. A jobs process has compared clocks for as long
-as it lives; whoever has just come cannot tell whether the clock has jumped."""
+"""A run of the reaper that a command waits for. A jobs process has compared clocks since its start;
+a new process cannot know whether the clock has jumped."""
 
 import asyncio
 import contextlib
 from collections.abc import Callable
 
 from kurz.jobs.runner import TICK_SECONDS
-from kurz.links.upkeep import ChoreState, Upkeep
-from kurz.scheduling import Outcome, Result, Run
+from kurz.links.ending.reaper_admin import ChoreState, ReaperAdmin
+from kurz.scheduling import Result, Run, RunOutcome
 
-PATIENCE_SECONDS = 2 * TICK_SECONDS  # a jobs process that lives has looked by then
+PATIENCE_SECONDS = 2 * TICK_SECONDS  # a running jobs process has looked by then
 LOOK_SECONDS = 0.2
 
-LOST = Result(Outcome.FAILED, "The process that ran it stopped, or lost its database connection.")
+LOST = Result(
+    RunOutcome.FAILED, "The process that ran it stopped, or lost its database connection."
+)
 NOT_TRUSTED = Result(
-    Outcome.SKIPPED,
+    RunOutcome.SKIPPED,
     "The last run was skipped because the clock had jumped, and no jobs process is running to"
     " confirm that it is correct now. Check the clock, then start kurz: it will run the"
     " reaper.",
@@ -22,32 +24,33 @@ NOT_TRUSTED = Result(
 
 
 class Asking:
-    """Asks whichever jobs process looks first. `tell` hears at every look whether it has begun."""
+    """Asks the jobs processes; the first that looks runs it. `tell` is called at every look with
+    whether it has begun."""
 
     def __init__(
         self,
-        upkeep: Upkeep,
+        reaper_admin: ReaperAdmin,
         tell: Callable[[bool], None] = lambda _: None,
         *,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        self._upkeep = upkeep
+        self._reaper_admin = reaper_admin
         self._tell = tell
         self._patience_seconds = patience_seconds
         self._last_id = 0
 
     async def run(self) -> tuple[Result, Run | None] | None:
-        """What came of it, and the run, if it was written down. None: no jobs process is there, and
-        nobody is asked any more. Raises `AlreadyRunning`."""
+        """The result, and the run, if it was recorded. None: no jobs process is running, and the
+        request is withdrawn. Raises `AlreadyRunning`."""
         last = await self._last_run()
         self._last_id = 0 if last is None else last.id
-        await self._upkeep.ask()
+        await self._reaper_admin.ask()
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._patience_seconds):
                     await self._look_until(self._has_begun)
-        finally:  # whoever leaves wants no run hours later, either
-            is_nobody_there = await self._upkeep.withdraw()
+        finally:  # a caller that leaves does not want a run hours later
+            is_nobody_there = await self._reaper_admin.withdraw()
         if is_nobody_there:
             return None
         run = self._new_run(await self._look_until(self._is_over))
@@ -56,16 +59,16 @@ class Asking:
         return Result(run.outcome, run.reason), run
 
     async def objection(self) -> Result | None:
-        """Why not to run it here, where no jobs process is."""
+        """Why it must not run in this process, if no jobs process is running."""
         last = await self._last_run()
-        return NOT_TRUSTED if last is not None and last.outcome is Outcome.SKIPPED else None
+        return NOT_TRUSTED if last is not None and last.outcome is RunOutcome.SKIPPED else None
 
     async def _last_run(self) -> Run | None:
-        return next(iter(await self._upkeep.last_runs(1)), None)
+        return next(iter(await self._reaper_admin.last_runs(1)), None)
 
     async def _look_until(self, is_met: Callable[[ChoreState], bool]) -> ChoreState:
         while True:
-            state = await self._upkeep.look_at(self._upkeep.schedule)
+            state = await self._reaper_admin.look_at(self._reaper_admin.schedule)
             if is_met(state):
                 return state
             self._tell(self._has_begun(state))
@@ -75,8 +78,7 @@ class Asking:
         return state.lease is not None or self._new_run(state) is not None
 
     def _is_over(self, state: ChoreState) -> bool:
-        """A lease is given back behind the end of its run: without one, there is no more to
-        come."""
+        """A lease is released after the end of its run: without one, nothing more will come."""
         run = self._new_run(state)
         return state.lease is None or (run is not None and run.outcome is not None)
 

@@ -1,33 +1,42 @@
-"""Screens the links that there are: by lists and bans that are others by now, and now and then."""
+"""Screens existing links when lists or bans have changed, and from time to time."""
 
 import asyncio
 import contextlib
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from kurz.clock import Clock
-from kurz.safety.bans import Cause, LinkBan, LinkBanStore
+from kurz.safety.bans import BanCause, LinkBan, LinkBanStore
 from kurz.safety.hosts import BannedHosts, above, host_of
-from kurz.safety.rescreening import JOB, RULED, Position, ScreeningStore, Seen
-from kurz.safety.screening import ListScreen, Verdict
-from kurz.scheduling import LeaseStore, Outcome, Result, Turn
+from kurz.safety.rescreening import JOB, RULED, RescreenPosition, ScreeningStore, Seen
+from kurz.safety.screening import ListScreen, ScreenVerdict
+from kurz.scheduling import LeaseStore, Result, RunContext, RunOutcome
 
-BATCH = 1000
 PAUSE_SECONDS = 0.02
-RUN_SECONDS = 20 * 60.0
-LEARN_SECONDS = 5.0  # between two looks for hosts that were banned during a run
-# Other processes have the same rules after that. What they wrote before is looked at once more, in
-# the change log: from the beginning of the run, or a little before, as writes overtake each other.
-SETTLE_SECONDS = 5.0
 OVERTAKEN = 2000
+
+
+@dataclass(frozen=True)
+class ScreeningPace:
+    batch: int = 1000
+    run_seconds: float = 20 * 60.0
+    # Other processes have the same rules after that. What they wrote before is looked at once more,
+    # in the change log: from the beginning of the run, or a little before, as writes overtake each
+    # other.
+    settle_seconds: float = 5.0
+    learn_seconds: float = 5.0  # between two looks for hosts that were banned during a run
+
+
+USUAL_PACE = ScreeningPace()
 
 
 class Screening:
     """The `Work` of a runner. Held links come first, then those that were banned by lists or hosts,
-    then all others. Where a run ends, the next one goes on. While lists cannot be read, everything
-    stays as it is."""
+    then all others. The next run continues where one has ended. While lists cannot be read, nothing
+    changes."""
 
     def __init__(
         self,
@@ -37,11 +46,7 @@ class Screening:
         screen: ListScreen,
         leases: LeaseStore,
         clock: Clock,
-        *,
-        batch: int = BATCH,
-        run_seconds: float = RUN_SECONDS,
-        settle_seconds: float = SETTLE_SECONDS,
-        learn_seconds: float = LEARN_SECONDS,
+        pace: ScreeningPace = USUAL_PACE,
     ) -> None:
         self._store = store
         self._bans = bans
@@ -49,10 +54,7 @@ class Screening:
         self._screen = screen
         self._leases = leases
         self._clock = clock
-        self._batch = batch
-        self._run_seconds = run_seconds
-        self._settle_seconds = settle_seconds
-        self._learn_seconds = learn_seconds
+        self._pace = pace
         self._learned_at = 0.0
         self._asked_for: str | None = None
         self._totals: Counter[str] = Counter()
@@ -62,8 +64,8 @@ class Screening:
         return {f"screening_{name}": self._totals[name] for name in names}
 
     async def look(self, now: datetime) -> None:  # noqa: ARG002  the rules decide, not the clock
-        """Has it run soon if the rules are others by now, or links are held for no reason. Other
-        instances may have other lists: nobody asks twice for the same rules."""
+        """Requests a run if the rules have changed, or links are held for no reason. Other
+        instances may have other lists, so a run is requested only once for the same rules."""
         await self._learn()
         if not self._screen.is_sure:
             return
@@ -75,13 +77,13 @@ class Screening:
         if is_wanted and await self._leases.ask(JOB) is not None:
             self._asked_for = digest
 
-    async def run(self, turn: Turn) -> Result:
-        self._asked_for = None  # what fails or is skipped is asked for again
+    async def run(self, turn: RunContext) -> Result:
+        self._asked_for = None  # a failed or skipped run is requested again
         await self._learn()
         if not self._screen.is_sure:
-            return Result(Outcome.SKIPPED, "Some lists cannot be read.")
+            return Result(RunOutcome.SKIPPED, "Some lists cannot be read.")
         digest = self._screen.digest
-        until = time.monotonic() + self._run_seconds
+        until = time.monotonic() + self._pace.run_seconds
 
         def is_over() -> bool:
             is_other = self._screen.digest != digest or not self._screen.is_sure
@@ -90,22 +92,22 @@ class Screening:
         await self._walk(self._store.held, self._judge_held, turn, is_over)
         await self._walk(self._store.banned, self._judge_banned, turn, is_over)
         if not self._screen.has_rules or await self._walk_all(digest, turn, is_over):
-            await self._store.keep(Position(digest, 0, self._clock.now()))
+            await self._store.keep(RescreenPosition(digest, 0, self._clock.now()))
             self._asked_for = digest
         return Result()
 
-    async def _walk_all(self, digest: str, turn: Turn, is_over: Callable[[], bool]) -> bool:
+    async def _walk_all(self, digest: str, turn: RunContext, is_over: Callable[[], bool]) -> bool:
         """Whether it came to the end; it begins where the last run by the same rules left off."""
-        settled_at = time.monotonic() + self._settle_seconds
+        settled_at = time.monotonic() + self._pace.settle_seconds
         since = await self._store.last_change() - OVERTAKEN
         known = await self._store.position()
         last = known.link_id if known.digest == digest and known.finished_at is None else 0
 
-        async def judge(seen: Sequence[Seen], turn: Turn) -> None:
+        async def judge(seen: Sequence[Seen], turn: RunContext) -> None:
             nonlocal last
             await self._judge(seen, turn)
             last = seen[-1].link_id
-            await self._store.keep(Position(digest, last))
+            await self._store.keep(RescreenPosition(digest, last))
 
         if not await self._walk(self._store.next, judge, turn, is_over, last):
             return False
@@ -114,39 +116,41 @@ class Screening:
                 await turn.stopping.wait()
         return await self._walk_changes(since, turn, is_over)
 
-    async def _walk_changes(self, since: int, turn: Turn, is_over: Callable[[], bool]) -> bool:
-        """Over what was written meanwhile, perhaps by who did not know the rules yet. Whether it
-        came to the end."""
+    async def _walk_changes(
+        self, since: int, turn: RunContext, is_over: Callable[[], bool]
+    ) -> bool:
+        """Screens what was written meanwhile, perhaps by processes without the new rules. Whether
+        it reached the end."""
         until = await self._store.last_change()
         while since < until:
             if is_over():
                 return False
-            since, seen = await self._store.changed(since, self._batch)
+            since, seen = await self._store.changed(since, self._pace.batch)
             await self._judge(seen, turn)
             await self._rest()
         return True
 
     async def _learn(self) -> None:
-        """The hosts that are banned by now."""
+        """Reads the hosts that are banned by now."""
         self._learned_at = time.monotonic()
         await self._banned.refresh(is_feed_stale=True)
 
     async def _rest(self) -> None:
         await asyncio.sleep(PAUSE_SECONDS)
-        if time.monotonic() - self._learned_at >= self._learn_seconds:
+        if time.monotonic() - self._learned_at >= self._pace.learn_seconds:
             await self._learn()
 
     async def _walk(
         self,
         read: Callable[[int, int], Awaitable[Sequence[Seen]]],
-        judge: Callable[[Sequence[Seen], Turn], Awaitable[None]],
-        turn: Turn,
+        judge: Callable[[Sequence[Seen], RunContext], Awaitable[None]],
+        turn: RunContext,
         is_over: Callable[[], bool],
         after: int = 0,
     ) -> bool:
         """Whether it came to the end."""
         while not is_over():
-            seen = await read(after, self._batch)
+            seen = await read(after, self._pace.batch)
             if not seen:
                 return True
             await judge(seen, turn)
@@ -154,18 +158,18 @@ class Screening:
             await self._rest()
         return False
 
-    async def _judge_held(self, seen: Sequence[Seen], turn: Turn) -> None:
+    async def _judge_held(self, seen: Sequence[Seen], turn: RunContext) -> None:
         await self._judge(seen, turn)
-        admitted = [link for link in seen if self._verdict(link) is Verdict.ADMITTED]
+        admitted = [link for link in seen if self._verdict(link) is ScreenVerdict.ADMITTED]
         self._add(turn, "released", await self._store.release(admitted, self._clock.now()))
 
-    async def _judge_banned(self, seen: Sequence[Seen], turn: Turn) -> None:
-        admitted = [link.link_id for link in seen if self._verdict(link) is Verdict.ADMITTED]
+    async def _judge_banned(self, seen: Sequence[Seen], turn: RunContext) -> None:
+        admitted = [link.link_id for link in seen if self._verdict(link) is ScreenVerdict.ADMITTED]
         if admitted:
             unbanned = await self._bans.unban(admitted, RULED, self._clock.now())
             self._add(turn, "unbanned", unbanned)
 
-    async def _judge(self, seen: Sequence[Seen], turn: Turn) -> None:
+    async def _judge(self, seen: Sequence[Seen], turn: RunContext) -> None:
         bans = [ban for link in seen if (ban := self._ban(link)) is not None]
         if bans:
             self._add(turn, "banned", await self._bans.ban(bans, self._clock.now()))
@@ -173,16 +177,16 @@ class Screening:
 
     def _ban(self, link: Seen) -> LinkBan | None:
         verdict = self._verdict(link)
-        if verdict is Verdict.LISTED:
-            return LinkBan(link_id=link.link_id, cause=Cause.LIST)
-        if verdict is not Verdict.BANNED:
+        if verdict is ScreenVerdict.LISTED:
+            return LinkBan(link_id=link.link_id, cause=BanCause.LIST)
+        if verdict is not ScreenVerdict.BANNED:
             return None
         host = above(host_of(link.location), self._screen.banned_hosts)
-        return LinkBan(link_id=link.link_id, cause=Cause.HOST, subject=host)
+        return LinkBan(link_id=link.link_id, cause=BanCause.HOST, subject=host)
 
-    def _verdict(self, link: Seen) -> Verdict:
+    def _verdict(self, link: Seen) -> ScreenVerdict:
         return self._screen.judge(link.location)
 
-    def _add(self, turn: Turn, name: str, count: int) -> None:
+    def _add(self, turn: RunContext, name: str, count: int) -> None:
         self._totals[name] += count
         turn.add(name, count)

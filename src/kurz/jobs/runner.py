@@ -1,7 +1,6 @@
 """Runs a scheduled job: in one process of the whole installation at a time, under a lease."""
 
 import asyncio
-import contextlib
 import os
 import secrets
 import socket
@@ -13,11 +12,21 @@ from typing import Protocol
 import structlog
 
 from kurz.errors import KurzError, StoreUnavailable
-from kurz.scheduling import Cause, Lease, LeaseStore, Outcome, Result, RunStore, Schedule, Turn
+from kurz.rounds import Rounds
+from kurz.scheduling import (
+    Lease,
+    LeaseStore,
+    Result,
+    RunCause,
+    RunContext,
+    RunOutcome,
+    RunStore,
+    Schedule,
+)
 
 TICK_SECONDS = 5.0
-# For a run under way when the process stops, which has 15 seconds in all: a batch has its own end
-# long before, unless the database or the archive is slow.
+# For a running job when the process stops, which has 15 seconds in total: a batch ends long before,
+# unless the database or the archive is slow.
 STOP_SECONDS = 5.0
 
 GIVEN_UP = Result(reason="The run was stopped during a batch.")
@@ -26,20 +35,20 @@ _log = structlog.get_logger(__name__)
 
 
 class Work(Protocol):
-    """What a job does. It is harmless to do it twice, or in two places at once: a process may sleep
-    for longer than its lease."""
+    """What a job does. It must be harmless to do it twice, or in two places at once: a process may
+    be suspended for longer than its lease."""
 
     async def look(self, now: datetime) -> None:
-        """Every few seconds, whether it is due or not."""
+        """Called every few seconds, whether it is due or not."""
 
-    async def run(self, turn: Turn) -> Result:
-        """Comes to an end soon when `turn.stopping` is set."""
+    async def run(self, turn: RunContext) -> Result:
+        """Ends soon when `turn.stopping` is set."""
 
 
-class Runner:
-    """Looks every few seconds whether the job is due, or somebody asks for it. A run that fails is
-    told in the log and counted, and the next one has its usual time; whatever happens, the runner
-    goes on. `monotonic` is the clock that runs are timed by."""
+class Runner(Rounds):
+    """Checks every few seconds whether the job is due or requested. A failed run is logged and
+    counted, and the next one comes at its usual time; whatever happens, the runner continues.
+    `monotonic` is the clock that runs are timed by."""
 
     def __init__(
         self,
@@ -52,91 +61,73 @@ class Runner:
         stop_seconds: float = STOP_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__(schedule.job, self.tick, tick_seconds)
         self._schedule = schedule
-        self._work = work
+        self._job = work
         self._leases = leases
         self._runs = runs
-        self._tick_seconds = tick_seconds
         self._stop_seconds = stop_seconds
         self._monotonic = monotonic
         self._first_at = monotonic() + schedule.first_after.total_seconds()
         self._holder = holder_name()
-        self._stopping = asyncio.Event()
-        self._is_down = False
-        self._ended = dict.fromkeys(Outcome, 0)
+        self._ended = dict.fromkeys(RunOutcome, 0)
         self._last_seconds = 0.0
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        self._stopping.clear()
-        self._task = asyncio.create_task(self._go_on())
-
-    async def stop(self) -> None:
-        """Returns when a run under way has come to its end, or was given up."""
-        self._stopping.set()
-        if self._task is not None:
-            await self._task
-            self._task = None
-
-    def leave_off(self) -> None:
-        """Has a run under way come to its end, and no other one begin."""
-        self._stopping.set()
 
     def counts(self) -> dict[str, int]:
         job = self._schedule.job
         return {
-            f"{job}_runs": self._ended[Outcome.DONE],
-            f"{job}_failed_runs": self._ended[Outcome.FAILED],
-            f"{job}_skipped_runs": self._ended[Outcome.SKIPPED],
+            f"{job}_runs": self._ended[RunOutcome.DONE],
+            f"{job}_failed_runs": self._ended[RunOutcome.FAILED],
+            f"{job}_skipped_runs": self._ended[RunOutcome.SKIPPED],
             f"{job}_last_run_milliseconds": round(self._last_seconds * 1000),
         }
 
     async def tick(self) -> bool:
-        """Runs the job, if there is a cause to. Raises `StoreUnavailable`."""
+        """Runs the job, if there is a cause. Raises `StoreUnavailable`."""
         lease, now = await self._leases.look(self._schedule.job)
-        await self._work.look(now)
+        await self._job.look(now)
         cause = self._schedule.cause(lease, now)
-        if cause is Cause.DUE and self._monotonic() < self._first_at:
+        if cause is RunCause.DUE and self._monotonic() < self._first_at:
             cause = None
-        if cause is None or self._stopping.is_set():
+        if cause is None or self.is_stopping:
             return False
         return await self.run(cause) is not None
 
     async def run(
-        self, cause: Cause, tell: Callable[[str, int], None] = lambda _, __: None
+        self, cause: RunCause, tell: Callable[[str, int], None] = lambda _, __: None
     ) -> Result | None:
-        """Runs it, if there is this cause. None: somebody else does, or has just done so."""
+        """Runs it, if there is this cause. None: another process runs it, or has just done so."""
         lease = await self._leases.take(self._schedule, self._holder, cause)
         if lease is None:
             return None
         try:
-            run_id = await self._runs.begin(lease, is_asked=cause is not Cause.DUE)
+            run_id = await self._runs.begin(lease, is_asked=cause is not RunCause.DUE)
         except StoreUnavailable:
             await self._give_back(lease)
             raise
-        turn = Turn(self._stopping, tell=tell)
+        turn = RunContext(self._stopping, tell=tell)
         started = self._monotonic()
         result = await self._do(turn)
         self._ended[result.outcome] += 1
         seconds = self._last_seconds = self._monotonic() - started
         self._tell(result, turn.counts)
-        await self._insist(lambda: self._runs.end(run_id, result, turn.counts, seconds))
+        await self._retry_until_done(lambda: self._runs.end(run_id, result, turn.counts, seconds))
         await self._give_back(lease)
         return result
 
-    async def _do(self, turn: Turn) -> Result:
+    async def _do(self, turn: RunContext) -> Result:
         try:
             return await self._work_on(turn)
         except Exception as error:  # noqa: BLE001  the next run may succeed
             if isinstance(error, KurzError):
-                return Result(Outcome.FAILED, error.detail)
+                return Result(RunOutcome.FAILED, error.detail)
             _log.exception(f"{self._schedule.job} failed")
-            return Result(Outcome.FAILED, f"{type(error).__name__}. See the log for details.")
+            return Result(RunOutcome.FAILED, f"{type(error).__name__}. See the log for details.")
 
-    async def _work_on(self, turn: Turn) -> Result:
-        """What does not come to its end soon when it is to stop is given up, wherever it is: what
-        it was writing is written whole, or not at all."""
-        work = asyncio.create_task(self._work.run(turn))
+    async def _work_on(self, turn: RunContext) -> Result:
+        """A run that does not end soon after a stop is given up at any point: what it was writing
+        is written completely, or not at all."""
+        work = asyncio.create_task(self._job.run(turn))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -152,9 +143,9 @@ class Runner:
     def _tell(self, result: Result, counts: Mapping[str, int]) -> None:
         did_nothing = not any(counts.values()) and result.reason is None
         tell = {
-            Outcome.FAILED: _log.error,
-            Outcome.SKIPPED: _log.warning,
-            Outcome.DONE: _log.debug if did_nothing else _log.info,
+            RunOutcome.FAILED: _log.error,
+            RunOutcome.SKIPPED: _log.warning,
+            RunOutcome.DONE: _log.debug if did_nothing else _log.info,
         }
         tell[result.outcome](
             f"{self._schedule.job} finished",
@@ -165,45 +156,24 @@ class Runner:
         )
 
     async def _give_back(self, lease: Lease) -> None:
-        await self._insist(lambda: self._leases.give_back(lease, self._schedule.at_least))
+        await self._retry_until_done(lambda: self._leases.give_back(lease, self._schedule.at_least))
 
-    async def _insist(self, act: Callable[[], Awaitable[object]]) -> None:
-        """Through an outage: what was done is to be written down. If the process ends first, the
-        lease ends by itself, and whoever takes it next counts the run as failed."""
+    async def _retry_until_done(self, act: Callable[[], Awaitable[object]]) -> None:
+        """Retries through an outage, because the result must be recorded. If the process ends
+        first, the lease expires, and its next holder counts the run as failed."""
         while True:
             try:
                 await act()
             except StoreUnavailable as outage:
-                self._tell_outage(outage)
-                if self._stopping.is_set():
+                self.note_outage(outage)
+                if self.is_stopping:
                     return
-                await self._rest()
+                await self.rest(self._wake_seconds)
             else:
                 self._is_down = False
                 return
 
-    async def _go_on(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                await self.tick()
-                self._is_down = False
-            except StoreUnavailable as outage:
-                self._tell_outage(outage)
-            except Exception:  # noqa: BLE001  see above
-                _log.exception(f"{self._schedule.job} cannot be scheduled")
-            await self._rest()
-
-    def _tell_outage(self, outage: StoreUnavailable) -> None:
-        if not self._is_down:
-            _log.warning(f"{self._schedule.job} waiting for the database", reason=outage.detail)
-        self._is_down = True
-
-    async def _rest(self) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._tick_seconds):
-                await self._stopping.wait()
-
 
 def holder_name() -> str:
-    """Says where to look for whoever holds a lease, and is no other's."""
+    """Identifies the holder of a lease, and says where to find it; unique."""
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"

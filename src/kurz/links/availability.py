@@ -1,4 +1,4 @@
-"""Whether a code could be had, for who is still choosing one. Nothing is promised: the insert
+"""Whether a code is free, for people who are choosing one. This promises nothing: the insert
 decides."""
 
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from kurz.links.ports import LinkStore
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What a create with this code would be refused with; None: it is free. `holder` is the link
-    that has it, if it is within the caller's scope."""
+class CodeCheck:
+    """The error that a create with this code would get. None: it is free. `holder` is the link that
+    has it, if it is within the caller's scope."""
 
     problem: CustomCodeRefused | CustomCodeTaken | None = None
     holder: Link | None = None
@@ -24,18 +24,18 @@ class Availability:
         self._store = store
         self._clock = clock
 
-    async def look(self, code: str, scope: Scope) -> Finding:
-        """By the rules of a create in this scope: of a workspace, or of an account at the root."""
+    async def look(self, code: str, scope: Scope) -> CodeCheck:
+        """Applies the rules of a create in this scope: a workspace, or an account at the root."""
         try:
             custom.check(code)
         except CustomCodeRefused as refused:
-            return Finding(refused)
+            return CodeCheck(refused)
         workspace_id = scope.workspace_id or ROOT_WORKSPACE_ID
         holder = await self._store.find_by_code(workspace_id, code)
         if holder is not None:
             is_own = workspace_id != ROOT_WORKSPACE_ID or holder.owner_id == scope.owner_id
-            return Finding(code_taken(code), holder if is_own else None)
+            return CodeCheck(code_taken(code), holder if is_own else None)
         now = self._clock.now()
-        if await self._store.is_kept(workspace_id, code, scope.owner_id, now):
-            return Finding(code_taken(code))
-        return Finding()
+        if await self._store.is_reserved(workspace_id, code, scope.owner_id, now):
+            return CodeCheck(code_taken(code))
+        return CodeCheck()

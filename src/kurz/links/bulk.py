@@ -12,17 +12,17 @@ from kurz.people.quotas import Allowance
 
 @dataclass(slots=True)
 class Holder:
-    """The link that has what a new one wanted: its code or, both being deterministic, its URL. No
-    URL at all: the code is kept for somebody else who had it."""
+    """The link that already has the code of a new one or, if both are deterministic, its URL. No
+    URL at all: the code is reserved for its former owner."""
 
     short_code: str
     original_url: str
     canonical_url: str
 
 
-# A new link's row number; who has its place; why it may not be; None: try again.
+# The new link's row number; the link that has its code; why it is refused; None: try again.
 Stored = int | Holder | KurzError | None
-# Where the next page of an export begins.
+# Where the next page of an export starts.
 Position = tuple[int, ...]
 
 
@@ -30,16 +30,16 @@ class BulkInserter(Protocol):
     async def insert(
         self, links: Sequence[Link], allowances: tuple[Allowance, ...], now: datetime
     ) -> list[Stored]:
-        """A result per link, in order; the first of two that want the same gets it. The allowances
+        """A result per link, in order. If two want the same code, the first gets it. The allowances
         are spent in the same transaction: a link that would pass one is a `QuotaExceeded` in the
-        list. Running it again doubles nothing."""
+        list. Running it again creates no duplicates."""
 
 
 class BulkStore(BulkInserter, Protocol):
     """An outage raises `StoreUnavailable`."""
 
     async def find_holders(self, links: Sequence[Link], now: datetime) -> list[Holder | None]:
-        """Whom `insert` would meet now."""
+        """The links that `insert` would conflict with now."""
 
     async def find_left(
         self, allowances: tuple[Allowance, ...], now: datetime
@@ -48,7 +48,13 @@ class BulkStore(BulkInserter, Protocol):
         next one."""
 
     async def page(
-        self, scope: Scope, after: Position | None, limit: int, *, with_trash: bool
+        self,
+        scope: Scope,
+        after: Position | None,
+        limit: int,
+        *,
+        with_trash: bool,
+        link_ids: Sequence[int] | None = None,
     ) -> tuple[list[Link], Position | None]:
-        """Up to `limit` links, oldest first, and where the next page begins (None: there is
-        none)."""
+        """Up to `limit` links, oldest first, and where the next page begins (None: there is none).
+        `link_ids`: only these, as far as they are in the scope."""

@@ -16,7 +16,7 @@ ATTEMPTS = {
 }
 
 
-class Mint:
+class CodeGenerator:
     def __init__(
         self,
         *,

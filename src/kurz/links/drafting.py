@@ -1,4 +1,5 @@
-"""What a draft becomes, and what an edit or a revival changes. Rules only: nothing is stored."""
+"""Turns a draft into a link, and an edit or a revival into changes. Pure rules: nothing is
+stored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,15 +18,15 @@ _CHECKED_FIELDS = frozenset({"title", "notes", "tags", "redirect_status", "max_c
 
 @dataclass(frozen=True)
 class Drafting:
-    """`temporary_life` is how long anonymous links live, `default_life` the others (None: for
-    ever)."""
+    """`temporary_life` is the lifetime of anonymous links, `default_life` of others (None:
+    unlimited)."""
 
     temporary_life: timedelta
     default_life: timedelta | None = None
     redirect_status: int = 302
 
     def link(self, draft: Draft, strategy: Strategy, url: JudgedUrl, now: datetime) -> Link:
-        """The link that a draft asks for, without an id and, unless it was chosen, a code."""
+        """The link for a draft. It has no id yet, and a code only if that is a custom one."""
         if draft.custom_code is not None:
             custom.check(draft.custom_code)
         if not draft.is_anonymous:
@@ -95,7 +96,7 @@ class Drafting:
 
 
 def changes_of(link: Link, edit: Edit, url: JudgedUrl | None, now: datetime) -> dict[str, Any]:
-    """An edit in the fields of a stored link; `url` is the edit's own, judged."""
+    """The changes of an edit, as fields of a link; `url` is the edit's URL, judged."""
     changes: dict[str, Any] = {**edit}
     fields.check(**{name: changes[name] for name in _CHECKED_FIELDS & changes.keys()})
     if "tags" in edit:
@@ -122,8 +123,8 @@ def changes_of(link: Link, edit: Edit, url: JudgedUrl | None, now: datetime) -> 
 
 
 def revival_of(link: Link, expires_at: datetime | None, now: datetime) -> dict[str, Any]:
-    """What brings an expired or deleted link back: an expired one lives until `expires_at`, or for
-    ever."""
+    """The changes that restore an expired or deleted link. An expired one then lives until
+    `expires_at`, or permanently."""
     changes: dict[str, Any] = {"deleted_at": None, "swept_at": None}
     if expires_at is not None or lifecycle.is_expired(link, now):
         changes |= _expiring(link, expires_at, now)
@@ -135,7 +136,7 @@ def _expiring(link: Link, expires_at: datetime | None, now: datetime) -> Mapping
     return {
         "expires_at": None if expires_at is None else checked_end(expires_at, now),
         "status": Status.ACTIVE if link.status is Status.EXPIRED else link.status,
-        # A temporary link is one that expires: without an end it is a permanent one.
+        # A temporary link is one that expires; without an expiry it is permanent.
         "link_type": LinkType.PERMANENT if expires_at is None else link.link_type,
     }
 

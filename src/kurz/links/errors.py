@@ -2,67 +2,57 @@
 
 from enum import StrEnum
 
-from kurz.errors import Kind, KurzError, Unavailable
+from kurz.errors import Conflict, Forbidden, Gone, Invalid, NotFound, Unavailable
 
 
-class LinkNotFound(KurzError):
-    kind = Kind.NOT_FOUND
+class LinkNotFound(NotFound):
     code = "link-not-found"
     title = "Link not found"
 
 
-class LinkBanned(KurzError):
-    kind = Kind.GONE
+class LinkBanned(Gone):
     code = "link-banned"
     title = "Link taken down"
 
 
-class LinkHeld(KurzError):
-    kind = Kind.FORBIDDEN
+class LinkHeld(Forbidden):
     code = "link-held"
     title = "Link not screened yet"
 
 
-class DestinationRefused(KurzError):
-    kind = Kind.INVALID
+class DestinationRefused(Invalid):
     code = "destination-refused"
     title = "Destination not allowed"
     field = "original_url"
 
 
-class LinkChanged(KurzError):
-    kind = Kind.CONFLICT
+class LinkChanged(Conflict):
     code = "link-changed"
     title = "Link was changed at the same time"
 
 
-class VersionOutdated(KurzError):
-    kind = Kind.CONFLICT
+class VersionOutdated(Conflict):
     code = "version-outdated"
     title = "Link has changed since you loaded it"
 
 
-class InstantRefused(KurzError):
-    kind = Kind.INVALID
+class InstantRefused(Invalid):
     code = "instant-refused"
     title = "Invalid date or time"
 
 
-class FieldRefused(KurzError):
-    kind = Kind.INVALID
+class FieldRefused(Invalid):
     code = "field-refused"
     title = "Invalid field value"
 
 
-class StrategyRefused(KurzError):
-    kind = Kind.INVALID
+class StrategyRefused(Invalid):
     code = "strategy-refused"
     title = "Invalid code strategy"
     field = "strategy"
 
 
-class CursorRefused(KurzError):
-    kind = Kind.INVALID
+class CursorRefused(Invalid):
     code = "cursor-refused"
     title = "Invalid cursor"
     field = "cursor"
@@ -73,27 +63,23 @@ class CodesExhausted(Unavailable):
     title = "No free code found"
 
 
-class CounterStarted(KurzError):
-    kind = Kind.CONFLICT
+class CounterStarted(Conflict):
     code = "counter-started"
     title = "Counter already in use"
 
 
-class SeriesRefused(KurzError):
-    kind = Kind.INVALID
+class SeriesRefused(Invalid):
     code = "series-refused"
     title = "Code series cannot be continued"
 
 
-class CustomCodeRefused(KurzError):
-    kind = Kind.INVALID
+class CustomCodeRefused(Invalid):
     code = "custom-code-refused"
     title = "Invalid custom code"
     field = "custom_code"
 
 
-class CustomCodeTaken(KurzError):
-    kind = Kind.CONFLICT
+class CustomCodeTaken(Conflict):
     code = "custom-code-taken"
     title = "Custom code already taken"
     field = "custom_code"
@@ -104,7 +90,7 @@ def code_taken(code: str) -> CustomCodeTaken:
 
 
 class UrlFlaw(StrEnum):
-    """What is wrong with a URL, for programs that say it in their own words."""
+    """What is wrong with a URL, for programs that show their own text."""
 
     TEXT = "text"
     TOO_LONG = "too-long"
@@ -118,8 +104,7 @@ class UrlFlaw(StrEnum):
     OWN = "own"
 
 
-class UrlRefused(KurzError):
-    kind = Kind.INVALID
+class UrlRefused(Invalid):
     code = "url-refused"
     title = "URL cannot be shortened"
     field = "original_url"
@@ -129,20 +114,17 @@ class UrlRefused(KurzError):
         self.flaw = flaw
 
 
-class LinkExpired(KurzError):
-    kind = Kind.GONE
+class LinkExpired(Gone):
     code = "link-expired"
     title = "Link expired"
 
 
-class LinkExhausted(KurzError):
-    kind = Kind.GONE
+class LinkExhausted(Gone):
     code = "link-exhausted"
     title = "Click limit reached"
 
 
-class TagNotFound(KurzError):
-    kind = Kind.NOT_FOUND
+class TagNotFound(NotFound):
     code = "tag-not-found"
     title = "Tag not found"
 
@@ -152,21 +134,18 @@ class ArchiveUnavailable(Unavailable):
     title = "Archive unavailable"
 
 
-class ArchiveFileNotFound(KurzError):
-    kind = Kind.NOT_FOUND
+class ArchiveFileNotFound(NotFound):
     code = "archive-file-not-found"
     title = "Archive file not found"
 
 
-class ArchiveFileBroken(KurzError):
-    kind = Kind.INVALID
+class ArchiveFileBroken(Invalid):
     code = "archive-file-broken"
     title = "Archive file cannot be read"
 
 
-class ArchiveFileForeign(KurzError):
+class ArchiveFileForeign(Invalid):
     """It cannot be trusted: nobody knows who wrote it."""
 
-    kind = Kind.INVALID
     code = "archive-file-foreign"
     title = "Archive file not signed by this installation"

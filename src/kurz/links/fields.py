@@ -45,8 +45,8 @@ def check_search(text: str) -> None:
 
 
 def _check_text(field: str, text: str, longest: int, breaks: str = "") -> None:
-    """Text that both engines store, and every page and terminal shows as it is. `breaks` are the
-    control characters it may have."""
+    """Text that both engines can store, and every page and terminal shows unchanged. `breaks` are
+    the control characters that are allowed."""
     if not text.strip() or len(text) > longest:
         raise FieldRefused(f"`{field}` must have 1 to {longest} characters.", field=field)
     if any(_is_unfit(letter) and letter not in breaks for letter in text):
@@ -56,5 +56,5 @@ def _check_text(field: str, text: str, longest: int, breaks: str = "") -> None:
 
 
 def _is_unfit(letter: str) -> bool:
-    """True for controls, halves of characters, and marks that turn the direction of reading."""
+    """True for control characters, surrogates, and marks that change the text direction."""
     return unicodedata.category(letter) in ("Cc", "Cs") or letter in _DIRECTIONS

@@ -1,20 +1,20 @@
-"""Storing a new link: under the first code that is free, or as the link that has it already."""
+"""Stores a new link under the first free code, or finds the link that already has it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from kurz.links import lifecycle
+from kurz.links.code_generator import ATTEMPTS, CodeGenerator
 from kurz.links.errors import CodesExhausted, LinkBanned, LinkChanged, code_taken
-from kurz.links.minting import ATTEMPTS, Mint
 from kurz.links.model import ROOT_WORKSPACE_ID, Act, Created, Link, Status, Strategy
 from kurz.links.ports import LinkStore
 from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
 
-EDIT_ATTEMPTS = 25  # times a write starts over because somebody else wrote in between
+EDIT_ATTEMPTS = 25  # times a write starts over because another write came first
 
-# What a revived link takes over from the request.
+# What a restored link takes from the request.
 _FIELDS_OF_A_REQUEST = (
     "original_url",
     "location",
@@ -32,7 +32,7 @@ _FIELDS_OF_A_REQUEST = (
 
 @dataclass(slots=True)
 class NewLink:
-    """A link on its way into the store, and what goes in with it."""
+    """A link to be stored, and what is stored with it."""
 
     link: Link
     claim_token: str | None
@@ -46,9 +46,9 @@ class NewLink:
 
 
 class Inserter:
-    def __init__(self, store: LinkStore, mint: Mint) -> None:
+    def __init__(self, store: LinkStore, code_generator: CodeGenerator) -> None:
         self._store = store
-        self._mint = mint
+        self._code_generator = code_generator
 
     async def insert(self, new: NewLink, now: datetime) -> Created:
         if new.link.strategy is Strategy.CUSTOM:
@@ -61,8 +61,8 @@ class Inserter:
         raise CodesExhausted("All codes that were tried are taken. Try again.")
 
     async def _insert_custom(self, new: NewLink, now: datetime) -> Created:
-        """The code belongs to one URL: asking for the same pair again gives the same link, so that
-        a script can run twice."""
+        """The code belongs to one URL: the same pair again gives the same link, so that a script
+        can run twice."""
         wanted = new.link
         if await self._try(new, wanted.short_code):
             return new.created(wanted.id)
@@ -104,7 +104,9 @@ class Inserter:
         return link_id is not None
 
     async def _code(self, link: Link, attempt: int) -> str:
-        return await self._mint.code(link.strategy, link.canonical_url, link.workspace_id, attempt)
+        return await self._code_generator.code(
+            link.strategy, link.canonical_url, link.workspace_id, attempt
+        )
 
     async def _reuse(
         self,
@@ -113,8 +115,9 @@ class Inserter:
         now: datetime,
         find: Callable[[], Awaitable[Link | None]],
     ) -> Created:
-        """The existing link, unchanged while it lives; an expired or deleted one comes back under
-        its code with the fields of this request, its counts kept. `find` reads it again."""
+        """Returns the existing link unchanged while it is active. An expired or deleted one is
+        restored under its code, with the fields of this request and its old counts. `find` reads it
+        again."""
         wanted = new.link
         receipt = new.receipt and new.receipt.after(lambda link: Created(link, is_new=True))
         for _ in range(EDIT_ATTEMPTS):
@@ -139,8 +142,8 @@ class Inserter:
 
 
 def _is_same(found: Link, wanted: Link) -> bool:
-    """At the root the link has to be the caller's own. Nobody owns what the operator made there, as
-    nobody owns anonymous links: those are temporary."""
+    """At the root, the link must be the caller's own. The operator's links have no owner there,
+    like anonymous links, but those are temporary."""
     is_ours = wanted.workspace_id != ROOT_WORKSPACE_ID or (
         (found.owner_id, found.link_type) == (wanted.owner_id, wanted.link_type)
     )

@@ -1,4 +1,4 @@
-"""What state a link is in at an instant. Expiry is decided here, at reading, for every reader."""
+"""The state of a link at an instant. Expiry is decided here, at every read."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,7 +7,7 @@ from kurz.links.model import Link, Status
 
 
 class Outcome(StrEnum):
-    """What somebody who follows a link gets."""
+    """What a visitor of a link gets."""
 
     REDIRECT = "redirect"
     MISSING = "missing"
@@ -50,6 +50,6 @@ def outcome(link: Link, now: datetime) -> Outcome:
     if link.starts_at is not None and now < link.starts_at:
         return Outcome.MISSING
     if link.swept_at is not None and is_expired(link, now):
-        return Outcome.EXPIRED  # as before it went to the trash
+        return Outcome.EXPIRED  # as before it was moved to the trash
     outcome = _OUTCOMES[status(link, now)]
     return Outcome.HELD if outcome is Outcome.REDIRECT and link.held_at is not None else outcome

@@ -1,4 +1,4 @@
-"""Lists of links: what is asked for is judged here, and the end of a page becomes a cursor."""
+"""Lists of links: checks what is asked for, and turns the end of a page into a cursor."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ from kurz.links.errors import CursorRefused, FieldRefused
 from kurz.links.model import COUNTED_LINKS, Filter, Link, LinkPage, PageEnd, Scope, Sort
 from kurz.links.ports import LinkStore
 
-MIN_SEARCH_LENGTH = 3  # the index of texts knows runs of three characters, and nothing shorter
+MIN_SEARCH_LENGTH = 3  # the text index holds runs of three characters
 MAX_CURSOR_LENGTH = 200  # three times what the longest one takes
 _BEYOND = 2**63  # what the engines' integers cannot hold
 
@@ -23,10 +23,7 @@ class Listing:
         self._clock = clock
 
     async def page(self, scope: Scope, wanted: Filter, cursor: str | None, limit: int) -> LinkPage:
-        if wanted.search is not None:
-            _check_search(wanted.search)
-        if wanted.tag is not None:
-            fields.check(tags=(wanted.tag,))
+        check(wanted)
         after = None if cursor is None else self._place(cursor, wanted.sort)
         links, total = await self._store.list(
             scope, wanted, self._clock.now(), after=after, limit=limit + 1
@@ -36,7 +33,7 @@ class Listing:
         return LinkPage(page, min(total, COUNTED_LINKS), following, total <= COUNTED_LINKS)
 
     def _cursor(self, link: Link, sort: Sort) -> str:
-        """Opaque, and with the public id: the row's would tell how many links there are."""
+        """Opaque, and with the public id: the row's id would reveal how many links there are."""
         parts = [sort, _value(link, sort), self._ids.apply(link.id)]
         text = json.dumps(parts, separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
@@ -51,12 +48,16 @@ class Listing:
             ) from None
 
 
-def _check_search(text: str) -> None:
-    fields.check_search(text)
-    if len(text) < MIN_SEARCH_LENGTH:
-        raise FieldRefused(
-            f"`search` must have at least {MIN_SEARCH_LENGTH} characters.", field="search"
-        )
+def check(wanted: Filter) -> None:
+    """Raises `FieldRefused` for a filter that no list can have."""
+    if wanted.search is not None:
+        fields.check_search(wanted.search)
+        if len(wanted.search) < MIN_SEARCH_LENGTH:
+            raise FieldRefused(
+                f"`search` must have at least {MIN_SEARCH_LENGTH} characters.", field="search"
+            )
+    if wanted.tag is not None:
+        fields.check(tags=(wanted.tag,))
 
 
 def _value(link: Link, sort: Sort) -> int | None:
@@ -65,7 +66,7 @@ def _value(link: Link, sort: Sort) -> int | None:
 
 
 def _read(cursor: str, sort: Sort) -> tuple[int | None, int]:
-    """The value and the public id in a cursor; ValueError if it is none of this order."""
+    """The value and the public id in a cursor; ValueError if it is not a cursor of this order."""
     if len(cursor) > MAX_CURSOR_LENGTH or not cursor.isascii():
         raise ValueError("no cursor")
     padded = cursor + "=" * (-len(cursor) % 4)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 ROOT_WORKSPACE_ID = 0  # anonymous and personal links, at the root of the base URL
 
@@ -29,12 +29,12 @@ class Status(StrEnum):
 
 
 class DestinationStatus(StrEnum):
-    """What checks say of where a link leads."""
+    """What checks found about the destination of a link."""
 
     OK = "ok"
     BROKEN = "broken"
     UNKNOWN = "unknown"
-    NOT_CHECKED = "not_checked"  # kurz does not call there
+    NOT_CHECKED = "not_checked"  # kurz does not request this destination
 
 
 class Strategy(StrEnum):
@@ -48,8 +48,8 @@ class Strategy(StrEnum):
 
 @dataclass(slots=True, kw_only=True)  # not frozen: that costs 20 µs of every create
 class Link:
-    """A link as it is stored; `status` is bookkeeping, `lifecycle.status` is the truth. Nobody
-    changes one that has been stored: an edit makes another."""
+    """A link as it is stored. `status` may lag behind; `lifecycle.status` is correct. A stored link
+    is never changed in place: an edit makes a new object."""
 
     id: int
     workspace_id: int
@@ -83,48 +83,11 @@ class Link:
     held_at: datetime | None = None  # since when visitors are warned: it could not be screened
 
 
-class Route(NamedTuple):
-    """What a redirect needs to know of a link; instants in microseconds, as they are stored."""
-
-    link_id: int
-    version: int
-    status: str
-    location: str
-    redirect_status: int
-    forward_query: bool
-    max_clicks: int | None
-    clicks_used: int
-    created_at: int
-    starts_at: int | None
-    expires_at: int | None
-    is_held: bool = False
-
-
-class Change(NamedTuple):
-    """A row of the change log: this link is or was under this code, in this version by now. Link 0:
-    not a link was changed, but which slugs or domains the workspace has."""
-
-    link_id: int
-    workspace_id: int
-    short_code: str
-    version: int
-
-
-class Cached(NamedTuple):
-    """What the second tier knows of a code, as of when the change log stood at `position`. Without
-    a route: there was no such link; or, if a version is named, only that it was written."""
-
-    link_id: int
-    version: int
-    route: Route | None
-    position: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What a caller asks for when a link is made. `owner_id` None and `is_anonymous` False: the
+    """What a caller asks for when creating a link. `owner_id` None and `is_anonymous` False: the
     link belongs to its workspace, or at the root to the installation's operator. The defaults are
-    the workspace's, where it has its own."""
+    those of the workspace, if it has any."""
 
     original_url: str
     workspace_id: int = ROOT_WORKSPACE_ID
@@ -147,7 +110,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What somebody did to a link, for its history. No account: the operator."""
+    """An action on a link, for its history. No account: the operator."""
 
     name: str
     account_id: int | None = None
@@ -169,7 +132,8 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """The answer to a draft: the link, whether it is new, and an anonymous one's claim token."""
+    """The result of a draft: the link, whether it is new, and the claim token of an anonymous
+    link."""
 
     link: Link
     is_new: bool
@@ -186,8 +150,8 @@ class Scope:
 
 
 class Sort(StrEnum):
-    """The orders of a list; equal values go by id, in the same direction. No expiry is the latest
-    one there is."""
+    """The orders of a list; equal values are ordered by id, in the same direction. No expiry sorts
+    as the latest."""
 
     CREATED = "created_at"
     CREATED_DOWN = "-created_at"
@@ -209,8 +173,8 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """What a list shows, and in which order. The trash is left out unless it is asked for: by its
-    status, or `with_deleted` among everything else."""
+    """What a list shows, and in which order. The trash is left out unless asked for: by its status,
+    or with everything else by `with_deleted`."""
 
     search: str | None = None
     status: Status | None = None
@@ -232,7 +196,7 @@ class PageEnd:
     link_id: int
 
 
-COUNTED_LINKS = 10_000  # more are not counted, which would take longer the more there are
+COUNTED_LINKS = 10_000  # more are not counted, because that takes longer the more there are
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import segno
 from kurz.links.errors import FieldRefused
 
 SMALLEST, LARGEST, SIZE = 64, 2048, 512  # pixels
-WIDEST_MARGIN, MARGIN = 16, 4  # modules; the standard asks for four around
+WIDEST_MARGIN, MARGIN = 16, 4  # modules; the standard requires four on each side
 TRANSPARENT = "transparent"
-LEVELS = ("L", "M", "Q", "H")  # how much of the picture may be lost: 7, 15, 25 or 30 %
+LEVELS = ("L", "M", "Q", "H")  # how much of the picture may be unreadable: 7, 15, 25 or 30 %
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 _DARK_RUN = re.compile(b"\x01+")
 _DIGITS = bytes.maketrans(b"\0\x01", b"01")
@@ -48,7 +48,7 @@ def render(
 
 
 def print_out(url: str, *, margin: int = MARGIN, error: str = "M") -> str:
-    """The picture in text, two modules a character, for dark terminals and light ones."""
+    """The picture as text, two modules per character, for dark and light terminals."""
     rows = [list(row) for row in _code(url, margin, error).matrix_iter(border=margin)]
     if len(rows) % 2:
         rows.append([0] * len(rows[0]))
@@ -59,7 +59,7 @@ def print_out(url: str, *, margin: int = MARGIN, error: str = "M") -> str:
     )
 
 
-# Dark on light is what readers expect: what is printed is the light of a dark terminal.
+# Readers expect dark on light, so on a dark terminal the light modules are printed.
 _HALVES = {(0, 0): "█", (0, 1): "▀", (1, 0): "▄", (1, 1): " "}
 
 
@@ -71,7 +71,7 @@ def _code(url: str, margin: int, error: str) -> segno.QRCode:
     if error not in LEVELS:
         raise FieldRefused("`error` must be L, M, Q or H.", field="error")
     try:
-        # The level is what was asked for; a higher one at no cost would surprise.
+        # Exactly the requested level: a higher one, even at no cost, would be a surprise.
         return segno.make_qr(url, error=error, boost_error=False)
     except segno.DataOverflowError:
         raise FieldRefused("This URL is too long for a QR code.", field=None) from None
@@ -89,7 +89,7 @@ def _check_colours(dark: str, light: str) -> None:
 
 
 def _svg(code: segno.QRCode, margin: int, size: int, dark: str, light: str) -> bytes:
-    """Made of numbers and checked colours alone: the URL is not in it."""
+    """Made only of numbers and checked colours: it does not contain the URL."""
     modules = len(code.matrix) + 2 * margin
     path = "".join(
         f"M{found.start() + margin} {y + margin}h{len(found[0])}v1h-{len(found[0])}z"
@@ -106,7 +106,7 @@ def _svg(code: segno.QRCode, margin: int, size: int, dark: str, light: str) -> b
 
 
 def _png(code: segno.QRCode, margin: int, size: int, dark: str, light: str) -> bytes:
-    """One bit a pixel. Modules are whole pixels; what is left over widens the margin."""
+    """One bit per pixel. Modules are whole pixels; the remaining pixels widen the margin."""
     modules = len(code.matrix) + 2 * margin
     scale = size // modules
     if not scale:
@@ -135,7 +135,7 @@ def _png(code: segno.QRCode, margin: int, size: int, dark: str, light: str) -> b
 
 
 def _png_line(pixels: bytes, size: int) -> bytes:
-    """Pixels of 0 and 1 as bits, after the number of their filter (none)."""
+    """Pixels of 0 and 1 as bits, after the number of the filter (none)."""
     width = -(-size // 8) * 8
     bits = int(pixels.ljust(width, b"\0").translate(_DIGITS), 2)
     return b"\0" + bits.to_bytes(width // 8)

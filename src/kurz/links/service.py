@@ -2,14 +2,17 @@
 
 import hashlib
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from kurz.clock import Clock
 from kurz.links import lifecycle, urls
+from kurz.links.code_generator import CodeGenerator
 from kurz.links.codes import custom
 from kurz.links.codes.permutation import Permutation
 from kurz.links.drafting import Drafting, changes_of, revival_of
+from kurz.links.ending.retention import DEFAULT, Retention, purged_at
 from kurz.links.errors import (
     CodesExhausted,
     InstantRefused,
@@ -21,7 +24,6 @@ from kurz.links.errors import (
 )
 from kurz.links.inserting import EDIT_ATTEMPTS, Inserter, NewLink
 from kurz.links.listing import Listing
-from kurz.links.minting import Mint
 from kurz.links.model import (
     Act,
     Created,
@@ -35,7 +37,6 @@ from kurz.links.model import (
     Status,
 )
 from kurz.links.ports import LinkStore, NullScreen, Screen
-from kurz.links.retention import DEFAULT, Retention, purged_at
 from kurz.paging import WHOLE, Part
 from kurz.people.own_hosts import OwnHosts
 from kurz.people.quotas import Allowance
@@ -46,7 +47,7 @@ class LinkService:
     def __init__(
         self,
         store: LinkStore,
-        mint: Mint,
+        code_generator: CodeGenerator,
         drafting: Drafting,
         ids: Permutation,
         own_hosts: OwnHosts,
@@ -55,7 +56,7 @@ class LinkService:
         screen: Screen | None = None,
     ) -> None:
         self._store = store
-        self._mint = mint
+        self._code_generator = code_generator
         self._drafting = drafting
         self._ids = ids
         self._own_hosts = own_hosts
@@ -63,7 +64,7 @@ class LinkService:
         self._retention = retention
         self._screen = screen or NullScreen()
         self._listing = Listing(store, ids, clock)
-        self._inserter = Inserter(store, mint)
+        self._inserter = Inserter(store, code_generator)
 
     async def create(
         self,
@@ -74,11 +75,11 @@ class LinkService:
         receipt: Receipt | None = None,
     ) -> Created:
         """A new link, or the existing one for a deterministic code, or for a custom code that
-        leads to the same URL already. `own_hosts` adds the name that
-        this request came in by, where no base URL is configured. The store spends the allowances
-        and keeps the receipt with the new link; the receipt is handed what this returns."""
+        already leads to the same URL. `own_hosts` adds the host of this request, if no base URL is
+        configured. The store spends the allowances and stores the receipt with the new link; the
+        receipt gets what this returns."""
         now = self._clock.now()
-        strategy = self._mint.choose(
+        strategy = self._code_generator.choose(
             draft.strategy, draft.custom_code, draft.workspace_id, draft.default_strategy
         )
         url = urls.judge(draft.original_url, await self._own_hosts.get(), own_hosts)
@@ -100,9 +101,9 @@ class LinkService:
         own_hosts: Collection[str] = (),
         allowances: tuple[Allowance, ...] = (),
     ) -> Created:
-        """Makes an anonymous link the account's, if the token proves that it may; else a new link
-        for the draft's URL, and the anonymous one stays as it is. Asked again, it answers with the
-        same link. `LinkNotFound`: nothing proved, and no draft."""
+        """Gives an anonymous link to the account if the token is right. Otherwise creates a new
+        link for the draft's URL, and the anonymous one is unchanged. A repeated call returns the
+        same link. `LinkNotFound`: the token is not right, and there is no draft."""
         if short_code is not None and claim_token is not None and custom.is_possible(short_code):
             found = await self._claim(account_id, short_code, claim_token, allowances)
             if found is not None:
@@ -110,21 +111,21 @@ class LinkService:
         if draft is None:
             raise LinkNotFound("Links cannot be claimed here.")
         url = urls.judge(draft.original_url, await self._own_hosts.get(), own_hosts)
-        mark = hashlib.sha256(b"claim of\0" + url.original.encode()).digest()
-        earlier = await self._store.find_claimed(account_id, mark)
+        claim_hash = hashlib.sha256(b"claim of\0" + url.original.encode()).digest()
+        earlier = await self._store.find_claimed(account_id, claim_hash)
         if earlier is not None:
             return Created(earlier, is_new=False)
-        strategy = self._mint.choose(None, None, draft.workspace_id)
+        strategy = self._code_generator.choose(None, None, draft.workspace_id)
         now = self._clock.now()
         link = self._drafting.link(draft, strategy, url, now)
         link.held_at = self._screened(url.location, now)
         try:
-            return await self._inserter.insert(NewLink(link, None, mark, allowances), now)
+            return await self._inserter.insert(NewLink(link, None, claim_hash, allowances), now)
         except CodesExhausted:
-            earlier = await self._store.find_claimed(account_id, mark)
+            earlier = await self._store.find_claimed(account_id, claim_hash)
             if earlier is None:
                 raise
-            return Created(earlier, is_new=False)  # by the same claim, sent twice at once
+            return Created(earlier, is_new=False)  # by the same claim, sent twice at the same time
 
     async def _claim(
         self,
@@ -133,8 +134,8 @@ class LinkService:
         claim_token: str,
         allowances: tuple[Allowance, ...],
     ) -> Created | None:
-        """What is claimed lives for ever, so it is screened again; but only whoever has the token
-        is told where it may not lead."""
+        """A claimed link is permanent, so it is screened again. Only a caller with the token learns
+        that its destination is refused."""
         claim_hash = hash_claim_token(claim_token)
         claimed = await self._store.claim(
             short_code,
@@ -186,8 +187,8 @@ class LinkService:
         own_hosts: Collection[str] = (),
         account_id: int | None = None,
     ) -> Link:
-        """Writes the edit; with `expected_version` only if nobody has written since. `own_hosts` as
-        in `create`."""
+        """Writes the edit; with `expected_version` only if that is still the link's version.
+        `own_hosts` as in `create`."""
         url = None
         if "original_url" in edit:
             url = urls.judge(edit["original_url"], await self._own_hosts.get(), own_hosts)
@@ -242,8 +243,8 @@ class LinkService:
         expected_version: int | None = None,
         account_id: int | None = None,
     ) -> Link:
-        """Brings an expired or deleted link back; an expired one lives until `expires_at`, or for
-        ever. A live link is returned as it is."""
+        """Restores an expired or deleted link; an expired one then lives until `expires_at`, or
+        permanently. An active link is returned unchanged."""
         for _ in range(EDIT_ATTEMPTS):
             link = await self.get(public_id, scope)
             if link.status is Status.BANNED:
@@ -265,23 +266,31 @@ class LinkService:
         raise LinkChanged("Someone else is changing this link. Try again.")
 
     def _screened(self, location: str, now: datetime) -> datetime | None:
-        """Since when a link that leads there is held; None: it is not. `DestinationRefused`: there
-        may be none."""
+        """Since when a link to this destination is held; None: it is not. `DestinationRefused`: no
+        link may lead there."""
         return None if self._screen.admit(location) else now
 
     def public_id(self, link: Link) -> int:
-        """The id as the outside sees it: it tells nothing about how many links there are."""
+        """The public id: it does not reveal how many links there are."""
         return self._ids.apply(link.id)
 
     def public_row_id(self, link_id: int) -> int:
-        """The same, of a link that may be gone."""
+        """The same, for a link that may be purged."""
         return self._ids.apply(link_id)
+
+    def row_ids(self, public_ids: Iterable[int]) -> Sequence[int]:
+        """The rows behind ids that the outside has sent; what is no id is left out."""
+        found = []
+        for public_id in public_ids:
+            with suppress(ValueError):
+                found.append(self._ids.invert(public_id))
+        return found
 
     def status(self, link: Link) -> Status:
         return lifecycle.status(link, self._clock.now())
 
     def purged_at(self, link: Link) -> datetime | None:
-        """From when on the reaper purges a link in the trash; None: never."""
+        """When a link in the trash is due to be purged; None: never."""
         return purged_at(link, self._retention)
 
     async def _check_code_is_free(self, link: Link, code: str | None) -> None:
@@ -298,7 +307,7 @@ class LinkService:
 
 
 def check_version(link: Link, expected: int | None) -> None:
-    """Refuses a write of what somebody else has changed since the caller saw it."""
+    """Refuses the write if the link has changed since the caller read it."""
     if expected is not None and link.version != expected:
         raise VersionOutdated("Someone else has changed this link. Load it again, then try again.")
 

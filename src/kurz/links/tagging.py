@@ -1,4 +1,4 @@
-"""Tags as a whole: which there are, renaming and merging them."""
+"""Tags of all links: listing, renaming and merging them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,14 +19,15 @@ class TagCount:
 
 class TagStore(Protocol):
     async def list(self, space: int, part: Part = WHOLE) -> list[TagCount]:
-        """By name, with the number of links that have each, those in the trash included."""
+        """By name, with the number of links that have each, including the trash."""
 
     async def count(self, space: int, tag: str) -> int:
-        """How many links have it, those in the trash included."""
+        """How many links have it, including the trash."""
 
     async def rename(self, space: int, old: str, new: str | None, now: datetime, act: Act) -> int:
-        """In every link of the space, several a transaction; tells in how many. None removes it.
-        A link that has both tags keeps one. Running it again finishes what an outage cut short."""
+        """Renames it in every link of the space, several per transaction; returns in how many. None
+        removes it. A link that has both tags keeps one. After an outage, running it again finishes
+        the work."""
 
 
 class Tagging:
@@ -54,6 +55,6 @@ class Tagging:
 
 
 def renamed(tags: tuple[str, ...], old: str, new: str | None) -> tuple[str, ...]:
-    """The tags with one renamed or, without a new name, left out; each stands once."""
+    """The tags with one renamed or, without a new name, removed; no duplicates."""
     changed = (new if tag == old else tag for tag in tags)
     return tuple(dict.fromkeys(tag for tag in changed if tag is not None))

@@ -1,4 +1,4 @@
-"""Numbers of the whole installation, for everybody to see."""
+"""Public numbers of the whole installation."""
 
 import asyncio
 import time
@@ -17,12 +17,11 @@ class Totals:
 
 class TotalsStore(Protocol):
     async def get(self) -> Totals:
-        """As far as links and clicks are counted by now. Reads a few rows, however many there
-        are."""
+        """Links and clicks as far as they are counted by now. Reads only a few rows."""
 
 
 class RecentTotals:
-    """Read once a second at most, however many ask."""
+    """Read at most once a second, however many callers there are."""
 
     def __init__(self, store: TotalsStore) -> None:
         self._store = store

@@ -1,12 +1,12 @@
-"""Export and import as their callers know them. The work is done in `kurz.transfer`."""
+"""Export and import as their callers see them. `kurz.transfer` does the work."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from kurz.links.model import ROOT_WORKSPACE_ID, Scope, Strategy
+from kurz.links.model import ROOT_WORKSPACE_ID, Filter, Scope, Strategy
 from kurz.people.quotas import Allowance
 
 
@@ -15,6 +15,7 @@ class TransferFormat(StrEnum):
     JSONL = "jsonl"
 
 
+MAX_CHOSEN = 1000  # links in an export of chosen ones: to read so many ids takes some 15 ms
 MEDIA_TYPES = {
     TransferFormat.CSV: "text/csv; charset=utf-8",
     TransferFormat.JSONL: "application/jsonl",
@@ -22,9 +23,9 @@ MEDIA_TYPES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """Where rows become links. `strategy` makes the codes of rows that bring none, and
-    `redirect_status` is for rows that name none."""
+class ImportTarget:
+    """Where rows become links. `strategy` makes codes for rows without one; `redirect_status` is
+    for rows that name none."""
 
     workspace_id: int = ROOT_WORKSPACE_ID
     owner_id: int | None = None
@@ -33,49 +34,52 @@ class Target:
 
 
 class Targets(Protocol):
-    async def find(self, workspace: str) -> Target | None:
-        """The target of a row whose `workspace` column says this; empty for none."""
+    async def find(self, workspace: str) -> ImportTarget | None:
+        """The target of a row with this `workspace` column; empty if the row has none."""
 
 
 class OneTarget:
-    """Every row goes to the same place, whatever its `workspace` column says."""
+    """Every row goes to the same target, whatever its `workspace` column says."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: ImportTarget) -> None:
         self._target = target
 
-    async def find(self, workspace: str) -> Target | None:  # noqa: ARG002  that is the point
+    async def find(self, workspace: str) -> ImportTarget | None:  # noqa: ARG002  that is the point
         return self._target
 
 
-class Outcome(StrEnum):
+class RowOutcome(StrEnum):
     CREATED = "created"
-    EXISTED = "existed"  # the same link was there already, and stays as it is
+    EXISTED = "existed"  # the same link exists already, and is unchanged
     CONFLICT = "conflict"  # another link has the code
     REFUSED = "refused"
 
 
 @dataclass(slots=True)
 class RowResult:
-    """`line` is where the row begins in its file; `problem` is the stable code of the reason,
-    `field` the column that was refused, and `flaw` what is wrong with a URL."""
+    """`line` is where the row begins in its file, and `last_line` where it ends, if that is another
+    line; `problem` is the stable code of the reason, `field` the column that was refused, and
+    `flaw` what is wrong with a URL."""
 
     line: int
-    outcome: Outcome
+    outcome: RowOutcome
     short_code: str | None = None
     original_url: str | None = None
     problem: str | None = None
     reason: str | None = None
     field: str | None = None
     flaw: str | None = None
+    last_line: int | None = None
 
     @property
     def is_in(self) -> bool:
-        return self.outcome in (Outcome.CREATED, Outcome.EXISTED)
+        return self.outcome in (RowOutcome.CREATED, RowOutcome.EXISTED)
 
     def view(self) -> dict[str, Any]:
-        """As programs see it; what there is not is left out."""
+        """For JSON; empty fields are left out."""
         fields = {
             "line": self.line,
+            "last_line": self.last_line,
             "outcome": self.outcome,
             "short_code": self.short_code,
             "original_url": self.original_url,
@@ -91,12 +95,12 @@ class Summary:
     """How many rows had which outcome."""
 
     def __init__(self) -> None:
-        self._counts: Counter[Outcome] = Counter()
+        self._counts: Counter[RowOutcome] = Counter()
 
     def add(self, results: Iterable[RowResult]) -> None:
         self._counts.update(result.outcome for result in results)
 
-    def __getitem__(self, outcome: Outcome) -> int:
+    def __getitem__(self, outcome: RowOutcome) -> int:
         return self._counts[outcome]
 
     @property
@@ -105,16 +109,19 @@ class Summary:
 
     @property
     def out(self) -> int:
-        """How many rows are not in."""
-        return self._counts[Outcome.CONFLICT] + self._counts[Outcome.REFUSED]
+        """How many rows were not imported."""
+        return self._counts[RowOutcome.CONFLICT] + self._counts[RowOutcome.REFUSED]
 
     @property
     def is_whole(self) -> bool:
-        """True when every row is in."""
+        """True if every row was imported."""
         return not self.out
 
     def view(self) -> dict[str, int]:
-        return {"rows": self.rows, **{str(outcome): self._counts[outcome] for outcome in Outcome}}
+        return {
+            "rows": self.rows,
+            **{str(outcome): self._counts[outcome] for outcome in RowOutcome},
+        }
 
 
 class LinkExporter(Protocol):
@@ -125,10 +132,13 @@ class LinkExporter(Protocol):
         slugs: Mapping[int, str],
         *,
         with_trash: bool = False,
+        wanted: Filter | None = None,
+        link_ids: Sequence[int] | None = None,
         tell: Callable[[int], None] = ...,
     ) -> AsyncIterator[bytes]:
-        """The file in chunks, oldest link first. `slugs` names the workspaces by their ids. `tell`
-        is told how many links each chunk has."""
+        """The file in chunks, oldest link first. `slugs` names the workspaces by their ids. With
+        `wanted` or `link_ids`, only links that match or that have these row ids; never both.
+        `tell` is told how many links each chunk has."""
 
 
 class LinkImporter(Protocol):
@@ -144,8 +154,8 @@ class LinkImporter(Protocol):
         gives_way: bool = False,
     ) -> AsyncIterator[list[RowResult]]:
         """The results of the rows, in the order of the file, some at a time; `targets` says where
-        they go. `FileRefused`: this is no file of links. A dry run writes nothing. `own_hosts` as
-        in `LinkService.create`. `gives_way`: others in this process come first."""
+        they go. `FileRefused`: this is not a file of links. A dry run writes nothing. `own_hosts`
+        as in `LinkService.create`. `gives_way`: other work of this process goes first."""
 
     async def has_more_rows(
         self,
@@ -153,4 +163,6 @@ class LinkImporter(Protocol):
         format: TransferFormat,  # noqa: A002  as above
         most: int,
     ) -> bool:
-        """Whether the file has more rows than that, also rows that would be refused. Gives way."""
+        """Whether the file has more rows than that, including rows that would be refused.
+        `FileRefused`: it has, but only because a quote is not closed, or it has far more lines than
+        rows. Gives way."""

@@ -1,4 +1,4 @@
-"""What may be done with links in the trash, besides restoring them: deleting them for ever."""
+"""Deletes links in the trash permanently."""
 
 import math
 import time
@@ -7,15 +7,15 @@ from typing import NamedTuple
 import structlog
 
 from kurz.clock import Clock
+from kurz.links.ending.ports import TrashStore
 from kurz.links.errors import LinkBanned, LinkChanged, LinkNotFound
 from kurz.links.inserting import EDIT_ATTEMPTS
 from kurz.links.model import Scope, Status
-from kurz.links.reaping import TrashStore
 from kurz.links.service import LinkService, check_version
 
 _log = structlog.get_logger(__name__)
 
-BATCH = 1000  # links, before it looks at the time again
+BATCH = 1000  # links, before it checks the time again
 
 
 class Emptied(NamedTuple):
@@ -42,9 +42,9 @@ class Trash:
         expected_version: int | None = None,
         account_id: int | None = None,
     ) -> None:
-        """Deletes a link for ever, with its history and stats. Only from the trash: nobody is to
-        lose a link by one wrong word. The log tells who did it; no account: the
-        operator's, who is told at the command line."""
+        """Deletes a link permanently, with its history and stats. Only from the trash, so that one
+        mistake cannot lose a link. The log records who did it; no account: the operator, at the
+        command line."""
         for _ in range(EDIT_ATTEMPTS):
             link = await self._links.get(public_id, scope)
             if link.status is Status.BANNED:
@@ -66,8 +66,8 @@ class Trash:
     async def empty(
         self, scope: Scope, seconds: float = math.inf, *, account_id: int | None = None
     ) -> Emptied:
-        """Deletes all links in the trash of a scope for ever, the oldest first, as far as the time
-        suffices. The log tells of it as of one link."""
+        """Deletes all links in the trash of a scope permanently, the oldest first, until the time
+        is up. It is logged as one action."""
         purged, until = 0, time.monotonic() + seconds
         try:
             while True:
@@ -77,7 +77,7 @@ class Trash:
                     return Emptied(purged, is_empty=True)
                 if time.monotonic() >= until:
                     return Emptied(purged, is_empty=False)
-        finally:  # also of what was done before an outage
+        finally:  # also what was done before an outage
             if purged and account_id is not None:
                 _log.info(
                     "trash emptied",

@@ -1,4 +1,4 @@
-"""Judges every URL that enters kurz and puts it into the form that codes are computed from.
+"""Judges every URL that enters kurz, and converts it to the form that codes are computed from.
 
 Parsing, percent-encoding and IDNA are the WHATWG standard's, by ada-url.
 """
@@ -8,17 +8,17 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
-from ada_url import normalize_url
+from ada_url import idna_to_unicode, normalize_url
 
 from kurz.links.errors import UrlFlaw, UrlRefused
 
 MAX_URL_BYTES = 2048
-MAX_HOST_LENGTH = 253  # what DNS can carry, as for a label
+MAX_HOST_LENGTH = 253  # the limits of DNS
 MAX_LABEL_LENGTH = 63
 DEFAULT_PORTS = {"http": "80", "https": "443"}
 
-# What a parser would drop or rewrite without a word, so that what a person reads is not where
-# they would go: controls, all spaces and line ends, backslashes, invisible and direction marks.
+# What a parser would silently drop or rewrite, so that a person would go elsewhere than the URL
+# says: controls, all spaces and line ends, backslashes, invisible and direction marks.
 _FORBIDDEN = re.compile(
     "[\x00-\x20\x7f-\xa0\xad\\\\\u061c\u1680\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u2064\u2066-\u2069"
     "\u3000\ufeff]"
@@ -26,19 +26,19 @@ _FORBIDDEN = re.compile(
 _AUTHORITY = re.compile(r"(?i)https?://([^/?#]+)")
 _PORT = re.compile(r":[0-9]*\Z")
 _IPV4 = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+")
-# Takes apart what ada-url serialised: the shape is certain there, and its own getters cost more.
+# Splits what ada-url serialised: its form is known, and ada-url's own getters cost more.
 _SERIALISED = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[^\]]+\]|[^/:@]+)(?::(?P<port>[0-9]+))?"
     r"(?P<path>/[^?#]*)(?:\?(?P<query>[^#]*))?(?:#.*)?"
 )
-# The only form in which they are serialised.
+# The only form in which ada-url serialises them.
 _MAPPED = re.compile(r"\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]")
 _VISITOR_PIECE = re.compile(r"[!$%'()*+,\-./0-9:;=?@A-Z\[\]^_`a-z{|}~]+")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedUrl:
-    """`original` as given, `location` as a redirect sends it, `canonical` as codes see it."""
+    """`original` as given, `location` as a redirect sends it, `canonical` for computing codes."""
 
     original: str
     location: str
@@ -46,9 +46,9 @@ class JudgedUrl:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """Whom a URL calls: `host` as in a `Host` field, an IPv6 address in brackets; `path` with the
-    query."""
+class RequestTarget:
+    """The parts needed to request a URL: `host` as in a `Host` field, an IPv6 address in brackets;
+    `path` with the query."""
 
     scheme: str
     host: str
@@ -57,7 +57,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """The host as name servers and certificates know it."""
+        """The host as in DNS and certificates."""
         return self.host.strip("[]").removesuffix(".")
 
     @property
@@ -69,21 +69,21 @@ class Target:
         return _is_own(self.host, str(self.port), own_hosts)
 
 
-def target_of(location: str) -> Target:
-    """Takes the `location` of a judged URL apart."""
+def target_of(location: str) -> RequestTarget:
+    """Splits the `location` of a judged URL."""
     parts = _SERIALISED.fullmatch(location)
     if parts is None:
         raise ValueError(location)
     scheme, host, port, path, query = parts.groups()
     number = int(port or DEFAULT_PORTS[scheme])
-    return Target(scheme, host, number, path if query is None else f"{path}?{query}")
+    return RequestTarget(scheme, host, number, path if query is None else f"{path}?{query}")
 
 
 def judge(original: str, *own_hosts: Collection[str]) -> JudgedUrl:
     """The URL in its three forms, or `UrlRefused` with the reason.
 
-    `own_hosts` are the names kurz itself answers on, lower case: a bare host stands for every
-    port, `host:port` for that port alone.
+    `own_hosts` are the names kurz itself answers on, in lower case: a bare host means every port,
+    `host:port` only that port.
     """
     authority = _check_as_given(original)
     try:
@@ -108,8 +108,8 @@ def judge(original: str, *own_hosts: Collection[str]) -> JudgedUrl:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """What a location is made of. `host` is plain, `port` is the one that is called, `path` has no
+class UrlAddress:
+    """The parts of a location. `host` is plain, `port` is explicit or the default, `path` has no
     query."""
 
     host: str
@@ -118,20 +118,20 @@ class Address:
     query: str
 
 
-def take_apart(location: str) -> Address | None:
-    """None: nobody has judged this."""
+def take_apart(location: str) -> UrlAddress | None:
+    """None: this is not a judged URL."""
     parts = _SERIALISED.fullmatch(location)
     if parts is None:
         return None
     scheme, host, port, path, query = parts.groups()
-    # As `plain_host`, without its call: most hosts are names, and all are looked up.
+    # Like `plain_host`, but without the call: this runs for every host, and most are names.
     plain = plain_host(host) if host[0] == "[" else host.removesuffix(".")
-    return Address(plain, port or DEFAULT_PORTS[scheme], path, query or "")
+    return UrlAddress(plain, port or DEFAULT_PORTS[scheme], path, query or "")
 
 
 def plain_host(host: str) -> str:
-    """The host of a judged URL by the name that rules and bans know it by: without the dot that may
-    end it. `[::ffff:cb00:7109]` is 203.0.113.9 to every system that calls it."""
+    """The host of a judged URL in the form that rules and bans use: without a final dot.
+    `[::ffff:cb00:7109]` becomes 203.0.113.9, which is what every system connects to."""
     if host[0] == "[":
         mapped = _MAPPED.fullmatch(host)
         return host if mapped is None else _dotted(int(mapped[1], 16), int(mapped[2], 16))
@@ -156,7 +156,7 @@ def merge_query(location: str, query: str) -> str:
 
 
 def _check_as_given(original: str) -> str:
-    """Refuses what a parser would quietly repair; returns the authority as it was written."""
+    """Refuses what a parser would silently repair; returns the authority as written."""
     try:
         size = len(original.encode())
     except UnicodeEncodeError:
@@ -192,9 +192,13 @@ def _check_host(host: str, port: str | None, authority: str) -> None:
         raise UrlRefused(
             UrlFlaw.HOST, "The host name is not valid: a part of it is empty or too long."
         )
-    if any(label.startswith("xn--") and label.rstrip("-") == "xn" for label in labels):
-        # The parser lets it through, and no resolver or browser agrees on what it means.
-        raise UrlRefused(UrlFlaw.HOST, "The host name is not valid: nothing follows “xn--”.")
+    for label in labels:
+        # The standard accepts any ASCII name, but resolvers and browsers disagree about one that
+        # means nothing. ada-url then returns it as it is (UTS 46, ToUnicode).
+        if label.startswith("xn--") and idna_to_unicode(label) == label:
+            raise UrlRefused(
+                UrlFlaw.HOST, f"The host name is not valid: “{label}” is not valid Punycode."
+            )
 
 
 def _dotted(high: int, low: int) -> str:
@@ -223,5 +227,5 @@ def _name(piece: str) -> str:
 
 
 def _read_name(piece: str) -> str:
-    """The name as a server reads it: `%61` is an `a`."""
+    """The name as a server decodes it: `%61` is an `a`."""
     return unquote_plus(_name(piece))

@@ -1,14 +1,9 @@
-"""A link as programs see it, in the API and in `--json` output alike."""
+"""A link as the API and `--json` output show it."""
 
 from typing import Any
 
 from kurz.links.model import Link, Status
 from kurz.links.service import LinkService
-
-
-def short_url(base_url: str, short_code: str, slug: str | None = None) -> str:
-    """The address of a link at the root or, with `slug`, in that workspace."""
-    return f"{base_url}/@{slug}/{short_code}" if slug else f"{base_url}/{short_code}"
 
 
 def view(link: Link, service: LinkService, address: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""An archive in a bucket of S3, or of anything that speaks its language. Needs the extra `s3`."""
+"""An archive in a bucket of S3, or of any compatible service. Needs the extra `s3`."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -9,16 +9,17 @@ from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 
 from kurz.errors import SettingRefused
-from kurz.links.archives import MAX_FILE_BYTES, StoredFile
+from kurz.links.ending.archives import MAX_FILE_BYTES, StoredFile
 from kurz.links.errors import ArchiveFileBroken, ArchiveUnavailable
 
 TRIES = 3
-GIVE_UP_AFTER = timedelta(seconds=60)  # of a call, with all its tries
+GIVE_UP_AFTER = timedelta(seconds=60)  # of a call, with all its retries
 ANSWER_WITHIN = timedelta(seconds=30)
 
 
 class ArchiveBucket:
-    """The `ArchiveFiles` in a bucket. One request writes a file: it is there whole, or not."""
+    """The `ArchiveFiles` in a bucket. One request writes a file: it exists completely, or not at
+    all."""
 
     def __init__(
         self,
@@ -98,5 +99,5 @@ class ArchiveBucket:
 
 
 def _reason(error: Exception) -> str:
-    """Of what the library says, the server's own answer, which is XML, is left out."""
+    """The library's message without the server's own answer, which is XML."""
     return str(error).partition("\n")[0].partition(": <?xml")[0]

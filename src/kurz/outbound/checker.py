@@ -1,4 +1,4 @@
-"""Calls destinations to see whether they are still there. The only HTTP client of kurz."""
+"""Requests destinations to check that they still answer. The only HTTP client of kurz."""
 
 import asyncio
 import ssl
@@ -19,7 +19,7 @@ from httpcore2 import (
 from kurz import __version__
 from kurz.links.errors import UrlRefused
 from kurz.links.model import DestinationStatus
-from kurz.links.urls import Target, judge, target_of
+from kurz.links.urls import RequestTarget, judge, target_of
 from kurz.outbound.addresses import AddressPolicy
 from kurz.outbound.connections import Dialer, NotPublic, NoWay
 from kurz.outbound.resolver import AddressLookup, NameServersFailed, NoAddress, NoSuchName
@@ -27,9 +27,9 @@ from kurz.outbound.sites import SiteGate, site_of
 from kurz.safety.checks import NOT_PUBLIC, Finding, Reason
 
 TOTAL_SECONDS = 5.0  # of network time; waiting for turns is not counted
-HEAD_SECONDS = 2.5  # of these, so that some are left for a GET
-# That a request waits for the turn of its site: the first one longer, so that redirects to a site
-# do not keep away who links to it; and all of a check, of which each may be to the same site.
+HEAD_SECONDS = 2.5  # of these, so that time is left for a GET
+# How long a request waits for its site: the first one longer, so that redirects to a site do not
+# block links to it; and how long a whole check waits, whose requests may all go to the same site.
 TURN_SECONDS = 120.0
 FIRST_TURN_SECONDS = 180.0
 ALL_TURNS_SECONDS = 720.0
@@ -57,14 +57,14 @@ def open_checker(
     name_servers: tuple[str, ...],
     trust: ssl.SSLContext | None = None,
 ) -> "DestinationChecker":
-    """As settings say; `networks` are those that may be called although they are not public."""
+    """From the settings; `networks` may be called although they are not public."""
     dialer = Dialer(AddressPolicy(networks), AddressLookup(name_servers), trust)
     return DestinationChecker(dialer, gate, own_hosts, ports)
 
 
 class DestinationChecker:
     """The `Checker` over HTTP/1.1. It keeps nothing between two requests: no connection, no cookie,
-    no name. What it may call is the dialer's to say."""
+    no name. The dialer decides what may be called."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class DestinationChecker:
         self._lines = asyncio.Semaphore(at_once)
 
     async def check(self, location: str, *, was_ok: bool, is_asked: bool = False) -> Finding:
-        """Raises nothing but `NoTurn`, and `StoreUnavailable` if our own names are not known."""
+        """Raises only `NoTurn`, and `StoreUnavailable` if our own names are not known."""
         visit = _Visit(
             self._dialer, self._gate, self._lines, self._total_seconds, is_asked=is_asked
         )
@@ -99,8 +99,8 @@ class DestinationChecker:
             try:
                 found = await visit.call(location)
             except NoSuchName:
-                # Of the destination's own name only: whoever redirects could try names otherwise,
-                # and learn which of them there are inside.
+                # Only for the destination's own name: otherwise a redirecting server could try
+                # names and learn which exist in the internal network.
                 return _NO_NAME if was_ok and len(seen) == 1 else NOT_PUBLIC
             if isinstance(found, Finding):
                 return found
@@ -112,8 +112,8 @@ class DestinationChecker:
 
 class _Visit:
     """The requests of one check. `status` is that of the last answer. If the check `is_asked`, it
-    waits for each site only once, and for no check that nobody asked for; then all its requests to
-    it, at most 12, follow each other."""
+    waits for each site only once, and only for other requested checks; then all its requests to
+    that site, at most 12, follow each other."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class _Visit:
         self.status: int | None = None
 
     async def call(self, location: str) -> Finding | str:
-        """What is there, or the URL that it redirects to. Raises `NoSuchName`."""
+        """The finding, or the URL that it redirects to. Raises `NoSuchName`."""
         try:
             response = await self._head_or_get(location)
         except (NotPublic, NoAddress):
@@ -150,14 +150,15 @@ class _Visit:
         self.status = response.status
         onward = _location_of(response)
         if response.status in _MOVED and onward is not None:
-            # To an app, or by a URL that is no destination of links: others may follow it.
+            # To an app, or to a URL that links may not have: other clients may follow it.
             with suppress(UrlRefused, ValueError):
                 return judge(join_url(location, onward)).location
         return Finding(result_of(response.status), Reason.ANSWERED, response.status)
 
     async def _head_or_get(self, location: str) -> Response:
-        """Many servers know no HEAD, or hang up on it: a GET of one byte decides then. Whatever it
-        is that does not answer has this second chance, so that the time tells nothing of it."""
+        """Many servers do not support HEAD, or close the connection: then a GET of one byte
+        decides. Everything that does not answer gets this second try, so that timing reveals
+        nothing."""
         try:
             response = await self._ask(location, "HEAD", most_seconds=HEAD_SECONDS)
         except _SILENCE:
@@ -188,7 +189,7 @@ class _Visit:
 
     @asynccontextmanager
     async def _line_to(self, site: str) -> AsyncIterator[None]:
-        """When it is the site's turn, and this machine is not too busy. Raises `NoTurn`."""
+        """Waits until the site may be called, and this machine is not too busy. Raises `NoTurn`."""
         is_asked = self._is_asked
         if is_asked and site in self._called:
             async with self._lines:
@@ -212,7 +213,7 @@ class _Connection(AsyncHTTP11Connection):
 
 
 def result_of(status: int) -> DestinationStatus:
-    """What an answer says. Who refuses us, or has no time for us, may well answer others."""
+    """What an answer means. A server that refuses or limits kurz may still answer others."""
     if 200 <= status < 300 or status == 304:
         return DestinationStatus.OK
     if status in _GONE or (status >= 500 and status != 503):
@@ -220,7 +221,7 @@ def result_of(status: int) -> DestinationStatus:
     return DestinationStatus.UNKNOWN
 
 
-def _request(target: Target, method: str, fields: tuple[tuple[str, str], ...]) -> Request:
+def _request(target: RequestTarget, method: str, fields: tuple[tuple[str, str], ...]) -> Request:
     url = URL(
         scheme=target.scheme.encode(),
         host=target.host.encode(),

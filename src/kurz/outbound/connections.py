@@ -1,5 +1,5 @@
-"""Connections to the outside that cannot be led inside: a name is resolved once, all its addresses
-are judged, and one of exactly those is called."""
+"""Connections to the outside that cannot be steered into an internal network: a name is resolved
+once, all its addresses are judged, and one of exactly those is called."""
 
 import asyncio
 import errno
@@ -12,14 +12,14 @@ from typing import Any
 
 from httpcore2 import AsyncNetworkStream, ReadError, WriteError
 
-from kurz.links.urls import Target
+from kurz.links.urls import RequestTarget
 from kurz.outbound.addresses import Address, AddressPolicy, plain, read_address
 from kurz.outbound.resolver import AddressLookup
 
 ADDRESSES_OF_A_FAMILY = 5
-CONNECT_SECONDS = 2.0  # of one address, so that the next one has its turn
+CONNECT_SECONDS = 2.0  # per address, so that there is time for the next one
 READ_BYTES = 64 * 1024
-# What the system takes in before it is read; it doubles the number.
+# What the system buffers before it is read; it doubles the number.
 _BUFFER_BYTES = READ_BYTES // 2
 _NO_WAY = frozenset(
     {
@@ -38,15 +38,15 @@ _NO_WAY = frozenset(
 
 
 class NotPublic(Exception):
-    """Nobody was called: an address is not public, or not the one that was judged."""
+    """No call was made: an address is not public, or not the one that was judged."""
 
 
 class NoWay(Exception):
-    """This machine cannot call such addresses, most often as it has no IPv6; or cannot now."""
+    """This machine cannot call such addresses (usually it has no IPv6), or not now."""
 
 
 class Dialer:
-    """Without `trust`, the certificates that the system trusts count."""
+    """Without `trust`, the system's trusted certificates are used."""
 
     def __init__(
         self, policy: AddressPolicy, lookup: AddressLookup, trust: ssl.SSLContext | None = None
@@ -56,14 +56,14 @@ class Dialer:
         self._trust = ssl.create_default_context() if trust is None else trust
         self._trust.set_alpn_protocols(["http/1.1"])
 
-    def may_call(self, target: Target) -> bool:
-        """False where that is certain without asking anybody."""
+    def may_call(self, target: RequestTarget) -> bool:
+        """False if that is certain without a look-up."""
         address = read_address(target.name)
         return address is None or self._policy.allows(address)
 
-    async def connect(self, target: Target) -> "BoundedStream":
-        """Raises `NotPublic`, `NoWay`, what the look-up raises, or `OSError`. Whoever calls bounds
-        the time of the whole."""
+    async def connect(self, target: RequestTarget) -> "BoundedStream":
+        """Raises `NotPublic`, `NoWay`, what the look-up raises, or `OSError`. The caller limits the
+        total time."""
         last_error: OSError | None = None
         for address in await self._addresses(target.name):
             try:
@@ -77,15 +77,15 @@ class Dialer:
         raise last_error or NoWay(target.name)
 
     async def _addresses(self, name: str) -> list[Address]:
-        """Those to call. One that is refused speaks against all: picking another would be a game
-        that whoever runs the name server can play on."""
+        """The addresses to call. One refused address refuses all: otherwise the owner of the name
+        server could keep trying."""
         literal = read_address(name)
         found = [literal] if literal else await self._lookup.lookup(name)
         if not all(self._policy.allows(address) for address in found):
             raise NotPublic(name)
         return _first_of_each_family(plain(address) for address in found)
 
-    async def _converse(self, opened: socket.socket, target: Target) -> "BoundedStream":
+    async def _converse(self, opened: socket.socket, target: RequestTarget) -> "BoundedStream":
         secure: dict[str, Any] = {}
         if target.scheme == "https":
             secure = {"ssl": self._trust, "server_hostname": target.name, "ssl_shutdown_timeout": 1}
@@ -94,7 +94,7 @@ class Dialer:
 
 
 class BoundedStream(AsyncNetworkStream):
-    """Reads no more than a bounded number of bytes, in all."""
+    """Reads a limited number of bytes in total."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -109,13 +109,13 @@ class BoundedStream(AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002, ASYNC109
-        if self._writer.is_closing():  # uvloop would call that a mistake of ours
+        if self._writer.is_closing():  # uvloop would report that as an error
             raise WriteError("The server closed the connection.")
         self._writer.write(buffer)
         await self._writer.drain()
 
     async def aclose(self) -> None:
-        """At once, whatever the other side is about to say."""
+        """At once, whatever the other side is about to send."""
         self._writer.transport.abort()
 
 

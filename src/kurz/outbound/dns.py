@@ -1,4 +1,4 @@
-"""TXT records, asked for over DNS; and the name servers that kurz asks for anything."""
+"""Looks up TXT records over DNS; and the name servers that kurz uses."""
 
 import asyncio
 import ipaddress
@@ -13,27 +13,27 @@ from dns.nameserver import Do53Nameserver
 from kurz.errors import SettingRefused
 from kurz.people.errors import DomainLookupFailed
 
-TOTAL_SECONDS = 3.0  # somebody waits for it in front of a page
-TRY_SECONDS = 1.0  # of one server, so that a second one has its turn
+TOTAL_SECONDS = 3.0  # somebody waits for it
+TRY_SECONDS = 1.0  # per server, so that there is time for a second one
 DEFAULT_PORT = 53
 MAX_PORT = 65535
 
 
 class NameServers:
-    """A server is an address, with a port as `127.0.0.1@5353`; without any, the system's are
-    asked."""
+    """A server is an address, with a port as in `127.0.0.1@5353`; without any, the system's servers
+    are used."""
 
     def __init__(self, servers: tuple[str, ...] = ()) -> None:
         self._servers = [_server(text) for text in servers]
 
     async def ask(self, name: str, kind: str, seconds: float) -> dns.resolver.Answer:
         """Raises dnspython's errors."""
-        # Absolute, so that no search domain of the system is put behind it.
+        # Absolute, so that no search domain of the system is appended.
         absolute = dns.name.from_text(name, origin=dns.name.root)
         return await self._resolver().resolve(absolute, kind, lifetime=seconds, search=False)
 
     def _resolver(self) -> Resolver:
-        """A new one each time: the system's servers may have changed."""
+        """Created each time: the system's servers may have changed."""
         resolver = Resolver(configure=not self._servers)
         if self._servers:
             resolver.nameservers = list(self._servers)
@@ -42,7 +42,7 @@ class NameServers:
 
 
 class DnsTxtLookup:
-    """The `TxtLookup` over DNS, by name servers as `NameServers` takes them."""
+    """The `TxtLookup` over DNS, with servers as in `NameServers`."""
 
     def __init__(self, servers: tuple[str, ...] = ()) -> None:
         self._servers = NameServers(servers)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from kurz.files import open_new, read_regular, sync_folder
-from kurz.links.archives import MAX_FILE_BYTES, StoredFile
+from kurz.links.ending.archives import MAX_FILE_BYTES, StoredFile
 from kurz.links.errors import ArchiveFileBroken, ArchiveUnavailable
 
 P = ParamSpec("P")
@@ -18,8 +18,8 @@ _UNFINISHED = ".part"
 
 
 class ArchiveFolder:
-    """The `ArchiveFiles` in a folder. It is made if it is missing, and its parent is not: where a
-    disk is not mounted, nothing should be written beside it."""
+    """The `ArchiveFiles` in a folder. It is created if it is missing, but not its parent: if a disk
+    is not mounted, nothing should be written to the mount point."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""The countries of networks, from a file: nobody is asked."""
+"""The countries of networks, from a file: no service is asked."""
 
 import lzma
 import os
@@ -18,15 +18,15 @@ from kurz.files import open_new
 
 BUILT_IN: Final = "built-in"
 OFF: Final = "off"
-MAX_NETWORKS: Final = 16_384  # a look-up that is not remembered takes 2 µs
+MAX_NETWORKS: Final = 16_384  # a look-up that is not cached takes 2 µs
 
 _log = structlog.get_logger(__name__)
 
 
 class CountryDatabase:
-    """The `CountryFinder` in a file of MaxMind's format. It is mapped, not read: what is not asked
-    for takes no memory. So it must not be overwritten, only replaced by another file of its name,
-    which counts from the next start on."""
+    """The `CountryFinder` in a file of MaxMind's format. It is mapped, not read: unused parts take
+    no memory. So it must not be overwritten, only replaced by another file of the same name, which
+    is used from the next start on."""
 
     def __init__(self, path: Path) -> None:
         """Raises `SettingRefused` if the file cannot be used."""
@@ -57,14 +57,14 @@ class NullCountryFinder:
 
 
 def open_countries(choice: str, data_dir: Path) -> CountryFinder:
-    """What KURZ_GEOIP_DB asks for: a file, the one that comes with kurz, or nothing."""
+    """What KURZ_GEOIP_DB selects: a file, the included one, or none."""
     if choice == OFF:
         return NullCountryFinder()
     if choice != BUILT_IN:
         return CountryDatabase(Path(choice))
     try:
         return CountryDatabase(_unpacked(data_dir))
-    except (OSError, SettingRefused) as error:  # a country may be missing, but no click
+    except (OSError, SettingRefused) as error:  # a missing country must not lose a click
         _log.warning("countries of visitors unavailable", error=str(error))
         return NullCountryFinder()
 
@@ -80,8 +80,8 @@ def _refused(path: Path, reason: str) -> SettingRefused:
 
 
 def _unpacked(data_dir: Path) -> Path:
-    """The file that comes with kurz, in the data folder: unpacked once, and mapped from there.
-    Otherwise 8 MB of memory would have to hold it."""
+    """The included file, in the data folder: unpacked once, and mapped from there. Otherwise it
+    would take 8 MB of memory."""
     packed = (files("kurz.outbound") / "data" / "country.mmdb.xz").read_bytes()
     path = data_dir / f"country-{zlib.crc32(packed):08x}.mmdb"
     if not path.exists():
@@ -92,7 +92,7 @@ def _unpacked(data_dir: Path) -> Path:
             with open_new(unfinished) as file:
                 file.write(lzma.decompress(packed))
                 file.flush()
-                os.fsync(file.fileno())  # whoever finds it takes it for whole
+                os.fsync(file.fileno())  # a file with this name counts as complete
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
@@ -111,7 +111,7 @@ def _address(network: bytes) -> str:
 
 
 def _country(found: object) -> str:
-    """The code, as the several makers of such files have it."""
+    """The country code; providers of such files store it in different fields."""
     if not isinstance(found, dict):
         return ""
     code = found.get("country_code") or found.get("country")

@@ -1,5 +1,5 @@
-"""The addresses of a name, asked for over DNS. Nothing is remembered, and no file of the system is
-looked at: what `/etc/hosts` names is not public."""
+"""Looks up the addresses of a name over DNS. Nothing is cached, and no file of the system is read:
+names in `/etc/hosts` are not public."""
 
 import asyncio
 from ipaddress import ip_address
@@ -15,15 +15,15 @@ TOTAL_SECONDS = 2.0
 
 
 class NoSuchName(Exception):
-    """The name servers say that there is nothing of this very name."""
+    """The name servers say that this name does not exist."""
 
 
 class NoAddress(Exception):
-    """The name has no address, or leads to one that is not there."""
+    """The name has no address, or is an alias of a name that does not exist."""
 
 
 class NameServersFailed(Exception):
-    """Nobody knows: the name servers gave no usable answer."""
+    """The name servers gave no usable answer."""
 
 
 class AddressLookup:
@@ -31,8 +31,8 @@ class AddressLookup:
         self._servers = NameServers(servers)
 
     async def lookup(self, name: str) -> list[Address]:
-        """All of them, those of IPv4 first. If the servers answer for one family only, that is
-        the answer: the others' addresses are not known, so nobody calls them."""
+        """All addresses, IPv4 first. If the servers answer for one family only, that is the answer:
+        unknown addresses are never called."""
         families = await asyncio.gather(
             self._ask(name, "A"), self._ask(name, "AAAA"), return_exceptions=True
         )
@@ -41,7 +41,7 @@ class AddressLookup:
             return found
         errors = [family for family in families if isinstance(family, BaseException)]
         for error in sorted(errors, key=lambda it: isinstance(it, NoSuchName)):
-            raise error  # that nobody knows comes before that there is no such name
+            raise error  # "no usable answer" takes precedence over "no such name"
         raise NoAddress(name)
 
     async def _ask(self, name: str, kind: str) -> list[Address]:

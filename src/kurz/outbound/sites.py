@@ -1,5 +1,5 @@
-"""Politeness: a site is called once a minute at most, however many links lead there, and once more
-for a check that somebody asks for."""
+"""Limits how often a site is called: at most once a minute, however many links lead there, and once
+more for a requested check."""
 
 import asyncio
 import time
@@ -16,14 +16,14 @@ from kurz.safety.checks import NoTurn
 
 SECONDS_BETWEEN = 60.0
 CUSTOMER_BITS = 64  # of an IPv6 address
-REMEMBERED = 10_000  # sites whose turn may be over, before they are looked through
+REMEMBERED = 10_000  # sites in memory, before those that may be called again are removed
 
-_Line = tuple[str, bool]  # a site, and whether somebody asks for its check
+_Line = tuple[str, bool]  # a site, and whether its check was requested
 
 
 def site_of(location: str) -> str:
-    """Whom a URL belongs to: the domain that somebody registered, by the list that browsers use
-    too. An address is a site of its own; one of IPv6 with all that a customer gets with it."""
+    """The site of a URL: the registered domain, by the list that browsers use too. An address is
+    its own site; an IPv6 address with the whole network of a customer."""
     name = target_of(location).name
     address = read_address(name)
     if address is not None:
@@ -38,7 +38,7 @@ def _site_of_address(address: Address) -> str:
 
 
 class _Row:
-    """Who stands in line for a site."""
+    """The queue of a site."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -46,10 +46,9 @@ class _Row:
 
 
 class SiteGate:
-    """Gives each site's turns away, in the order they are asked for. In one process: only one
-    checks destinations. `waiting` are those that stand in line, at all sites together. Checks that
-    somebody asks for have turns of their own, so that they wait for each other only; all others
-    wait for them too."""
+    """Assigns the turns of each site in the order of requests. In one process, because only one
+    checks destinations. `waiting` is the length of all queues. Requested checks have their own
+    turns, so they wait only for each other; all others wait for them too."""
 
     def __init__(
         self,
@@ -64,20 +63,20 @@ class SiteGate:
         self.waiting = 0
 
     def rest(self, seconds_ago: float) -> None:
-        """Another process may have called any site until so many seconds ago."""
+        """Another process may have called any site until this many seconds ago."""
         self._all_free_at = self._monotonic() - seconds_ago + self._between
 
     def is_open(self, site: str, *, is_asked: bool = False) -> bool:
-        """It may be called now; or others stand in line, where one more does not wait long."""
+        """Whether it may be called now, or has a queue in which one more does not wait long."""
         return (site, is_asked) in self._rows or self.seconds_until(site, is_asked=is_asked) <= 0
 
     def seconds_until(self, site: str, *, is_asked: bool = False) -> float:
-        """Until its next turn, whoever has that."""
+        """Until its next turn, whoever gets it."""
         free_at = max(self._free_at.get((site, is_asked), 0.0), self._all_free_at)
         return max(0.0, free_at - self._monotonic())
 
     def called(self, site: str, *, is_asked: bool = False) -> None:
-        """The next turn is a whole one later."""
+        """The next turn comes one full interval later."""
         if len(self._free_at) >= REMEMBERED:
             self._forget()
         for line in {(site, False), (site, is_asked)}:
@@ -87,9 +86,8 @@ class SiteGate:
     async def turn(
         self, site: str, most_seconds: float, *, is_asked: bool = False
     ) -> AsyncIterator[None]:
-        """Waits for a turn. It is over when the block ends, and used up if the site was called. Who
-        leaves the line early takes nothing from anybody. Raises `NoTurn`: at once, if it would take
-        too long."""
+        """Waits for a turn. It ends with the block, and is used up if the site was called. Leaving
+        the queue early costs nothing. Raises `NoTurn`: at once, if it would take too long."""
         line = site, is_asked
         row = self._rows.get(line) or _Row()
         seconds = self.seconds_until(site, is_asked=is_asked)
@@ -114,7 +112,7 @@ class SiteGate:
         try:
             async with asyncio.timeout(most_seconds):
                 await front.enter_async_context(row.front)
-                # Another time each.
+                # A different time for each.
                 while seconds := self.seconds_until(site, is_asked=is_asked):  # noqa: ASYNC110
                     await asyncio.sleep(seconds)
         except TimeoutError:

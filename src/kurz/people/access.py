@@ -1,4 +1,4 @@
-"""Who asks, and what they may do."""
+"""Who calls, and what they may do."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,8 @@ from kurz.people.errors import PermissionMissing
 
 
 class Permission(StrEnum):
-    """What an API key may be made for; a signed-in person has all but `admin`."""
+    """What an API key may be allowed to do; a signed-in person may do all of this except
+    `admin`."""
 
     LINKS_READ = "links:read"
     LINKS_CREATE = "links:create"
@@ -17,7 +18,7 @@ class Permission(StrEnum):
 
 
 class Role(StrEnum):
-    """What a member is in a workspace."""
+    """The role of a member in a workspace."""
 
     OWNER = "owner"
     EDITOR = "editor"
@@ -39,8 +40,8 @@ def implied(permissions: frozenset[Permission]) -> frozenset[Permission]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Somebody who proved who they are, by a session (`token_id`) or by a key (`key_id`). A key may
-    be for one workspace only."""
+    """An identified caller, by a session (`token_id`) or a key (`key_id`). A key may be limited to
+    one workspace."""
 
     account_id: int
     email: str
@@ -54,7 +55,7 @@ class Caller:
 
     @property
     def name(self) -> str:
-        """What tells callers apart, for idempotency and limits."""
+        """Identifies the caller, for idempotency and limits."""
         return f"account:{self.account_id}"
 
     def require(self, permission: Permission) -> None:
@@ -62,16 +63,16 @@ class Caller:
             if self.key_id is None:
                 raise PermissionMissing("Only administrators can do this.")
             raise PermissionMissing(f"This key does not have the scope `{permission}`.")
-        if permission is Permission.ADMIN:  # is about everybody, not about one workspace
+        if permission is Permission.ADMIN:  # is about everyone, not about one workspace
             self.require_personal()
 
     def require_session(self) -> None:
-        """For what changes who may do what: no key may give itself more."""
+        """For changes of permissions: no key may give itself more."""
         if self.token_id is None:
             raise PermissionMissing("API keys cannot do this. Sign in with e-mail and password.")
 
     def require_personal(self) -> None:
-        """For links at the root and the installation: a workspace's key has nothing to do there."""
+        """For links at the root and the installation: a workspace's key is not allowed there."""
         if self.key_workspace_id is not None:
             raise PermissionMissing(
                 "This key is limited to one workspace. Use a key for all workspaces."

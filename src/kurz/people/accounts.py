@@ -17,13 +17,13 @@ from kurz.people.errors import (
     CredentialRefused,
     EmailRefused,
     EmailTaken,
-    PassRefused,
+    OneTimeLinkRefused,
     RegistrationClosed,
     SignInRefused,
 )
 from kurz.people.hash_queue import NOBODY, Asker
 from kurz.people.ids import new_id
-from kurz.people.passes import Pass, PassStore, Purpose, hash_token
+from kurz.people.one_time_tokens import OneTimeToken, OneTimeTokenStore, Purpose, hash_token
 from kurz.people.passwords import Passwords
 
 MAX_EMAIL_LENGTH = 254
@@ -51,9 +51,10 @@ class AccountStore(Protocol):
     """Keeps accounts. Whatever changes a password, a role or a state raises `epoch` in the same
     transaction. An outage raises `StoreUnavailable`."""
 
-    async def insert(self, account: Account, *, pass_hash: bytes | None = None) -> Account | None:
-        """Stores a new account, and uses up the pass with that hash, whose invitation it follows.
-        None: the e-mail is taken. `PassRefused`: the pass was used meanwhile."""
+    async def insert(self, account: Account, *, token_hash: bytes | None = None) -> Account | None:
+        """Stores a new account, and uses up the one-time token with that hash and accepts its
+        invitation. None: the e-mail is taken. `OneTimeLinkRefused`: the token was
+        used meanwhile."""
 
     async def find(self, account_id: int) -> Account | None: ...
 
@@ -69,13 +70,13 @@ class AccountStore(Protocol):
         account_id: int,
         password_hash: str,
         *,
-        pass_hash: bytes | None = None,
+        token_hash: bytes | None = None,
         epoch: int | None = None,
         ends_keys: bool = False,
     ) -> Account | None:
-        """With `pass_hash`, only if that pass still works; it is used up. With `epoch`, only if it
-        is still the account's. `ends_keys` deletes the account's keys, but not those that are for
-        one workspace, and the open passes that the account made."""
+        """With `token_hash`, only if that one-time token still works, which ends it. With `epoch`,
+        only if it is still the account's. `ends_keys` deletes the account's keys, except those for
+        one workspace, and the open one-time tokens that the account made."""
 
     async def set_admin(self, account_id: int, *, is_admin: bool) -> Account | None:
         """None: there is no such account, or it is the last administrator."""
@@ -92,7 +93,7 @@ class AccountStore(Protocol):
     async def note_sign_in(self, account_id: int, signed_in_at: datetime) -> None: ...
 
     async def end_token(self, token_id: str, expires_at: int, now: datetime) -> None:
-        """Signs one token out; forgets those that have ended by themselves."""
+        """Signs one token out; deletes those that have expired anyway."""
 
     async def find_with_token(self, account_id: int, token_id: str) -> tuple[Account | None, bool]:
         """The account, and whether the token was signed out."""
@@ -101,8 +102,8 @@ class AccountStore(Protocol):
         self, account_id: int, deleted_at: datetime, *, epoch: int | None = None
     ) -> bool:
         """Removes the account with its keys and memberships. Its personal links go to the trash,
-        workspaces that nobody else is in are deleted, and links it made elsewhere stay. False: it
-        is the only owner of a workspace with other members, or the last administrator.
+        workspaces without other members are deleted, and its links in other workspaces stay. False:
+        it is the only owner of a workspace with other members, or the last administrator.
         `CredentialRefused`: `epoch` is not the account's any more."""
 
 
@@ -110,14 +111,14 @@ class AccountService:
     def __init__(
         self,
         store: AccountStore,
-        passes: PassStore,
+        tokens: OneTimeTokenStore,
         passwords: Passwords,
         clock: Clock,
         *,
         is_open: bool,
     ) -> None:
         self._store = store
-        self._passes = passes
+        self._tokens = tokens
         self._passwords = passwords
         self._clock = clock
         self._is_open = is_open
@@ -125,8 +126,8 @@ class AccountService:
     async def register(
         self, email: str, password: str, invitation: str | None = None, asker: Asker = NOBODY
     ) -> Account:
-        """A new account, never an administrator's: behind a proxy every request can look as if it
-        came from this machine. Where registration is closed, it takes an invitation."""
+        """A new account, never an administrator: behind a proxy every request can look as if it
+        came from this machine. If registration is closed, it needs an invitation."""
         email = normalise_email(email)
         passwords.check(password, email)
         if invitation is None:
@@ -135,10 +136,10 @@ class AccountService:
             return await self._insert(email, password, asker=asker)
         with renamed("token", "invitation"):
             found = await self._find_pass(invitation, Purpose.INVITATION)
-            return await self._insert(email, password, pass_hash=found.token_hash, asker=asker)
+            return await self._insert(email, password, token_hash=found.token_hash, asker=asker)
 
     async def create_admin(self, email: str, password: str) -> Account:
-        """An administrator, by somebody who may read and write the store itself."""
+        """An administrator, created by somebody with access to the store itself."""
         email = normalise_email(email)
         passwords.check(password, email)
         try:
@@ -147,15 +148,15 @@ class AccountService:
             raise EmailTaken(ways_to_promote(email)) from None
 
     async def set_up(self, token: str, email: str, password: str, asker: Asker = NOBODY) -> Account:
-        """The first administrator, by the set-up link that the server printed."""
+        """The first administrator, with the set-up link that the server printed."""
         email = normalise_email(email)
         passwords.check(password, email)
         found = await self._find_pass(token, Purpose.SETUP)
         if await self._store.has_admin():
-            raise PassRefused("This installation already has an administrator.")
+            raise OneTimeLinkRefused("This installation already has an administrator.")
         try:
             return await self._insert(
-                email, password, is_admin=True, pass_hash=found.token_hash, asker=asker
+                email, password, is_admin=True, token_hash=found.token_hash, asker=asker
             )
         except EmailTaken:
             raise EmailTaken(ways_to_promote(email)) from None
@@ -166,7 +167,8 @@ class AccountService:
         return account is not None and account.epoch == device.epoch
 
     async def sign_in(self, email: str, password: str, asker: Asker = NOBODY) -> Account:
-        """The account, if both fit. Unknown, wrong and disabled look the same and cost the same."""
+        """The account, if both match. Unknown, wrong and disabled look the same and take the same
+        time."""
         self._passwords.check_room(asker)
         try:
             account = await self._store.find_by_email(normalise_email(email))
@@ -200,7 +202,7 @@ class AccountService:
         *,
         ends_keys: bool = False,
     ) -> Account:
-        """Ends every token of the account; `ends_keys` as the store's."""
+        """Ends every token of the account; `ends_keys` as in the store."""
         with renamed("password", "old_password"):
             account = await self.check_password(account_id, old, asker)
         with renamed("password", "new_password"):
@@ -216,17 +218,17 @@ class AccountService:
     async def reset_password(
         self, token: str, password: str, asker: Asker = NOBODY, *, ends_keys: bool = True
     ) -> Account:
-        """Sets the password by a one-time link from an administrator. Somebody else may have known
-        the old one, and made keys: they end, unless the person says otherwise."""
+        """Sets the password with a one-time link from an administrator. Somebody else may have
+        known the old password and created keys: these end, unless the person keeps them."""
         found = await self._find_pass(token, Purpose.RESET)
         account = await self.get(found.account_id or 0)
         passwords.check(password, account.email)
         hashed = await self._passwords.hash(password, asker)
         changed = await self._store.set_password(
-            account.id, hashed, pass_hash=found.token_hash, ends_keys=ends_keys
+            account.id, hashed, token_hash=found.token_hash, ends_keys=ends_keys
         )
         if changed is None:
-            raise PassRefused("This link has already been used. Ask for a new one.")
+            raise OneTimeLinkRefused("This link has already been used. Ask for a new one.")
         return changed
 
     async def get(self, account_id: int) -> Account:
@@ -259,7 +261,7 @@ class AccountService:
         return account or await self.get(account_id)  # which raises
 
     async def delete(self, account_id: int, *, epoch: int | None = None) -> bool:
-        """As the store's."""
+        """As in the store."""
         return await self._store.delete(account_id, self._clock.now(), epoch=epoch)
 
     async def needs_set_up(self) -> bool:
@@ -273,10 +275,10 @@ class AccountService:
             raise AccountNotFound("There is no account with this ID.")
         return changed
 
-    async def _find_pass(self, token: str, purpose: Purpose) -> Pass:
-        found = await self._passes.find(hash_token(token))
+    async def _find_pass(self, token: str, purpose: Purpose) -> OneTimeToken:
+        found = await self._tokens.find(hash_token(token))
         if found is None or found.purpose is not purpose or found.expires_at <= self._clock.now():
-            raise PassRefused(
+            raise OneTimeLinkRefused(
                 "This link is incomplete, has expired or has already been used. Ask for a new one."
             )
         return found
@@ -287,7 +289,7 @@ class AccountService:
         password: str,
         *,
         is_admin: bool = False,
-        pass_hash: bytes | None = None,
+        token_hash: bytes | None = None,
         asker: Asker = NOBODY,
     ) -> Account:
         account = Account(
@@ -297,7 +299,7 @@ class AccountService:
             is_admin=is_admin,
             created_at=self._clock.now(),
         )
-        made = await self._store.insert(account, pass_hash=pass_hash)
+        made = await self._store.insert(account, token_hash=token_hash)
         if made is None:
             raise EmailTaken(
                 "There is already an account with this e-mail address. Sign in instead."
@@ -306,7 +308,8 @@ class AccountService:
 
 
 def ways_to_promote(email: str) -> str:
-    """For an administrator-to-be whose address has an account: anybody may have registered it."""
+    """For a new administrator whose address already has an account: anyone may have registered
+    it."""
     return (
         "There is already an account with this e-mail address, possibly someone else's. Use"
         f" another address. Or run kurz admin reset-password {email} on the server, open the"
@@ -316,7 +319,7 @@ def ways_to_promote(email: str) -> str:
 
 def normalise_email(email: str) -> str:
     """One spelling for each address: lower case, the domain in ASCII."""
-    # Twice: a small letter may be one character where its capital is two.
+    # Twice: a lower-case letter may be one character where its capital is two.
     email = unicodedata.normalize("NFC", unicodedata.normalize("NFC", email.strip()).lower())
     if email.isprintable() and _EMAIL.fullmatch(email):
         local, _, domain = email.rpartition("@")

@@ -1,4 +1,4 @@
-"""Custom domains: anybody may name one, and a TXT record proves whose it is."""
+"""Custom domains: any workspace may add one, and a TXT record proves who owns it."""
 
 import asyncio
 import base64
@@ -24,12 +24,12 @@ from kurz.people.receipts import Receipt
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
-QUARANTINE = timedelta(days=30)  # how long a domain that was given up is kept from others
+QUARANTINE = timedelta(days=30)  # how long a removed domain is kept from others
 RECORD_LABEL = "_kurz"
 RECORD_PREFIX = "kurz-verification="
 MAX_LENGTH = 253 - len(RECORD_LABEL + ".")  # so that the record's name still fits into DNS
 
-# All of ASCII that no host name has. ada-url would read a port, a path or a percent sign instead.
+# All ASCII characters that no host name has. ada-url would parse a port, a path or an escape.
 _FORBIDDEN = re.compile(r"[\x00-,/:-@\[-`{-\x7f]")
 _JOINERS = re.compile(
     "[\u200c\u200d]"
@@ -41,9 +41,9 @@ _IPV4 = re.compile(r"[0-9.]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
-    """`verified_at` None: it waits for its proof. `removed_at` is when it was given up; it stays
-    set while the workspace wants it back but has not proved it again. `missing_since` is when the
-    record of an active one was first found missing; it stays set until it is there again."""
+    """`verified_at` None: it is not verified yet. `removed_at` is when it was removed; it stays set
+    while the workspace wants it back but has not verified it again. `missing_since` is when the
+    record of an active domain was first missing; it stays set until the record is back."""
 
     host: str
     workspace_id: int
@@ -55,7 +55,7 @@ class Domain:
 
     @property
     def is_active(self) -> bool:
-        """Only then does it serve links."""
+        """Whether it serves links."""
         return self.verified_at is not None and self.removed_at is None
 
     @property
@@ -69,51 +69,51 @@ class TxtRecord(NamedTuple):
 
 
 class DomainStore(Protocol):
-    """Keeps domains. A host is active for one workspace at most, and for none while another that
-    gave it up is within its quarantine. An outage raises `StoreUnavailable`."""
+    """Stores domains. A host is active for at most one workspace, and for no other during the
+    quarantine of one that removed it. An outage raises `StoreUnavailable`."""
 
     async def insert(
         self, domain: Domain, receipt: Receipt | None = None, *, at_most: int = UNCAPPED
     ) -> Domain | None:
-        """Stores it, or gives the workspace's own that is there; one that was given up waits for
-        its proof again. None: another workspace has it, or gave it up lately. `CapReached`: the
-        workspace has `at_most` others already."""
+        """Stores it, or returns the workspace's existing one; a removed one must be verified again.
+        None: another workspace has it, or removed it recently. `CapReached`: the workspace has
+        `at_most` others already."""
 
     async def find(self, workspace_id: int, host: str) -> Domain | None:
         """Also one that was given up."""
 
     async def confirm(self, seen: Domain, now: datetime) -> Domain | None:
         """Makes it active. None as for `insert`, even if that happened a moment ago.
-        `DomainNotFound`: it was removed since it was seen."""
+        `DomainNotFound`: it was removed since it was read."""
 
     async def doubt(self, seen: Domain, now: datetime) -> None:
-        """Notes that there was no proof: it is not active any more."""
+        """Notes that the record is missing: it is not active any more."""
 
     async def miss(self, seen: Domain, now: datetime, *, is_lost: bool) -> bool:
-        """Notes that there was no proof: it goes on being active, or not. False: somebody has
-        looked for it or removed it since it was seen, and nothing is noted."""
+        """Notes that the record is missing; the domain stays active, or not. False: it was checked
+        or removed since it was read, and nothing is noted."""
 
     async def remove(self, workspace_id: int, host: str, now: datetime) -> bool:
-        """Gives an active one up, and deletes one that never was. False: there is none."""
+        """Removes an active one, and deletes one that never was active. False: there is none."""
 
     async def list(self, workspace_id: int, part: Part = WHOLE) -> list[Domain]:
-        """By name, without those that were given up."""
+        """By name, without removed ones."""
 
     async def list_unchecked(self, since: datetime, lost_since: datetime) -> Sequence[Domain]:
-        """Those of all workspaces that are not deleted, whose record was last looked for before
-        `since`, the longest ago first: active ones, and lost ones whose record is missing since
-        `lost_since` or later."""
+        """The domains of all workspaces that are not deleted, whose record was last looked up
+        before `since`, the longest ago first: active ones, and lost ones whose record is missing
+        since `lost_since` or later."""
 
 
 class TxtLookup(Protocol):
     async def lookup(self, name: str) -> list[str]:
         """The values of the TXT records of a name; none if there is no such name.
-        `DomainLookupFailed`: no answer can be had, whatever the reason."""
+        `DomainLookupFailed`: there is no answer, for whatever reason."""
 
 
 class CustomDomains:
-    """`key` makes the values of TXT records: with another one, every domain has to be proved
-    again. The hosts of `base_url` and `dashboard_url` are nobody's."""
+    """`key` makes the values of TXT records: with another one, every domain must be verified again.
+    No workspace can have the hosts of `base_url` and `dashboard_url`."""
 
     def __init__(
         self,
@@ -161,15 +161,15 @@ class CustomDomains:
         return found
 
     def instructions(self, domain: Domain) -> TxtRecord:
-        """The TXT record that proves it, other for each workspace."""
+        """The TXT record that proves ownership, different for each workspace."""
         subject = f"{domain.workspace_id}|{domain.host}".encode()
         digest = hmac.digest(self._key, subject, hashlib.sha256)
         proof = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         return TxtRecord(f"{RECORD_LABEL}.{domain.host}", RECORD_PREFIX + proof)
 
     async def verify(self, workspace_id: int, host: str) -> Domain:
-        """Looks for the record and makes the domain active, or, if it is not there (any more),
-        inactive. Without an answer everything stays as it is."""
+        """Looks up the record and makes the domain active, or inactive if the record is missing.
+        Without an answer, nothing changes."""
         domain = await self.get(workspace_id, host)
         confirmed = await self._prove(domain)
         if confirmed is None:
@@ -179,13 +179,13 @@ class CustomDomains:
         return confirmed
 
     async def is_proved(self, domain: Domain) -> bool:
-        """Looks for the record and makes the domain active. If it is not there, everything stays as
-        it is, as without an answer."""
+        """Looks up the record and makes the domain active. If the record is missing, or there is no
+        answer, nothing changes."""
         return await self._prove(domain) is not None
 
     async def miss(self, seen: Domain, patience: timedelta) -> bool:
-        """Notes that the record was not there. True: it is missing for so long that the domain,
-        which was active, serves nothing from now on."""
+        """Notes that the record is missing. True: it is missing for so long that the domain, which
+        was active, is no longer served."""
         now = self._clock.now()
         is_lost = seen.missing_since is not None and seen.missing_since <= now - patience
         is_noted = await self._store.miss(seen, now, is_lost=is_lost)
@@ -195,7 +195,7 @@ class CustomDomains:
         return True
 
     async def _prove(self, domain: Domain) -> Domain | None:
-        """None: the record is not there."""
+        """None: the record is missing."""
         record = self.instructions(domain)
         values = await self._lookup.lookup(record.name)
         if not _is_among(record.value, values):
@@ -205,21 +205,21 @@ class CustomDomains:
         return _not_taken(confirmed, domain.host)
 
     async def remove(self, workspace_id: int, host: str) -> None:
-        """It serves nothing from now on. If it was active, other workspaces have to wait; this one
-        gets it back by proving it again."""
+        """It is no longer served. If it was active, other workspaces must wait; this one gets it
+        back by verifying it again."""
         if not await self._store.remove(workspace_id, _name_of(host), self._clock.now()):
             raise DomainNotFound("This workspace does not have this domain.")
         self._domains.forget()
 
     async def is_allowed(self, host: str) -> bool:
-        """Whether a proxy may get a certificate for it. Strangers cost no query."""
+        """Whether a proxy may get a certificate for it. Unknown hosts cost no query."""
         return host.lower().removesuffix(".") in await self._domains.sites()
 
     async def list(self, workspace_id: int, part: Part = WHOLE) -> "list[Domain]":
         return await self._store.list(workspace_id, part)
 
     async def list_unchecked(self, since: datetime, lost_since: datetime) -> Sequence[Domain]:
-        """As the store's."""
+        """As in the store."""
         return await self._store.list_unchecked(since, lost_since)
 
 
@@ -241,7 +241,7 @@ def normalise_host(host: str) -> str:
 
 
 def _is_public_suffix(name: str) -> bool:
-    """Such as `co.uk` or `github.io`: strangers register names below it."""
+    """Such as `co.uk` or `github.io`: anyone can register names below it."""
     return _suffixes().publicsuffix(name) == name
 
 
@@ -253,7 +253,7 @@ def _suffixes() -> "PublicSuffixList":
 
 
 def _to_ascii(host: str) -> str:
-    """As browsers do it, by the WHATWG standard; empty if there is no such host."""
+    """As browsers do it, by the WHATWG standard; empty if it is not a host."""
     try:
         name: str = URL(f"https://{host}/").hostname
     except ValueError:
@@ -262,7 +262,7 @@ def _to_ascii(host: str) -> str:
 
 
 def _name_of(host: str) -> str:
-    """The name to look for: what cannot be a domain is nobody's."""
+    """The name to look up; text that cannot be a domain matches nothing."""
     try:
         return normalise_host(host)
     except DomainRefused:

@@ -1,4 +1,4 @@
-"""Browsers that have signed in before: a signed cookie, which counts for one account only."""
+"""Browsers that have signed in before: a signed cookie, which is valid for one account only."""
 
 import hmac
 import re
@@ -17,7 +17,7 @@ _COOKIE = re.compile(
 @dataclass(frozen=True, slots=True)
 class Device:
     """`epoch` is the account's at the time of issue: a new password, another role or being disabled
-    ends it. `id` is what its tries are counted by."""
+    ends it. Its attempts are counted by `id`."""
 
     account_id: int
     epoch: int
@@ -25,8 +25,8 @@ class Device:
 
 
 class Devices:
-    """The signature covers the e-mail address, which is not in the cookie: it is checked before
-    anything is looked up, and the cookie has no effect for another account."""
+    """The signature covers the e-mail address, which is not in the cookie. So it is checked before
+    any look-up, and the cookie has no effect for another account."""
 
     def __init__(self, key: bytes, clock: Clock) -> None:
         self._key = key

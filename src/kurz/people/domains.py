@@ -1,28 +1,28 @@
-"""The verified custom domains, at hand."""
+"""The verified custom domains, cached."""
 
 import asyncio
 import time
 from collections.abc import Mapping
 
 from kurz.errors import StoreUnavailable
-from kurz.people.workspaces import Site, SiteStore
+from kurz.people.workspaces import Site, SiteStore, Workspace
 
-FRESH_SECONDS = 1.0  # how long a new or removed domain may go unnoticed
+FRESH_SECONDS = 1.0  # how late a new or removed domain may be noticed
 
 
 class Domains:
-    """All of them at once, asked for at most once a second: what host a stranger names costs no
-    query. While the store is out, the last answer stands; `is_current` is for those who would
-    remember it for longer."""
+    """Reads all of them at most once a second: a host that a stranger sends costs no query. While
+    the store is down, the last answer is used; `is_current` is for callers that would cache it for
+    longer."""
 
     def __init__(self, workspaces: SiteStore) -> None:
         self._workspaces = workspaces
         self._sites: Mapping[str, Site] | None = None
-        self._asked_at = 0.0  # for the answer at hand
+        self._asked_at = 0.0  # of the cached answer
         self._failures = 0
         self._asking = asyncio.Lock()
         self._forgotten = 0  # times
-        self.is_current = False  # what is at hand was asked for after it was last forgotten
+        self.is_current = False  # the cached answer is newer than the last `forget`
 
     async def sites(self) -> Mapping[str, Site]:
         """The site of every verified domain, lower case."""
@@ -33,7 +33,7 @@ class Domains:
             if self._sites is not None and self._is_fresh():
                 return self._sites
             if failures != self._failures:
-                return self._last()  # else those who have waited would wait again, one by one
+                return self._last()  # otherwise those who have waited would wait again, one by one
             forgotten = self._forgotten
             asked_at = time.monotonic()
             try:
@@ -41,25 +41,35 @@ class Domains:
                 self.is_current = forgotten == self._forgotten
             except StoreUnavailable:
                 self._failures += 1
-                asked_at = time.monotonic()  # an outage may have taken longer than a second to tell
-            # Not before: until now the answer at hand was an older one.
+                asked_at = time.monotonic()  # an outage may take longer than a second to be noticed
+            # Not earlier: until now the cached answer was an older one.
             if forgotten == self._forgotten:
                 self._asked_at = asked_at
             return self._last()
 
     def forget(self) -> None:
-        """Asks again at the next chance: a domain was added or removed."""
+        """Reads again at the next call: a domain was added or removed."""
         self._asked_at = 0.0
         self._forgotten += 1
         self.is_current = False
 
     async def host_of(self, workspace_id: int) -> str | None:
-        """The domain that a workspace's short URLs are shown with: its first by name."""
+        """The domain in the short URLs of a workspace: its first by name."""
         sites = await self.sites()
         if not sites:
             return None
         hosts = [host for host, site in sites.items() if site.workspace_id == workspace_id]
         return min(hosts, default=None)
+
+    async def prefix(self, origin: str, workspace: Workspace | None) -> str:
+        """What stands before the code in a short URL: a workspace's own domain, if it has one.
+        None: the code stands at the root."""
+        if workspace is None:
+            return f"{origin}/"
+        host = await self.host_of(workspace.id)
+        if host is not None:
+            return f"{origin.partition(':')[0]}://{host}/"
+        return f"{origin}/@{workspace.slug}/"
 
     def _last(self) -> Mapping[str, Site]:
         if self._sites is None:

@@ -1,52 +1,52 @@
 """What can go wrong with people, what they may do, and their workspaces."""
 
-from kurz.errors import Kind, KurzError, Unavailable
+from kurz.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    Limited,
+    NotFound,
+    Unauthenticated,
+    Unavailable,
+)
 
 
-class HostUnknown(KurzError):
-    kind = Kind.NOT_FOUND
+class HostUnknown(NotFound):
     code = "host-unknown"
     title = "Unknown host"
 
 
-class HostUnclear(KurzError):
-    kind = Kind.INVALID
+class HostUnclear(Invalid):
     code = "host-unclear"
     title = "Missing or ambiguous Host header"
 
 
-class WorkspaceNotFound(KurzError):
-    kind = Kind.NOT_FOUND
+class WorkspaceNotFound(NotFound):
     code = "workspace-not-found"
     title = "Workspace not found"
 
 
-class CredentialRefused(KurzError):
-    kind = Kind.UNAUTHENTICATED
+class CredentialRefused(Unauthenticated):
     code = "credential-refused"
     title = "Invalid token or API key"
 
 
-class SignInRefused(KurzError):
-    kind = Kind.UNAUTHENTICATED
+class SignInRefused(Unauthenticated):
     code = "sign-in-refused"
     title = "Incorrect e-mail address or password"
 
 
-class PermissionMissing(KurzError):
-    kind = Kind.FORBIDDEN
+class PermissionMissing(Forbidden):
     code = "permission-missing"
     title = "Permission denied"
 
 
-class RequestForged(KurzError):
-    kind = Kind.FORBIDDEN
+class RequestForged(Forbidden):
     code = "request-forged"
     title = "Cross-site request blocked"
 
 
-class RegistrationClosed(KurzError):
-    kind = Kind.FORBIDDEN
+class RegistrationClosed(Forbidden):
     code = "registration-closed"
     title = "Registration is by invitation only"
 
@@ -57,111 +57,94 @@ class SignInBusy(Unavailable):
     retry_after_seconds = 2
 
 
-class EmailRefused(KurzError):
-    kind = Kind.INVALID
+class EmailRefused(Invalid):
     code = "email-refused"
     title = "Invalid e-mail address"
     field = "email"
 
 
-class EmailTaken(KurzError):
-    kind = Kind.CONFLICT
+class EmailTaken(Conflict):
     code = "email-taken"
     title = "E-mail address already in use"
     field = "email"
 
 
-class PasswordRefused(KurzError):
-    kind = Kind.INVALID
+class PasswordRefused(Invalid):
     code = "password-refused"
     title = "Password not accepted"
     field = "password"
 
 
-class AccountNotFound(KurzError):
-    kind = Kind.NOT_FOUND
+class AccountNotFound(NotFound):
     code = "account-not-found"
     title = "Account not found"
 
 
-class PassRefused(KurzError):
-    kind = Kind.INVALID
-    code = "pass-refused"
+class OneTimeLinkRefused(Invalid):
+    code = "one-time-link-refused"
     title = "Invalid one-time link"
     field = "token"
 
 
-class KeyNotFound(KurzError):
-    kind = Kind.NOT_FOUND
+class KeyNotFound(NotFound):
     code = "key-not-found"
     title = "API key not found"
 
 
-class NameRefused(KurzError):
-    kind = Kind.INVALID
+class NameRefused(Invalid):
     code = "name-refused"
     title = "Invalid name or value"
 
 
-class SlugTaken(KurzError):
-    kind = Kind.CONFLICT
+class SlugTaken(Conflict):
     code = "slug-taken"
     title = "Slug already taken"
     field = "slug"
 
 
-class MemberNotFound(KurzError):
-    kind = Kind.NOT_FOUND
+class MemberNotFound(NotFound):
     code = "member-not-found"
     title = "Member not found"
 
 
-class InvitationNotFound(KurzError):
-    kind = Kind.NOT_FOUND
+class InvitationNotFound(NotFound):
     code = "invitation-not-found"
     title = "Invitation not found"
 
 
-class OwnerMissing(KurzError):
-    kind = Kind.CONFLICT
+class OwnerMissing(Conflict):
     code = "owner-missing"
     title = "Workspace must have an owner"
 
 
-class AdministratorExists(KurzError):
-    kind = Kind.CONFLICT
+class AdministratorExists(Conflict):
     code = "administrator-exists"
     title = "Administrator already exists"
 
 
-class AdministratorMissing(KurzError):
-    kind = Kind.CONFLICT
+class AdministratorMissing(Conflict):
     code = "administrator-missing"
     title = "At least one administrator is required"
 
 
-class DomainRefused(KurzError):
-    kind = Kind.INVALID
+class DomainRefused(Invalid):
     code = "domain-refused"
     title = "Invalid domain"
     field = "host"
 
 
-class DomainTaken(KurzError):
-    kind = Kind.CONFLICT
+class DomainTaken(Conflict):
     code = "domain-taken"
     title = "Domain belongs to another workspace"
     field = "host"
 
 
-class DomainNotFound(KurzError):
-    kind = Kind.NOT_FOUND
+class DomainNotFound(NotFound):
     code = "domain-not-found"
     title = "Domain not found"
 
 
-class DomainUnproven(KurzError):
-    kind = Kind.CONFLICT
+class DomainUnproven(Conflict):
     code = "domain-unproven"
     title = "TXT record not found"
 
@@ -171,10 +154,9 @@ class DomainLookupFailed(Unavailable):
     title = "DNS lookup failed"
 
 
-class QuotaExceeded(KurzError):
+class QuotaExceeded(Limited):
     """`retry_after_seconds` is when the next month begins."""
 
-    kind = Kind.LIMITED
     code = "quota-exceeded"
     title = "Monthly link quota reached"
 
@@ -183,19 +165,16 @@ class QuotaExceeded(KurzError):
         self.retry_after_seconds = retry_after_seconds
 
 
-class IdempotencyKeyRefused(KurzError):
-    kind = Kind.INVALID
+class IdempotencyKeyRefused(Invalid):
     code = "idempotency-key-refused"
     title = "Invalid Idempotency-Key"
 
 
-class IdempotencyKeyReused(KurzError):
-    kind = Kind.INVALID
+class IdempotencyKeyReused(Invalid):
     code = "idempotency-key-reused"
     title = "Idempotency-Key already used"
 
 
-class RequestInFlight(KurzError):
-    kind = Kind.CONFLICT
+class RequestInFlight(Conflict):
     code = "request-in-flight"
     title = "Request already in progress"

@@ -1,4 +1,4 @@
-"""Whose password is hashed next: fair between addresses, with a reserve for known devices."""
+"""Which password is hashed next: fair between addresses, with places reserved for known devices."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -14,15 +14,15 @@ from kurz.people.recent import Recent
 # the other line is full as well: within the time that browsers and most proxies wait for an answer.
 MAX_WAITING = 64
 LATELY_SECONDS = 60.0
-FIRST_IN_A_ROW = 2  # turns of addresses not served lately, while others wait as well
+FIRST_IN_A_ROW = 2  # turns of addresses not served recently, while others wait too
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who waits for a hash: an address; and whether it is known: a device that signed in to this
-    account before, somebody signed in, or the holder of a one-time link."""
+    """Who waits for a hash: an address, and whether it is known: a device that signed in to this
+    account before, a signed-in person, or the holder of a one-time link."""
 
     address: str = ""
     is_known: bool = False
@@ -39,11 +39,11 @@ class _Job:
 
 class FairLine:
     """One queue for each address, served in turn: an address with many requests waits longer than
-    one with a single request. Addresses that were not served lately go first, so that a few that
-    ask all the time do not delay the others, who get every third turn.
+    one with a single request. Addresses that were not served recently go first, so that a few busy
+    ones do not delay them; the others get every third turn.
 
     A full line makes room by dropping the last request of the longest queue for an address with
-    fewer requests, or the last one of an address that was served lately for one that was not."""
+    fewer requests, or the last request of a recently served address for one that was not."""
 
     def __init__(self, most: int = MAX_WAITING) -> None:
         self._most = most
@@ -82,7 +82,7 @@ class FairLine:
         return job
 
     def _is_new(self, address: str) -> bool:
-        """Neither waiting nor served lately."""
+        """Neither waiting nor served recently."""
         is_waiting = address in self._first or address in self._others
         return not is_waiting and self._served.peek(address) is None
 
@@ -105,8 +105,8 @@ class FairLine:
 
 
 class HashQueue:
-    """Hands work to a pool of threads. Known devices and all others have a line each, and while
-    both wait, each gets every second turn: neither can starve the other."""
+    """Passes work to a pool of threads. Known devices and all others have a line each. While both
+    wait, each gets every second turn: neither can starve the other."""
 
     def __init__(self, pool: ThreadPoolExecutor, threads: int, most: int = MAX_WAITING) -> None:
         self._pool = pool

@@ -13,7 +13,7 @@ from kurz.people.keys import KeyService, looks_like_key
 from kurz.people.recent import Recent
 from kurz.people.tokens import Tokens
 
-# Signing out, a new password, another role or being disabled act everywhere within 5 s.
+# Signing out, a new password, another role or being disabled take effect everywhere within 5 s.
 FRESH_SECONDS = 4.0
 NOTE_USE_SECONDS = 60.0  # how exact a key's `last_used_at` is
 
@@ -51,7 +51,7 @@ class Identity:
         return caller
 
     def forget(self) -> None:
-        """Looks everybody up again: somebody's rights have changed."""
+        """Looks up all callers again: somebody's permissions have changed."""
         self._known.clear()
 
     async def _by_token(self, token: str) -> Caller:

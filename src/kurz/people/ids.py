@@ -1,4 +1,4 @@
-"""Numbers for what people make: random, so that they do not tell how many there are."""
+"""Random ids, so that they do not reveal how many there are."""
 
 import secrets
 

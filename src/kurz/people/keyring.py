@@ -1,4 +1,4 @@
-"""One secret, and a key derived from it for each purpose: none of them gives another away."""
+"""One secret, and a key derived from it for each purpose: none reveals another."""
 
 import hmac
 
@@ -8,5 +8,5 @@ class Keyring:
         self._secret = secret.encode()
 
     def key(self, purpose: str) -> bytes:
-        """32 bytes for this purpose; the same for ever as long as the secret is."""
+        """32 bytes for this purpose; the same as long as the secret is the same."""
         return hmac.digest(self._secret, b"kurz/" + purpose.encode(), "sha256")

@@ -1,4 +1,4 @@
-"""API keys: `kurz_` + a part that may be shown + the secret. Told once, kept as a hash."""
+"""API keys: `kurz_` + a part that may be shown + the secret. Shown once, stored as a hash."""
 
 import hashlib
 import hmac
@@ -24,7 +24,7 @@ _PREFIX_LETTERS = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """`workspace_id` None: for everything that its person may."""
+    """`workspace_id` None: for everything that its person may access."""
 
     id: int
     account_id: int
@@ -55,7 +55,7 @@ class KeyStore(Protocol):
     async def find_with_account(self, prefix: str) -> tuple[Key, Account] | None: ...
 
     async def list(self, account_id: int, part: Part = WHOLE) -> list[Key]:
-        """By when they were made and their ids, newest first."""
+        """By creation time and id, newest first."""
 
     async def delete(self, key_id: int, account_id: int) -> bool: ...
 
@@ -79,8 +79,8 @@ class KeyService:
         at_most: int = UNCAPPED,
         epoch: int | None = None,
     ) -> tuple[str, Key]:
-        """The key as its user sends it, once, and what is kept of it. `receipt` is handed both.
-        `epoch`: the account's, as its caller has it."""
+        """The key as its user sends it, once, and what is stored of it. `receipt` gets both.
+        `epoch` is the account's, as the caller has it."""
         check_name(name)
         now = self._clock.now()
         if not permissions:
@@ -115,7 +115,7 @@ class KeyService:
             raise KeyNotFound("You have no key with this ID.")
 
     async def find(self, text: str) -> tuple[Key, Account] | None:
-        """The key and whose it is, if the secret fits and it has not expired."""
+        """The key and its account, if the secret matches and it has not expired."""
         match = _KEY.fullmatch(text)
         found = await self._store.find_with_account(match[1]) if match else None
         if match is None or found is None:

@@ -1,8 +1,8 @@
-"""How often somebody may do something: rate limits by GCRA, what they are, and who is counted.
+"""Rate limits by GCRA: which there are, and who is counted.
 
 GCRA keeps one instant per subject: when the next request would be due if all came evenly. A request
-may come early by as much as the whole burst takes. Every store counts in whole microseconds, so
-that all of them answer alike. The shared stores are in `cache` and `storage`.
+may come early by the length of the whole burst. Every store counts in whole microseconds, so that
+all give the same answers. The shared stores are in `cache` and `storage`.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple, Protocol
 
 from kurz.breaker import Breaker
-from kurz.errors import Kind, KurzError
+from kurz.errors import Limited
 from kurz.rates import DEFAULT_RATES, SECOND, Rate
 
-MAX_SUBJECTS = 100_000  # in memory, some 20 MB; beyond it the oldest are forgotten
+MAX_SUBJECTS = 100_000  # in memory, some 20 MB; beyond that, the oldest are dropped
 PATIENCE_SECONDS = 0.02  # for a shared store; an answer of kurz takes less
 
-# A due instant this much further ahead than its rate can put it was written by a clock that has
-# been set back since: without this rule its subject would wait until then.
+# A due time this much further ahead than its rate allows was written before the clock was set back:
+# without this rule its subject would wait until then.
 SKEW_MICROS = 60 * SECOND
 
 UNKNOWN = "unknown"
@@ -32,7 +32,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A rate under the name that clients are told."""
+    """A rate under the name that clients see."""
 
     name: str
     rate: Rate
@@ -47,11 +47,11 @@ class LimitClass(StrEnum):
     STORED_ANSWERS = "stored-answers"  # account or address; answers to an Idempotency-Key
     SIGN_IN_ACCOUNT = "sign-in-account"  # e-mail address, whether or not it has an account
     SIGN_IN_ADDRESS = "sign-in-address"  # address
-    SIGN_IN_NEWCOMER = "sign-in-newcomer"  # e-mail and site, where the e-mail's tries are gone
+    SIGN_IN_NEWCOMER = "sign-in-newcomer"  # e-mail and site, if the e-mail's attempts are used up
     SIGN_IN_NEWCOMER_TOTAL = "sign-in-newcomer-total"  # e-mail; the same from all sites
     SIGN_IN_DEVICE = "sign-in-device"  # browser that signed in before
     SIGN_IN_KNOWN = "sign-in-known"  # address; such browsers, and passwords that are confirmed
-    REAUTHENTICATE = "reauthenticate"  # account; the current password, of somebody signed in
+    REAUTHENTICATE = "reauthenticate"  # account; the current password, of a signed-in person
     REGISTER = "register"  # address
     REDEEM = "redeem"  # address; links that work once: set-up, a new password, an invitation
     BULK = "bulk"  # account; many links in one request, and imports
@@ -59,34 +59,16 @@ class LimitClass(StrEnum):
     CLAIM = "claim"  # account
     REPORT = "report"  # address; reports of abuse
     CHECK = "check"  # account; checks of destinations that do not wait until they are due
-    VERIFY = "verify"  # account; looks for the TXT record of a domain
-    AVAILABILITY = "availability"  # account; whether a code is free: no quicker than by visiting it
+    VERIFY = "verify"  # account; look-ups of the TXT record of a domain
+    AVAILABILITY = "availability"  # account; whether a code is free: no faster than by visiting it
     MISS = "miss"  # address; short links that do not exist
 
 
-# The shorter period stands first: see `Limits.check`.
+# The shorter period comes first: see `Limits.check`.
 POLICIES: Mapping[LimitClass, tuple[str, ...]] = {
+    **{class_: (class_.value,) for class_ in LimitClass},
     LimitClass.ANONYMOUS_CREATE: ("create", "create-daily"),
-    LimitClass.ACCOUNT_CREATE: ("account-create",),
-    LimitClass.WRITE: ("write",),
-    LimitClass.STORED_ANSWERS: ("stored-answers",),
-    LimitClass.SIGN_IN_ACCOUNT: ("sign-in-account",),
     LimitClass.SIGN_IN_ADDRESS: ("sign-in",),
-    LimitClass.SIGN_IN_NEWCOMER: ("sign-in-newcomer",),
-    LimitClass.SIGN_IN_NEWCOMER_TOTAL: ("sign-in-newcomer-total",),
-    LimitClass.SIGN_IN_DEVICE: ("sign-in-device",),
-    LimitClass.SIGN_IN_KNOWN: ("sign-in-known",),
-    LimitClass.REAUTHENTICATE: ("reauthenticate",),
-    LimitClass.REGISTER: ("register",),
-    LimitClass.REDEEM: ("redeem",),
-    LimitClass.BULK: ("bulk",),
-    LimitClass.BULK_ITEMS: ("bulk-items",),
-    LimitClass.CLAIM: ("claim",),
-    LimitClass.REPORT: ("report",),
-    LimitClass.CHECK: ("check",),
-    LimitClass.VERIFY: ("verify",),
-    LimitClass.AVAILABILITY: ("availability",),
-    LimitClass.MISS: ("miss",),
 }
 
 LimitTable = Mapping[LimitClass, tuple[Policy, ...]]
@@ -103,7 +85,7 @@ def limit_table(rates: Mapping[str, Rate | None]) -> LimitTable:
 LIMITS = limit_table(DEFAULT_RATES)
 
 
-# Policies that several instances share even where it takes a write to their database.
+# Policies that several instances share even if that needs a write to their database.
 WORTH_A_WRITE = frozenset(
     name
     for class_ in (
@@ -125,8 +107,8 @@ WORTH_A_WRITE = frozenset(
 )
 
 
-class Verdict(NamedTuple):
-    """`reset_after_seconds`: until the whole burst is free again. `policy` is empty where nothing
+class LimitVerdict(NamedTuple):
+    """`reset_after_seconds`: until the whole burst is available again. `policy` is empty if nothing
     is limited."""
 
     is_allowed: bool
@@ -138,7 +120,7 @@ class Verdict(NamedTuple):
     policy: str = ""
 
 
-UNLIMITED = Verdict(
+UNLIMITED = LimitVerdict(
     is_allowed=True,
     limit=0,
     remaining=0,
@@ -148,13 +130,13 @@ UNLIMITED = Verdict(
 )
 
 
-def verdict(rate: Rate, *, is_allowed: bool, backlog_micros: int, cost: int) -> Verdict:
-    """What a store found. The backlog is how far the next due instant lies ahead of now: with this
+def verdict(rate: Rate, *, is_allowed: bool, backlog_micros: int, cost: int) -> LimitVerdict:
+    """The result of a store. The backlog is how far the next due time is ahead of now: with this
     request if it is allowed, without it if not."""
     free = max(rate.capacity_micros - backlog_micros, 0)
-    # A refusal that is over by the time it is told still says to wait.
+    # A refusal that is over by the time it is sent still says to wait.
     wait = 0 if is_allowed else max(cost * rate.interval_micros - free, 1)
-    return Verdict(
+    return LimitVerdict(
         is_allowed=is_allowed,
         limit=rate.count,
         remaining=free // rate.interval_micros,
@@ -164,10 +146,10 @@ def verdict(rate: Rate, *, is_allowed: bool, backlog_micros: int, cost: int) -> 
     )
 
 
-def header_fields(verdict: Verdict) -> dict[str, str]:
+def header_fields(verdict: LimitVerdict) -> dict[str, str]:
     """The fields of draft-ietf-httpapi-ratelimit-headers-11 (May 2026), structured lists of policy
     names: `RateLimit-Policy: "create";q=10;w=60` is the quota and its window in seconds,
-    `RateLimit: "create";r=7;t=12` what remains and in how many seconds it is whole again. Beside a
+    `RateLimit: "create";r=7;t=12` is what remains and in how many seconds it is full again. With a
     Retry-After, `t` is the same moment."""
     if not verdict.policy:
         return {}
@@ -181,13 +163,12 @@ def header_fields(verdict: Verdict) -> dict[str, str]:
     return fields
 
 
-class TooManyRequests(KurzError):
-    kind = Kind.LIMITED
+class TooManyRequests(Limited):
     code = "too-many-requests"
     title = "Too many requests"
     retry_after_seconds: int
 
-    def __init__(self, verdict: Verdict) -> None:
+    def __init__(self, verdict: LimitVerdict) -> None:
         self.policy = verdict.policy
         self.limit = verdict.limit
         self.remaining = verdict.remaining
@@ -200,28 +181,28 @@ class TooManyRequests(KurzError):
 
 
 class LimitsUnavailable(Exception):
-    """A shared store does not answer. `FallbackLimits` does then; nobody else has to know."""
+    """A shared store does not answer. `FallbackLimits` handles it; other code never sees it."""
 
 
 class LimitStore(Protocol):
-    async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
-        """Charges the key, atomically among all who share the store; a refused hit costs nothing.
-        `cost` is at least 1, and one above the rate's count is always refused. An outage raises
-        `LimitsUnavailable`."""
+    async def hit(self, key: str, rate: Rate, cost: int = 1) -> LimitVerdict:
+        """Charges the key, atomically for all processes that share the store; a refused hit costs
+        nothing. `cost` is at least 1, and one above the rate's count is always refused. An outage
+        raises `LimitsUnavailable`."""
 
 
 class Limits:
-    """What the rest of kurz asks before it does something that is limited."""
+    """What the rest of kurz calls before it does something that is limited."""
 
     def __init__(self, store: LimitStore, table: LimitTable = LIMITS) -> None:
         self._store = store
         self._table = table
 
-    async def check(self, class_: LimitClass, subject: str, cost: int = 1) -> Verdict:
+    async def check(self, class_: LimitClass, subject: str, cost: int = 1) -> LimitVerdict:
         """Charges every rate of the class and returns the tightest verdict, or raises
-        `TooManyRequests`. The first that refuses ends it, so the order is the price: the minute
-        refuses often and spares the day, while a minute charged in vain is free again soon. What
-        costs more than a whole rate takes all of it: else waiting would never help."""
+        `TooManyRequests`. The first refusal ends it, so the order matters: the minute refuses often
+        and then the day is not charged, and a minute that was charged needlessly recovers soon. A
+        cost above the whole rate takes all of it: otherwise waiting would never help."""
         verdicts = []
         for policy in self._table[class_]:
             key, most = f"{policy.name}:{subject}", policy.rate.count
@@ -238,12 +219,12 @@ class Limits:
 
 
 class NullLimits(Limits):
-    """Rate limits are off: nothing is counted, and no header says anything about it."""
+    """Rate limits are off: nothing is counted, and no header is sent."""
 
     def __init__(self) -> None:
         """Needs no store."""
 
-    async def check(self, class_: LimitClass, subject: str, cost: int = 1) -> Verdict:  # noqa: ARG002
+    async def check(self, class_: LimitClass, subject: str, cost: int = 1) -> LimitVerdict:  # noqa: ARG002
         return UNLIMITED
 
 
@@ -252,21 +233,21 @@ def monotonic_micros() -> int:
 
 
 class MemoryLimits:
-    """The `LimitStore` of a single process. By hand rather than by throttled-py, whose clock cannot
-    be handed over, whose rate is fixed per object, and whose hit costs 9 µs, not 4."""
+    """The `LimitStore` of a single process. Our own code, because throttled-py takes no clock, has
+    a fixed rate per object, and costs 9 µs per hit instead of 4."""
 
     def __init__(
         self, now_micros: Callable[[], int] = monotonic_micros, max_subjects: int = MAX_SUBJECTS
     ) -> None:
         self._now_micros = now_micros
         self._max_subjects = max_subjects
-        # A plain dict looks for its first key among all that were removed before it.
+        # A plain dict searches for its first key among all removed ones before it.
         self._due_at: OrderedDict[str, int] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._due_at)
 
-    async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
+    async def hit(self, key: str, rate: Rate, cost: int = 1) -> LimitVerdict:
         now = self._now_micros()
         before = max(self._due_at.get(key, now) - now, 0)
         after = before + cost * rate.interval_micros
@@ -278,8 +259,8 @@ class MemoryLimits:
         return verdict(rate, is_allowed=is_allowed, backlog_micros=backlog, cost=cost)
 
     def _trim(self, now: int) -> None:
-        """Looks at the two oldest entries: what is past due is as good as absent. The others go to
-        the end, so that all have their turn before the table has grown by half."""
+        """Checks the two oldest entries: one that is past due can be dropped. Others go to the end,
+        so that all are checked before the table has grown by half."""
         for _ in range(min(2, len(self._due_at))):
             key, due_at = self._due_at.popitem(last=False)
             if due_at > now:
@@ -289,9 +270,8 @@ class MemoryLimits:
 
 
 class FallbackLimits:
-    """The shared store while it answers in time; else the local one, so that limits go on, bounded:
-    neither open nor closed. A shared store that is out is left alone for a while, as `Breaker` does
-    it.
+    """The shared store while it answers in time; otherwise the local one, so that limits still
+    apply. A shared store that is down is not asked for a while (`Breaker`).
 
     `processes` share a limit while each counts for itself."""
 
@@ -310,7 +290,7 @@ class FallbackLimits:
         self._processes = processes
         self._breaker = Breaker("shared rate limits", now_seconds=now_seconds)
 
-    async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
+    async def hit(self, key: str, rate: Rate, cost: int = 1) -> LimitVerdict:
         if self._breaker.may_try():
             try:
                 async with asyncio.timeout(self._patience_seconds):
@@ -332,14 +312,14 @@ class ChosenLimits:
         self._local = local
         self._policies = policies
 
-    async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
+    async def hit(self, key: str, rate: Rate, cost: int = 1) -> LimitVerdict:
         is_shared = key.partition(":")[0] in self._policies
         return await (self._shared if is_shared else self._local).hit(key, rate, cost)
 
 
 def subject_of_address(address: str) -> str:
-    """Who is counted for an address: an IPv6 network of 64 bits is one customer's. What is no
-    address is one subject too, or leaving it out would be a way around every limit."""
+    """Who is counted for an address: an IPv6 network of 64 bits is one customer. Text that is not
+    an address is one subject too; otherwise omitting it would bypass every limit."""
     return _network_of(address, 64)
 
 
@@ -362,12 +342,12 @@ def _network_of(address: str, bits: int) -> str:
 
 
 def hashing(secret: bytes) -> Callable[[str], str]:
-    """What makes of keys what shared stores keep: no e-mail address, no visitor's address can be
-    read there, nor found out by trying all there are. Who shares limits has the same secret."""
+    """Hashes keys for shared stores: nobody can read e-mail addresses or visitors' addresses there,
+    nor find them by trying. Processes that share limits have the same secret."""
     keyed = blake2b(digest_size=16, key=secret)
 
     def hashed(key: str) -> str:
-        digest = keyed.copy()  # cheaper than to begin with the secret each time
+        digest = keyed.copy()  # cheaper than starting with the secret each time
         digest.update(key.encode(errors="replace"))
         return digest.hexdigest()
 

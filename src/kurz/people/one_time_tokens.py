@@ -5,7 +5,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from kurz.clock import Clock
 from kurz.paging import WHOLE, Part
@@ -30,8 +30,9 @@ LIVES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pass:
-    """`workspace_id` and `role`: what an invitation leads to; without them, to an account only."""
+class OneTimeToken:
+    """`workspace_id` and `role` are those of an invitation; without them, it only allows an
+    account."""
 
     id: int
     token_hash: bytes
@@ -44,42 +45,42 @@ class Pass:
     expires_at: datetime
 
 
-class PassStore(Protocol):
-    """Keeps passes until they are used. An outage raises `StoreUnavailable`."""
+class OneTimeTokenStore(Protocol):
+    """Stores one-time tokens until they are used. An outage raises `StoreUnavailable`."""
 
     async def insert(
         self,
-        item: Pass,
+        item: OneTimeToken,
         receipt: Receipt | None = None,
         *,
         at_most: int = UNCAPPED,
         epoch: int | None = None,
         spared: timedelta = timedelta(0),
     ) -> None:
-        """A second one to reset the same password, or to set up, replaces those before that are not
-        younger than `spared`. `CapReached`: the workspace has `at_most` open invitations already.
-        `CredentialRefused`: the account that makes it has another epoch by now."""
+        """A second token to reset the same password, or to set up, replaces earlier ones, except
+        those younger than `spared`. `CapReached`: the workspace has `at_most` open invitations
+        already. `CredentialRefused`: the account that creates it has another epoch by now."""
 
-    async def find(self, token_hash: bytes) -> Pass | None: ...
+    async def find(self, token_hash: bytes) -> OneTimeToken | None: ...
 
     async def list_invitations(
         self, workspace_id: int | None, now: datetime, part: Part = WHOLE
-    ) -> list[Pass]:
-        """Those that have not expired, by when they were made and their ids, newest first; None:
-        those to the installation."""
+    ) -> list[OneTimeToken]:
+        """Those that have not expired, by creation time and id, newest first; None: those to the
+        installation."""
 
-    async def delete(self, pass_id: int, workspace_id: int | None) -> bool: ...
+    async def delete(self, token_id: int, workspace_id: int | None) -> bool: ...
 
 
-class Passes:
-    """Makes them. The token is told once, and kept as a hash only."""
+class OneTimeTokens:
+    """Creates them. The token is shown once, and stored only as a hash."""
 
-    def __init__(self, store: PassStore, clock: Clock) -> None:
+    def __init__(self, store: OneTimeTokenStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
-    async def make_setup(self, *, spared: timedelta = timedelta(0)) -> tuple[str, Pass]:
-        """Replaces earlier ones, but not those that are younger than `spared`."""
+    async def make_setup(self, *, spared: timedelta = timedelta(0)) -> tuple[str, OneTimeToken]:
+        """Replaces earlier ones, except those younger than `spared`."""
         return await self._make(Purpose.SETUP, spared=spared)
 
     async def make_reset(
@@ -89,8 +90,8 @@ class Passes:
         receipt: Receipt | None = None,
         *,
         epoch: int | None = None,
-    ) -> tuple[str, Pass]:
-        """`epoch`: that of the account `created_by`, as its caller has it."""
+    ) -> tuple[str, OneTimeToken]:
+        """`epoch` is that of the account `created_by`, as the caller has it."""
         return await self._make(
             Purpose.RESET,
             account_id=account_id,
@@ -108,7 +109,7 @@ class Passes:
         at_most: int = UNCAPPED,
         *,
         epoch: int | None = None,
-    ) -> tuple[str, Pass]:
+    ) -> tuple[str, OneTimeToken]:
         """`epoch` as for `make_reset`."""
         return await self._make(
             Purpose.INVITATION,
@@ -120,38 +121,33 @@ class Passes:
             epoch=epoch,
         )
 
-    async def invitations(self, workspace_id: int | None, part: Part = WHOLE) -> list[Pass]:
+    async def invitations(self, workspace_id: int | None, part: Part = WHOLE) -> list[OneTimeToken]:
         return await self._store.list_invitations(workspace_id, self._clock.now(), part)
 
-    async def revoke(self, pass_id: int, workspace_id: int | None) -> None:
-        if not await self._store.delete(pass_id, workspace_id):
+    async def revoke(self, token_id: int, workspace_id: int | None) -> None:
+        if not await self._store.delete(token_id, workspace_id):
             raise InvitationNotFound("There is no open invitation with this ID.")
 
     async def _make(
         self,
         purpose: Purpose,
         *,
-        account_id: int | None = None,
-        workspace_id: int | None = None,
-        role: Role | None = None,
-        created_by: int | None = None,
         receipt: Receipt | None = None,
         at_most: int = UNCAPPED,
         epoch: int | None = None,
         spared: timedelta = timedelta(0),
-    ) -> tuple[str, Pass]:
+        **fields: Any,
+    ) -> tuple[str, OneTimeToken]:
+        """`fields` are those of the token."""
         token = secrets.token_urlsafe(32)
         now = self._clock.now()
-        item = Pass(
+        item = OneTimeToken(
             id=new_id(),
             token_hash=hash_token(token),
             purpose=purpose,
-            account_id=account_id,
-            workspace_id=workspace_id,
-            role=role,
-            created_by=created_by,
             created_at=now,
             expires_at=now + LIVES[purpose],
+            **fields,
         )
         answered = receipt and receipt.after(lambda _: (token, item))
         await self._store.insert(item, answered, at_most=at_most, epoch=epoch, spared=spared)

@@ -19,7 +19,7 @@ class OwnHosts:
         self._hosts = self._base
 
     async def get(self) -> frozenset[str]:
-        """Lower-case names: a bare host stands for every port, `host:port` for that port alone."""
+        """Lower-case names: a bare host means every port, `host:port` only that port."""
         sites = await self._domains.sites()
         if sites is not self._seen:
             self._hosts = self._base.union(sites)

@@ -1,4 +1,4 @@
-"""Passwords: what they may be, and their hashes, made away from the event loop."""
+"""Passwords: rules, and hashes, which are computed outside the event loop."""
 
 import base64
 import hmac
@@ -18,7 +18,9 @@ from kurz.people.hash_queue import NOBODY, Asker, HashQueue
 COST = 12  # of bcrypt: a rule of the product
 MIN_LENGTH = 8
 MAX_BYTES = 1024
-# One hash takes a core for a quarter of a second: half of the cores are all that sign-ins get.
+# The usual substitutions; a 1 may stand for two letters.
+_SUBSTITUTIONS = [str.maketrans("@403$5!71", "aaoessit" + letter) for letter in "li"]
+# One hash takes a core for a quarter of a second: sign-ins get half of the cores at most.
 NICENESS = 10  # hashing gives way to redirects
 
 
@@ -35,13 +37,29 @@ def check(password: str, email: str) -> None:
     plain = unicodedata.normalize("NFKC", password).lower()  # also in full-width letters
     local, _, domain = email.partition("@")
     obvious = _common() | {email, local, domain}
-    if plain in obvious or len(set(plain)) < 4 or _repeats(plain, obvious):
+    if (
+        plain in obvious
+        or len(set(plain)) < 4
+        or _repeats(plain, obvious)
+        or _disguises(plain, obvious)
+    ):
         raise PasswordRefused("This password is too common. Choose another one.")
 
 
+def _disguises(plain: str, obvious: frozenset[str]) -> bool:
+    """Whether it is an obvious password, or repeats one, with the usual substitutions, and with
+    digits or marks at the end: `p@ssw0rd`, `p@$$123`, `passw0rd!`."""
+    end = max((at for at, it in enumerate(plain, 1) if it.isalpha()), default=len(plain) + 1)
+    return any(
+        any(text[:size] in obvious for size in range(end, len(text) + 1))
+        or _repeats(text[:end], obvious)
+        for text in (plain, *map(plain.translate, _SUBSTITUTIONS))
+    )
+
+
 def _repeats(plain: str, obvious: frozenset[str]) -> bool:
-    """Whether it is an obvious one several times over, such as `passwordpassword`, with or without
-    something between, and digits at either end: `kurz-kurz`, `kurzkurz12`."""
+    """Whether it repeats an obvious password, such as `passwordpassword`, with or without a
+    separator, and with digits at either end: `kurz-kurz`, `kurzkurz12`."""
     squeezed = "".join(filter(str.isalnum, plain))
     return any(
         text[:size] in obvious and text[:size] * (len(text) // size) == text
@@ -58,7 +76,7 @@ class Passwords:
         threads = max(1, (os.cpu_count() or 1) // 2)
         self._pool = ThreadPoolExecutor(threads, "kurz-bcrypt", initializer=_give_way)
         self._queue = HashQueue(self._pool, threads)
-        # What nobody's password fits, and takes as long to refuse as any other.
+        # A hash that no password matches, and that takes as long to check as any other.
         self._decoy = f"$2b${cost:02}$" + "." * 53
         self.checks = 0
 
@@ -66,11 +84,11 @@ class Passwords:
         return await self._queue.run(asker, lambda: self._hash(password))
 
     async def verify(self, password: str, hashed: str | None, asker: Asker = NOBODY) -> bool:
-        """True if the password is the hash's. Without a hash it takes the same time to say no."""
+        """True if the password matches the hash. Without a hash, the answer takes the same time."""
         return await self._queue.run(asker, lambda: self._verify(password, hashed))
 
     def close(self) -> None:
-        """Returns when no thread is left: whoever closes it may be about to fork."""
+        """Returns when no thread is left: the caller may be about to fork."""
         self._pool.shutdown(cancel_futures=True)
 
     def check_room(self, asker: Asker) -> None:
@@ -87,8 +105,8 @@ class Passwords:
 
 
 def _prehash(password: str) -> bytes:
-    """44 characters that depend on every byte of the password. Keyed, so that the hashes of other
-    programs, where they got known, do not stand for passwords here."""
+    """44 characters that depend on every byte of the password. Keyed, so that leaked hashes of
+    other programs cannot be used as passwords here."""
     digest = hmac.digest(b"kurz-password-v1", password.encode(errors="surrogatepass"), "sha256")
     return base64.b64encode(digest)
 

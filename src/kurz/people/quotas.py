@@ -1,5 +1,5 @@
-"""Quotas: how many links may be made in a month. The store spends them in the transaction of the
-insert, so that parallel requests cannot pass them."""
+"""Quotas: how many links may be created in a month. The store spends them in the transaction of the
+insert, so that parallel requests cannot exceed them."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -38,7 +38,7 @@ class UsageStore(Protocol):
     """An outage raises `StoreUnavailable`."""
 
     async def spent(self, allowance: Allowance) -> int:
-        """How many links of it have been made."""
+        """How many links have been created under it."""
 
 
 def allowances(
@@ -49,7 +49,7 @@ def allowances(
     workspace_id: int | None = None,
     per_workspace: int | None = None,
 ) -> tuple[Allowance, ...]:
-    """What a new link has to fit; nothing where there is no quota."""
+    """What a new link must fit into; empty if there is no quota."""
     month = now.year * 100 + now.month
     found = []
     if account_id is not None and per_account is not None:

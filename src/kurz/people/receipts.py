@@ -1,5 +1,5 @@
 """Receipts: what was answered to a request with an `Idempotency-Key`, so that a retry gets the same
-answer. Kept in the transaction of the write that the answer is about."""
+answer. It is stored in the transaction of the write that the answer is about."""
 
 import hashlib
 from collections.abc import Callable
@@ -12,8 +12,8 @@ KEPT = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """`write` makes the sealed answer of what was made; the store calls it inside the transaction.
-    It may be called more than once."""
+    """`write` makes the sealed answer for what was created; the store calls it inside the
+    transaction, perhaps more than once."""
 
     caller: str
     key_hash: bytes
@@ -22,7 +22,8 @@ class Receipt:
     write: Callable[[Any], bytes]
 
     def after(self, finish: Callable[[Any], object]) -> "Receipt":
-        """The receipt for a store that knows less than the answer tells: `finish` adds the rest."""
+        """The receipt for a store that knows less than the answer contains: `finish` adds the
+        rest."""
         return replace(self, write=lambda made: self.write(finish(made)))
 
 
@@ -33,7 +34,7 @@ class StoredReceipt:
 
 
 class AlreadyAnswered(Exception):
-    """The same key was used while this request was under way; nothing was written."""
+    """The same key was used during this request; nothing was written."""
 
 
 class ReceiptStore(Protocol):
@@ -41,7 +42,7 @@ class ReceiptStore(Protocol):
         """The receipt, if it was made after `since`."""
 
     async def keep(self, receipt: Receipt, made: Any) -> None:
-        """Keeps the answer about something that was there before."""
+        """Stores the answer about something that existed before."""
 
 
 def hash_key(key: str) -> bytes:

@@ -1,4 +1,4 @@
-"""What was looked up a moment ago: spares a query, and is never older than its time."""
+"""Caches look-ups for a moment, to save queries."""
 
 import time
 from collections import OrderedDict
@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """Keeps up to `size` values for `seconds` each; the longest unused go first."""
+    """Keeps up to `size` values for `seconds` each; the least recently used are dropped first."""
 
     def __init__(
         self,

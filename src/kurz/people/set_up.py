@@ -1,4 +1,4 @@
-"""Whether an installation still waits for its first administrator."""
+"""Whether an installation still has no administrator."""
 
 import time
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from kurz.errors import StoreUnavailable
 from kurz.people.accounts import AccountStore
 
-ASK_SECONDS = 1.0  # anybody may load the pages that show it
+ASK_SECONDS = 1.0  # anyone may load the pages that show it
 
 
 class SetUpState:
@@ -24,7 +24,7 @@ class SetUpState:
 
     async def is_needed(self) -> bool:
         if not self._is_settled and self._now_seconds() >= self._ask_at:
-            # Before the store is asked: others who come meanwhile do not ask, too.
+            # Before the store is asked, so that requests in the meantime do not ask too.
             self._ask_at = self._now_seconds() + ASK_SECONDS
             try:
                 self._is_settled = await self._store.has_admin()

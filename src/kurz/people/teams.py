@@ -11,13 +11,13 @@ from kurz.people.caps import UNCAPPED
 from kurz.people.errors import (
     MemberNotFound,
     NameRefused,
+    OneTimeLinkRefused,
     OwnerMissing,
-    PassRefused,
     SlugTaken,
     WorkspaceNotFound,
 )
 from kurz.people.names import check_name
-from kurz.people.passes import hash_token
+from kurz.people.one_time_tokens import hash_token
 from kurz.people.receipts import Receipt
 from kurz.people.recent import Recent
 from kurz.people.workspaces import (
@@ -28,7 +28,7 @@ from kurz.people.workspaces import (
     check_slug,
 )
 
-FRESH_SECONDS = 4.0  # another role acts everywhere within 5 s
+FRESH_SECONDS = 4.0  # another role takes effect everywhere within 5 s
 STRATEGIES = ("deterministic", "random", "counter")
 
 Membership = tuple[Workspace, Role]
@@ -42,8 +42,8 @@ class Teams:
         self._known: Recent[tuple[int, int], Membership] = Recent(FRESH_SECONDS)
 
     async def enter(self, caller: Caller, workspace_id: int, permission: Permission) -> Membership:
-        """The workspace and the caller's role, if both the caller and the role may do that. To
-        anybody who is no member it looks as if it did not exist."""
+        """The workspace and the caller's role, if both the caller and the role may do that. For
+        anyone who is not a member, it looks as if it did not exist."""
         workspace, role = await self._membership(caller, workspace_id)
         if workspace.deleted_at is not None:
             raise WorkspaceNotFound("This workspace was deleted. An owner can restore it.")
@@ -54,7 +54,7 @@ class Teams:
     async def own(
         self, caller: Caller, workspace_id: int, *, with_deleted: bool = False
     ) -> Workspace:
-        """The workspace, for somebody who may change it: as it is now, whoever has changed it."""
+        """The workspace as it is now, for a caller who may change it."""
         self._known.forget((workspace_id, caller.account_id))
         workspace, role = await self._membership(caller, workspace_id)
         caller.require_session()
@@ -83,7 +83,7 @@ class Teams:
         return made
 
     async def list_of(self, caller: Caller, part: Part = WHOLE) -> list[Membership]:
-        """Deleted ones too, as long as they can be restored, by name and id."""
+        """Including deleted ones that can be restored, by name and id."""
         now, only = self._clock.now(), caller.key_workspace_id
         return await self._store.list_of(caller.account_id, now, only, part)
 
@@ -111,8 +111,8 @@ class Teams:
         return edited
 
     async def delete(self, workspace: Workspace) -> Workspace:
-        """Its links stop answering at once; it can be restored for 30 days, which deleting it again
-        does not make longer."""
+        """Its links stop working at once. It can be restored for 30 days; deleting it again does
+        not extend that."""
         if workspace.deleted_at is not None:
             return workspace
         return await self.edit(workspace.id, {"deleted_at": self._clock.now()})
@@ -131,7 +131,7 @@ class Teams:
             hash_token(token), caller.account_id, self._clock.now(), at_most=at_most
         )
         if joined is None:
-            raise PassRefused(
+            raise OneTimeLinkRefused(
                 "This invitation is incomplete, has expired or has already been used. Ask"
                 " for a new one."
             )
@@ -153,7 +153,7 @@ class Teams:
     async def transfer(
         self, caller: Caller, workspace_id: int, account_id: int, *, at_most: int = UNCAPPED
     ) -> Workspace:
-        """Hands the workspace over: the other member owns it, the caller stays as editor."""
+        """Transfers the workspace: the other member becomes owner, the caller editor."""
         if account_id == caller.account_id:
             raise NameRefused("You already own this workspace.", field="account_id")
         from_id = caller.account_id

@@ -27,9 +27,9 @@ _REFUSED = "This token is not valid or has expired. Sign in again."
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class TokenClaims:
     """`epoch` is the account's at the time of issue: a later one ends the token. From `expires_at`
-    on no instance accepts it, whatever its clock says: the leeway is part of it."""
+    on no instance accepts it, whatever its clock says: the leeway is included."""
 
     account_id: int
     epoch: int
@@ -67,8 +67,9 @@ class Tokens:
         }
         return self._sign(claims), now + LIFE
 
-    def read(self, token: str) -> Claims:
-        """What a token says, if it is ours and has not ended; else `CredentialRefused`."""
+    def read(self, token: str) -> TokenClaims:
+        """The content of a token, if it is ours and has not expired; otherwise
+        `CredentialRefused`."""
         if len(token) > MAX_LENGTH:
             raise CredentialRefused(_REFUSED)
         try:
@@ -77,7 +78,7 @@ class Tokens:
                 raise CredentialRefused(_REFUSED)
             self._registry.validate(decoded.claims)
             claims = _claims(decoded.claims)
-            # To the letter: base64 and JSON have many spellings for the same bytes and values.
+            # Exactly as issued: base64 and JSON have many spellings of the same bytes and values.
             if not hmac.compare_digest(self._sign(decoded.claims).encode(), token.encode()):
                 raise CredentialRefused(_REFUSED)
             return claims
@@ -91,7 +92,7 @@ class Tokens:
         return int(self._clock.now().timestamp())
 
 
-def _claims(claims: dict[str, Any]) -> Claims:
+def _claims(claims: dict[str, Any]) -> TokenClaims:
     epoch, token_id = claims["epoch"], claims["jti"]
     issued_at, expires_at = claims["iat"], claims["exp"]
     numbers = (epoch, issued_at, expires_at)
@@ -101,7 +102,7 @@ def _claims(claims: dict[str, Any]) -> Claims:
         raise ValueError("a token that we would not issue")
     if claims["aud"] != AUDIENCE or not _ACCOUNT_ID.fullmatch(claims["sub"]):
         raise ValueError("a token that we would not issue")
-    return Claims(int(claims["sub"]), epoch, token_id, expires_at + LEEWAY_SECONDS)
+    return TokenClaims(int(claims["sub"]), epoch, token_id, expires_at + LEEWAY_SECONDS)
 
 
 _NAMES = frozenset({"iss", "aud", "sub", "iat", "exp", "jti", "epoch"})

@@ -1,4 +1,4 @@
-"""Workspaces: teams with a space of codes of their own, under a slug and custom domains."""
+"""Workspaces: teams with their own space of codes, under a slug and custom domains."""
 
 import re
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """`root_url` is where `/` of its domains leads; `strategy` how its codes are made;
-    `default_expiry_days` None: as the installation has it, 0: never; `links_per_month` None:
-    unlimited. A deleted one answers nothing, and can be restored for a while."""
+    """`root_url` is where `/` of its domains leads; `strategy` is how its codes are made;
+    `default_expiry_days` None: the installation's default, 0: never; `links_per_month` None:
+    unlimited. A deleted workspace serves nothing, and can be restored for a while."""
 
     id: int
     name: str
@@ -48,9 +48,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a host name stands for: the root of the installation, a workspace's own domain, or the
-    dashboard where that has a host of its own. `has_codes`: short links work under it; `has_pages`:
-    people sign in under it, and a workspace's own domain has no such pages either way."""
+    """What a host name means: the root of the installation, a workspace's own domain, or the
+    dashboard if that has its own host. `has_codes`: short links work there; `has_pages`: people
+    sign in there. A workspace's own domain never has such pages."""
 
     workspace_id: int
     is_custom_domain: bool = False
@@ -67,7 +67,7 @@ class SiteStore(Protocol):
 
 
 class WorkspaceStore(SiteStore, Protocol):
-    """Keeps workspaces and who is in them. An outage raises `StoreUnavailable`."""
+    """Stores workspaces and their members. An outage raises `StoreUnavailable`."""
 
     async def insert(
         self,
@@ -77,7 +77,7 @@ class WorkspaceStore(SiteStore, Protocol):
         *,
         at_most: int = UNCAPPED,
     ) -> Workspace | None:
-        """Stores a new workspace with its owner; None: the slug is or was somebody's. `CapReached`,
+        """Stores a new workspace with its owner; None: the slug is or was in use. `CapReached`,
         here and below: that account owns `at_most` already."""
 
     async def update(
@@ -92,7 +92,7 @@ class WorkspaceStore(SiteStore, Protocol):
         """By its slug or any slug it ever had; not a deleted one."""
 
     async def find_id(self, slug: str) -> int | None:
-        """The same, for a visitor who waits: an outage is told sooner."""
+        """The same, for a visitor who waits: an outage is reported sooner."""
 
     async def list_all(self, part: Part = WHOLE) -> list[Workspace]:
         """By id."""
@@ -100,8 +100,8 @@ class WorkspaceStore(SiteStore, Protocol):
     async def list_of(
         self, account_id: int, now: datetime, only: int | None = None, part: Part = WHOLE
     ) -> list[tuple[Workspace, Role]]:
-        """The ones an account is a member of, deleted ones too as long as they can be restored, by
-        name and id. `only`: no other than this."""
+        """The workspaces an account is a member of, including deleted ones that can be restored, by
+        name and id. `only`: just this one."""
 
     async def find_membership(
         self, workspace_id: int, account_id: int
@@ -114,26 +114,27 @@ class WorkspaceStore(SiteStore, Protocol):
     async def find_member(self, workspace_id: int, account_id: int) -> Member | None: ...
 
     async def join(
-        self, pass_hash: bytes, account_id: int, now: datetime, *, at_most: int = UNCAPPED
+        self, token_hash: bytes, account_id: int, now: datetime, *, at_most: int = UNCAPPED
     ) -> Workspace | None:
-        """Makes a member by an invitation, which is used up; a member keeps the higher role. None:
-        the invitation does not work (any more)."""
+        """Adds a member with an invitation, which is used up; a member keeps the higher role. None:
+        the invitation is invalid."""
 
     async def set_role(
         self, workspace_id: int, account_id: int, role: Role | None, *, at_most: int = UNCAPPED
     ) -> bool:
-        """None removes the member. False: no owner would be left. `MemberNotFound`: nobody's."""
+        """None removes the member. False: no owner would be left. `MemberNotFound`: there is no
+        such member."""
 
     async def transfer(
         self, workspace_id: int, from_id: int, to_id: int, *, at_most: int = UNCAPPED
     ) -> bool:
-        """Makes one member owner and another editor. False: the first is no owner or the second no
-        member."""
+        """Makes one member owner and another editor. False: the caller is not an owner or the other
+        is not a member."""
 
 
 class WorkspaceEnds(Protocol):
-    """Ends workspaces that nobody can restore any more: those deleted at `before` or earlier. Every
-    write says so by its own condition, and does nothing twice. An outage raises
+    """Purges workspaces that can no longer be restored: those deleted at `before` or earlier. Every
+    write checks that by its own condition, and does nothing twice. An outage raises
     `StoreUnavailable`."""
 
     async def find_gone(self, before: datetime) -> list[int]:
@@ -142,12 +143,12 @@ class WorkspaceEnds(Protocol):
     async def purge_links(
         self, workspace_id: int, before: datetime, now: datetime, limit: int
     ) -> int:
-        """Links of such a workspace end for ever, in or out of the trash; tells how many. The
-        record of a banned one is kept: nobody gets rid of it by deleting their workspace."""
+        """Deletes links of such a workspace permanently, in or out of the trash; returns how many.
+        The record of a banned link is kept: deleting the workspace must not remove it."""
 
     async def purge(self, workspace_id: int, before: datetime) -> bool:
-        """With the workspace go its members, domains, invitations and the keys made for it. Its
-        slugs stay taken for ever. False: it has links yet, or is not gone (any more)."""
+        """Deletes the workspace with its members, domains, invitations and keys. Its slugs stay
+        taken permanently. False: it still has links, or is not deleted."""
 
 
 def is_slug(text: str) -> bool:

@@ -2,13 +2,13 @@
 
 import re
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import structlog
 
-from kurz.clock import Clock
+from kurz.asgi import BEGAN_NS, LOOKUP, PROBLEM, SITE, Receive, Scope, Send, client_of, origin_of
 from kurz.errors import KurzError, MethodNotAllowed, StoreUnavailable
 from kurz.links.codes.custom import CODE_PATTERN
 from kurz.links.codes.words import is_reserved
@@ -18,20 +18,16 @@ from kurz.links.ports import LinkStore
 from kurz.people.errors import RequestForged
 from kurz.people.limits import TooManyRequests, subject_of_address
 from kurz.people.workspaces import Site
-from kurz.redirect import pages, wire
-from kurz.redirect.clicks import ClickWriter
+from kurz.redirect.answers import pages, wire
+from kurz.redirect.answers.languages import language_of
+from kurz.redirect.answers.report_form import GONE, FormRefused, ReportForm
+from kurz.redirect.answers.wire import Answer
 from kurz.redirect.entry import Entry
-from kurz.redirect.languages import language_of
-from kurz.redirect.misses import Misses
-from kurz.redirect.onlookers import Onlookers
-from kurz.redirect.reporting import GONE, FormRefused, Receive, ReportForm
-from kurz.redirect.resolve import Resolver
-from kurz.redirect.slugs import Slugs
-from kurz.redirect.tally import Tally
-from kurz.redirect.wire import Answer
+from kurz.redirect.parts import RedirectParts
+from kurz.redirect.preview_bots import PreviewBots
 
 ROBOTS = b"User-agent: *\nDisallow: /api/\nDisallow: /app/\n"
-_STATIC = Path(__file__).parent / "static"
+_STATIC = Path(__file__).parent / "answers" / "static"
 FAVICON = (_STATIC / "favicon.ico").read_bytes()
 FILES = {
     "/favicon.ico": (b"image/x-icon", FAVICON),
@@ -42,65 +38,51 @@ PAGE_FILES = {"/assets/one-time.js": (b"text/javascript", (_STATIC / "one-time.j
 
 _PATH = re.compile(rf"/(?:@(?P<slug>[A-Za-z0-9-]{{1,64}})/)?(?P<code>{CODE_PATTERN})(?P<plus>\+)?")
 
-Scope = MutableMapping[str, Any]
 
 log = structlog.get_logger()
 
 
 class RedirectApp:
     """An ASGI application. `base_url` None: short URLs are shown under the request's host.
-    `is_public` False: previews are for people with an account, which `is_member` tells.
-    `is_refused`: nobody is led to this place any more. `contact` and `dashboard`: whom to ask
-    about links, and where people find their own."""
+    `is_public` False: previews are only for people with an account, which `is_member` checks.
+    `is_refused` says that links may no longer lead to a URL."""
 
     def __init__(
         self,
-        resolver: Resolver,
-        slugs: Slugs,
+        parts: RedirectParts,
         links: LinkStore,
-        clicks: ClickWriter,
-        misses: Misses,
-        clock: Clock,
-        tally: Tally,
         reports: ReportForm,
         *,
         base_url: str | None,
-        contact: str | None,
-        dashboard: str | None,
         is_public: bool,
         is_member: Callable[[Scope], Awaitable[bool]],
         is_refused: Callable[[str], bool],
     ) -> None:
-        self._resolver = resolver
-        self._slugs = slugs
+        self._resolver = parts.resolver
+        self._slugs = parts.slugs
         self._links = links
-        self._clicks = clicks
-        self._misses = misses
-        self._clock = clock
-        self._tally = tally
+        self._visits = parts.visits
+        self._misses = parts.misses
+        self._clock = parts.clock
+        self._counters = parts.visits.counters
         self._reports = reports
-        self._contact = contact
-        self._dashboard = dashboard
-        self._onlookers = Onlookers()
+        self._contact = parts.contact
+        self._dashboard = parts.dashboard
+        self._preview_bots = PreviewBots()
         self._base_url = base_url
         self._is_public = is_public
         self._is_member = is_member
         self._is_refused = is_refused
 
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visit = _Visit(scope)
         visit.receive = receive
         try:
             answer = await self._answer(visit)
         except StoreUnavailable as outage:
             _tell(outage)
-            answer = wire.failure(outage, **visit.manner)
-            self._tally.unavailable += 1
+            answer = wire.failure(outage, **visit.presentation)
+            self._counters.unavailable += 1
         await send(
             {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
         )
@@ -110,7 +92,7 @@ class RedirectApp:
         if visit.problem is not None:
             if isinstance(visit.problem, StoreUnavailable):
                 _tell(visit.problem)
-            return wire.failure(visit.problem, **visit.manner)
+            return wire.failure(visit.problem, **visit.presentation)
         match = _PATH.fullmatch(visit.path) if visit.method == "POST" else None
         if match is not None and match["plus"]:
             return await self._report(visit, match)
@@ -135,7 +117,7 @@ class RedirectApp:
             return wire.file(*file)
         folder, _, act = visit.path.rpartition("/")
         if folder == "/app" and act in pages.ONE_TIME_ACTS:
-            return wire.page(pages.one_time(act, visit.manner["language"]))
+            return wire.page(pages.one_time(act, visit.presentation["language"]))
         return None
 
     def _front(self, visit: "_Visit") -> Answer:
@@ -143,9 +125,9 @@ class RedirectApp:
             front = pages.home(base_url=self._origin(visit), is_public=self._is_public)
             return wire.page(front, vary=b"accept")
         if visit.site.root_url is None:
-            return wire.dead(Outcome.MISSING, **visit.manner)
+            return wire.dead(Outcome.MISSING, **visit.presentation)
         if self._is_refused(visit.site.root_url):
-            return wire.dead(Outcome.BANNED, contact=self._contact, **visit.manner)
+            return wire.dead(Outcome.BANNED, contact=self._contact, **visit.presentation)
         return wire.redirect_to(visit.site.root_url)
 
     async def _follow(self, visit: "_Visit") -> Answer:
@@ -153,9 +135,9 @@ class RedirectApp:
         workspace_id = None if match is None else await self._workspace_of(visit, match)
         if match is None or workspace_id is None or is_reserved(match["code"]):
             return await self._miss(visit)
-        waited_for = visit.scope.get("kurz.waited_for")
-        if waited_for is not None:  # by the lane, which leaves the rest to us
-            entry = waited_for.result()
+        looked_up = visit.scope.get(LOOKUP)
+        if looked_up is not None:  # by the lane, which then declined
+            entry = looked_up.result()
         else:
             entry = self._resolver.peek(workspace_id, match["code"])
             if entry is not None:
@@ -181,10 +163,10 @@ class RedirectApp:
             return self._held(entry, visit)
         if outcome not in (Outcome.REDIRECT, Outcome.HELD):
             return self._dead(outcome, visit, entry)
-        if not entry.is_plain:
+        if not entry.is_lane_servable:
             entry.settle(now)  # it may have begun since
         if is_preview or (
-            entry.is_limited and await self._onlookers.include(visit.method, visit.header)
+            entry.is_limited and await self._preview_bots.include(visit.method, visit.header)
         ):
             if is_preview and not (self._is_public or await self._is_member(visit.scope)):
                 return await self._miss(visit)
@@ -193,7 +175,7 @@ class RedirectApp:
                 self._origin(visit) + visit.path.removesuffix("+"),
                 now,
                 shows_destination=not entry.is_limited,
-                **visit.manner,
+                **visit.presentation,
                 contact=self._contact,
             )
         if entry.is_limited and not await self._links.spend_click(entry.link_id):
@@ -201,39 +183,38 @@ class RedirectApp:
             entry.settle(now)
             return self._dead(Outcome.EXHAUSTED, visit)
         if visit.method == "GET":
-            described = self._clicks.describe(visit.scope["kurz.client"], visit.header)
-            latency_ns = self._clicks.record(entry.mark, described, visit.began_ns)
-            self._tally.time(latency_ns)
-            self._tally.outcomes[Outcome.REDIRECT] += 1
+            described = self._visits.describe(client_of(visit.scope), visit.header)
+            self._visits.record([(entry.link_tag, described, visit.began_ns)])
         return wire.redirect(entry, visit.query, now)
 
     async def _miss(self, visit: "_Visit") -> Answer:
-        """404, or 429 for whoever tries many codes. What exists but is hidden counts like what does
-        not exist, or the count would tell them apart. Links that work are never limited."""
+        """404, or 429 for a visitor who tries many codes. A hidden link counts like an unknown
+        code, so that the count cannot reveal it. Links that work are never limited."""
         try:
             await self._misses.charge(visit.subject)
         except TooManyRequests as refusal:
-            self._tally.limited += 1
-            return wire.failure(refusal, **visit.manner)
+            self._counters.limited += 1
+            return wire.failure(refusal, **visit.presentation)
         return self._dead(Outcome.MISSING, visit)
 
     def _held(self, entry: Entry, visit: "_Visit") -> Answer:
-        self._tally.outcomes[Outcome.HELD] += 1
+        self._counters.outcomes[Outcome.HELD] += 1
         short_url = self._origin(visit) + visit.path
-        return wire.held(entry, short_url, **visit.manner)
+        return wire.held(entry, short_url, **visit.presentation)
 
     def _dead(self, outcome: Outcome, visit: "_Visit", entry: Entry | None = None) -> Answer:
-        self._tally.outcomes[outcome] += 1
+        self._counters.outcomes[outcome] += 1
         is_own = entry is not None and not entry.is_of_workspace
         return wire.dead(
             outcome,
-            **visit.manner,
+            **visit.presentation,
             contact=self._contact,
             dashboard=self._dashboard if is_own else None,
         )
 
     async def _report(self, visit: "_Visit", match: re.Match[str]) -> Answer:
-        """The form of a preview. Whoever may not see that one is told the same as there."""
+        """The form of a preview. A visitor who may not see the preview gets the same answer as
+        there."""
         workspace_id = await self._workspace_of(visit, match)
         if workspace_id is None or is_reserved(match["code"]):
             return await self._miss(visit)
@@ -251,18 +232,18 @@ class RedirectApp:
             await self._reports.take(
                 place, visit.subject, visit.origin, visit.header, visit.receive
             )
-        except LinkNotFound:  # it went just now
+        except LinkNotFound:  # it was deleted a moment ago
             return await self._miss(visit)
         except (FieldRefused, RequestForged, TooManyRequests, FormRefused) as refusal:
-            return wire.unreported(refusal, **visit.manner)
-        return wire.reported(self._contact, **visit.manner)
+            return wire.unreported(refusal, **visit.presentation)
+        return wire.reported(self._contact, **visit.presentation)
 
     def _origin(self, visit: "_Visit") -> str:
         """What the short URLs of the visited site start with."""
         return visit.origin if visit.site.is_custom_domain else self._base_url or visit.origin
 
 
-class _Manner(TypedDict):
+class _Presentation(TypedDict):
     as_page: bool
     language: str
 
@@ -273,7 +254,7 @@ def _tell(outage: StoreUnavailable) -> None:
 
 
 class _Visit:
-    """What matters of a request to a short link."""
+    """What a request to a short link says."""
 
     receive: Receive
 
@@ -283,24 +264,24 @@ class _Visit:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.query: str = scope["query_string"].decode("latin-1")
-        self.problem: KurzError | None = scope.get("kurz.problem")
+        self.problem: KurzError | None = scope.get(PROBLEM)
         self.wants_page = b"text/html" in headers.get(b"accept", b"").lower()
-        self.began_ns: int = scope.get("kurz.began_ns") or time.perf_counter_ns()
-        self.origin = f"{scope['scheme']}://{scope['kurz.host']}"
+        self.began_ns: int = scope.get(BEGAN_NS) or time.perf_counter_ns()
+        self.origin = origin_of(scope)
         self.scope = scope
 
     @property
-    def manner(self) -> "_Manner":
-        """How it is answered, where that is no redirect."""
+    def presentation(self) -> "_Presentation":
+        """How an answer other than a redirect is shown."""
         language = language_of(self.header(b"accept-language") or b"")
         return {"as_page": self.wants_page, "language": language}
 
     @property
     def site(self) -> Site:
-        site: Site = self.scope["kurz.site"]
+        site: Site = self.scope[SITE]
         return site
 
     @property
     def subject(self) -> str:
-        """Who is counted, if it comes to nothing."""
-        return subject_of_address(self.scope["kurz.client"])
+        """Who is charged for a miss."""
+        return subject_of_address(client_of(self.scope))

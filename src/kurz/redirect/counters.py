@@ -1,11 +1,11 @@
-"""What the redirects of a worker came to: plain integers, since a hit has no time for more."""
+"""Counts of a worker's answers: plain integers, because a hit has no time for more."""
 
 from kurz.links.lifecycle import Outcome
 
 BUCKETS = 40  # of latencies, by powers of two of nanoseconds: up to 9 minutes
 
 
-class Tally:
+class RedirectCounters:
     def __init__(self) -> None:
         self.outcomes = dict.fromkeys(Outcome, 0)
         self.limited = 0  # refused, after many misses

@@ -1,10 +1,11 @@
-"""What is known about a code: enough to answer without asking the store."""
+"""What a worker knows about a code: enough to answer without asking the store."""
 
 from struct import Struct
 
-from kurz.clicks.record import mark_of
+from kurz.clicks.record import link_tag_of
+from kurz.freshness.routes import Route
 from kurz.links.lifecycle import Outcome
-from kurz.links.model import Route, Status
+from kurz.links.model import Status
 
 SECOND = 1_000_000  # microseconds
 TOMBSTONE_MICROS = 3600 * SECOND  # how long the end of a link is remembered
@@ -17,13 +18,13 @@ KEEP_MICROS = 60 * SECOND
 
 LOCATION = b"location: "
 END = b"\r\n\r\n"
-OWN_BYTES = 330  # what an entry takes in memory beside its key and its location, with its places
+OWN_BYTES = 330  # memory of an entry without its key and location, with its slots
 
-_LINK_ID = Struct("<Q")  # what a mark begins with
+_LINK_ID = Struct("<Q")  # the first part of a link tag
 _SETTLED = {
     Status.ACTIVE: Outcome.REDIRECT,
     Status.EXPIRED: Outcome.REDIRECT,  # the clock decides, not the row
-    Status.EXHAUSTED: Outcome.REDIRECT,  # the count does
+    Status.EXHAUSTED: Outcome.REDIRECT,  # the count decides
     Status.DELETED: Outcome.MISSING,
     Status.PAUSED: Outcome.MISSING,
     Status.BANNED: Outcome.BANNED,
@@ -31,7 +32,7 @@ _SETTLED = {
 
 
 def prefix_of(workspace_id: int) -> bytes:
-    """What the keys of a workspace's links begin with; at the root, a path is its own key."""
+    """The prefix of a workspace's keys. At the root, a path is its own key."""
     return b"%d" % workspace_id if workspace_id else b""
 
 
@@ -41,20 +42,20 @@ def key_of(workspace_id: int, short_code: str) -> bytes:
 
 class Entry:
     """Instants are in microseconds. `settled` is the outcome between `starts_at` and `expires_at`.
-    `tail` ends the answer of a redirect. Where `is_plain`, the lane may send it, until
-    `plain_until` (None: for ever); the rest of the fields are for everybody else. A link's end is
-    believed until `stale_at`. Slots and bytes, because there may be a million of them."""
+    `tail` ends the answer of a redirect. Where `is_lane_servable`, the lane may send it, until
+    `servable_until` (None: always); all else takes the ASGI path. An ended or missing link is used
+    until `stale_at`. Slots and bytes save memory: there may be a million entries."""
 
     __slots__ = (
         "created_at",
         "expires_at",
         "forward_query",
+        "is_lane_servable",
         "is_limited",
-        "is_plain",
         "key",
-        "mark",
-        "plain_until",
+        "link_tag",
         "redirect_status",
+        "servable_until",
         "settled",
         "stale_at",
         "starts_at",
@@ -68,7 +69,7 @@ class Entry:
         is_final = status in (Status.DELETED, Status.BANNED)  # whatever the clock says
         self.key = key
         self.version = route.version
-        self.mark = mark_of(route.link_id, workspace_id)
+        self.link_tag = link_tag_of(route.link_id, workspace_id)
         self.settled = _SETTLED[status]
         self.starts_at = None if is_final else route.starts_at
         self.expires_at = None if is_final else route.expires_at
@@ -85,8 +86,8 @@ class Entry:
         self.settle(now)
 
     def settle(self, now: int) -> None:
-        """Works out what follows from the rest: after loading, and after the link has begun or was
-        used up."""
+        """Computes the derived fields: after loading, and when the link has started or reached its
+        click limit."""
         if self.starts_at is not None and self.starts_at <= now:
             self.starts_at = None
         self.stale_at: int | None = None
@@ -97,19 +98,19 @@ class Entry:
         elif self.expires_at is not None:
             self.stale_at = max(now, self.expires_at) + TOMBSTONE_MICROS
         lives = self.settled is Outcome.REDIRECT and self.starts_at is None
-        self.is_plain = lives and not self.is_limited
-        self.plain_until = self.expires_at
+        self.is_lane_servable = lives and not self.is_limited
+        self.servable_until = self.expires_at
         if self.expires_at is not None and self.redirect_status in PERMANENT:
-            self.plain_until = self.expires_at - KEEP_MICROS
+            self.servable_until = self.expires_at - KEEP_MICROS
 
     @property
     def link_id(self) -> int:
-        link_id: int = _LINK_ID.unpack_from(self.mark)[0]
+        link_id: int = _LINK_ID.unpack_from(self.link_tag)[0]
         return link_id
 
     @property
     def is_of_workspace(self) -> bool:
-        return not self.key.startswith(b"/")  # as `prefix_of` has it
+        return not self.key.startswith(b"/")  # see `prefix_of`
 
     @property
     def location(self) -> str:

@@ -1,17 +1,17 @@
-"""The worker's own memory of links, bounded, and never older than what it was told to forget."""
+"""The links in a worker's memory: bounded, and without what it was told to forget."""
 
 from collections import deque
 
 from kurz.redirect.entry import Entry
 
-MAX_ABSENCES = 10_000  # whoever tries many codes shall not push links out
+MAX_ABSENCES = 10_000  # so that guessing codes does not evict links
 _NEVER = 2**63  # more than any version: two links had the code since the look-up began
-_SLACK = 1000  # dead places in a queue, beyond as many as there are entries
+_SLACK = 1000  # stale places in a queue, beyond the number of entries
 
 
 class Load:
-    """A look-up under way. What it finds counts only if it is not older than `floor`, the version
-    that was written since it began, and of the link that was written."""
+    """A look-up in progress. Its result is kept only if it is not older than `floor`, the version
+    that was written since it began, and belongs to the link that was written."""
 
     __slots__ = ("floor", "key", "link_id")
 
@@ -22,9 +22,8 @@ class Load:
 
 
 class _Shelf:
-    """Entries in the order they came. The first that was not used since it was last looked at makes
-    room; one that was used gets another round: FIFO with a second chance, for which a hit only has
-    to leave a mark."""
+    """FIFO with a second chance. The oldest entry is evicted, unless it was used since its last
+    turn; then it goes to the end of the queue. A hit only has to set a flag."""
 
     def __init__(self, max_entries: int, max_bytes: int) -> None:
         self.entries: dict[bytes, Entry] = {}
@@ -44,13 +43,13 @@ class _Shelf:
             self._queue = deque(self.entries.values())
 
     def drop(self, key: bytes) -> None:
-        """Its place in the queue stays until it is met there."""
+        """Its place in the queue is removed later."""
         entry = self.entries.pop(key, None)
         if entry is not None:
             self.bytes -= entry.size
 
     def clear(self) -> None:
-        self.entries.clear()  # the same one, which others look into
+        self.entries.clear()  # the same dict, which others read
         self._queue.clear()
         self.bytes = 0
 
@@ -66,7 +65,7 @@ class _Shelf:
 
 
 class HotSet:
-    """`entries` and `absences` may be read by whoever is in a hurry, and marks `was_used`."""
+    """The lane reads `entries` and `absences` directly, and sets `was_used`."""
 
     def __init__(self, max_entries: int, max_bytes: int) -> None:
         self._links = _Shelf(max_entries, max_bytes)
@@ -92,7 +91,7 @@ class HotSet:
         return entry
 
     def begin(self, load: Load) -> None:
-        """Before the store is asked, if there is any waiting; `finish` or `give_up` ends it."""
+        """To be called before the store is asked, if that waits. `finish` or `give_up` ends it."""
         self._loads.setdefault(load.key, set()).add(load)
 
     def finish(self, load: Load, entry: Entry) -> None:
@@ -111,7 +110,7 @@ class HotSet:
             self._absent.put(entry)
 
     def clear(self) -> None:
-        """Nothing from before is to be believed, nor what is on its way."""
+        """Drops everything, including the results of look-ups in progress."""
         self._links.clear()
         self._absent.clear()
         for loads in self._loads.values():
@@ -126,8 +125,8 @@ class HotSet:
                 del self._loads[load.key]
 
     def forget(self, key: bytes, version: int, link_id: int = 0) -> None:
-        """Something was written under this key: whatever is older goes, also what is on its way.
-        An entry of another link goes whatever its version; 0 is any link."""
+        """Something was written under this key: drops what is older, also results of look-ups in
+        progress. An entry of another link is dropped whatever its version; 0 is any link."""
         self._absent.drop(key)
         known = self.entries.get(key)
         if known is not None and (

@@ -1,4 +1,4 @@
-"""Whoever asks for many links that do not exist: slowed down, while what works is never limited."""
+"""Slows down visitors who try many unknown codes. Links that work are never limited."""
 
 import asyncio
 import contextlib
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from kurz.people.limits import LimitClass, Limits, TooManyRequests
 
-MAX_REFUSED = 10_000  # addresses at hand; beyond it the oldest are treated like everybody else
+MAX_REFUSED = 10_000  # addresses in memory; beyond that, the oldest are forgotten
 
 
 class Misses:
@@ -16,13 +16,13 @@ class Misses:
         self._refused: dict[str, tuple[float, asyncio.Lock]] = {}  # until when, and their queue
 
     def is_slowed(self, subject: str) -> bool:
-        """Whether they have missed too often, and have to take turns."""
+        """Whether this visitor has missed too often and gets one look-up at a time."""
         refused = self._refused.get(subject)
         return refused is not None and refused[0] >= time.monotonic()
 
     @contextlib.asynccontextmanager
     async def turn(self, subject: str) -> AsyncIterator[None]:
-        """Around a look-up: one at a time for those who have missed too often."""
+        """Around a look-up: one at a time for a visitor who has missed too often."""
         refused = self._refused.get(subject)
         if refused is None:
             yield

@@ -1,4 +1,4 @@
-"""Who asks for a link without following it: HEAD, prefetches, link previews, and known bots."""
+"""Requests that do not follow a link: HEAD, prefetches, link previews, and known bots."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,8 +11,8 @@ Header = Callable[[bytes], bytes | None]
 
 
 def is_prefetch(header: Header) -> bool:
-    """Whether a browser asks ahead, or for a preview: perhaps nobody sees what comes."""
-    # What browsers have called it, the newest first.
+    """Whether a browser prefetches, or fetches a preview: perhaps nobody sees the result."""
+    # The header names that browsers have used, the newest first.
     purpose = header(b"sec-purpose") or header(b"purpose") or header(b"x-purpose")
     purpose = purpose or header(b"x-moz")
     if not purpose:
@@ -21,7 +21,7 @@ def is_prefetch(header: Header) -> bool:
 
 
 class _Programs:
-    """Those whose visits are counted as previews or bots."""
+    """Clients whose visits are counted as previews or bots."""
 
     def __init__(self) -> None:
         self._previews = Previews()
@@ -31,9 +31,9 @@ class _Programs:
         return self._previews.find(agent) is not None or self._crawlers.find(agent) is not None
 
 
-class Onlookers:
-    """The lists of programs are loaded when they are first needed, once for all who wait, beside
-    the loop: that takes some 200 ms, and most workers never see a limited link."""
+class PreviewBots:
+    """The lists of programs are loaded when first needed, once for all who wait, outside the event
+    loop. That takes some 200 ms, and most workers never see a limited link."""
 
     def __init__(self) -> None:
         self._loading: asyncio.Task[_Programs] | None = None
@@ -48,5 +48,5 @@ class Onlookers:
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(_Programs))
         if not self._loading.done():
-            await asyncio.wait((self._loading,))  # which whoever leaves does not end
+            await asyncio.wait((self._loading,))  # which continues if the visitor leaves
         return self._loading.result().include(agent)

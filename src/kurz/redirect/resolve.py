@@ -1,5 +1,5 @@
-"""From a code to what is known about it: memory first, then the second tier, then the store; once
-for all who wait."""
+"""Looks up a code: in memory, then in the second tier, then in the store. Requests that wait for
+the same code share one look-up."""
 
 import asyncio
 import time
@@ -8,23 +8,22 @@ from collections.abc import Callable, Sequence
 from kurz.breaker import Breaker
 from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
-from kurz.links.floors import Floors
+from kurz.freshness.null_cache import NullRouteCache
+from kurz.freshness.ports import NotNow, RouteCache, RouteStore
+from kurz.freshness.recent_writes import RecentWrites
+from kurz.freshness.routes import Cached, Change, Route
 from kurz.links.lifecycle import Outcome
-from kurz.links.model import Cached, Change, Route
-from kurz.links.null_cache import NullRouteCache
-from kurz.links.ports import NotNow, RouteCache, RouteStore
 from kurz.redirect.entry import Entry, absence, key_of
 from kurz.redirect.hot import HotSet, Load
 
-# How long what was looked up is believed while nothing is heard of changes: one has to be seen
-# within 5 s then.
+# How long a look-up is used while the feed is stale: changes must be seen within 5 s then, too.
 BELIEF_SECONDS = 4.0
 MAX_CHECKED = 100_000
 
 
 class Resolver:
-    """While it `is_feed_stale`, changes by others are not heard of: what is in memory is looked up
-    again before it is believed, and where that fails only redirects are."""
+    """While `is_feed_stale`, changes by others do not arrive: what is in memory is looked up again
+    before it is used. If that fails, only redirects are answered from memory."""
 
     def __init__(
         self,
@@ -33,14 +32,14 @@ class Resolver:
         clock: Clock,
         *,
         cache: RouteCache | None = None,
-        floors: Floors | None = None,
+        recent_writes: RecentWrites | None = None,
         now_seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self.hot = hot
         self._store = store
         self._clock = clock
         self._cache = cache or NullRouteCache()
-        self._floors = floors or Floors()
+        self._recent_writes = recent_writes or RecentWrites()
         self._now_seconds = now_seconds
         self._flights: dict[bytes, tuple[Load, asyncio.Task[Entry]]] = {}
         self._checked_at: dict[bytes, float] = {}  # while the feed is stale
@@ -57,8 +56,8 @@ class Resolver:
 
     def find_now(self, workspace_id: int, short_code: str) -> Entry | None:
         """For a code that is not in memory: what the store says without waiting, or `NotNow`. None
-        where visitors get 404: nothing is remembered then, so that `get` looks it up again and the
-        miss is charged."""
+        if visitors get 404: nothing is kept then, so that `get` looks it up again and the miss is
+        charged."""
         found = self._store.peek(workspace_id, short_code)
         if found is None:
             return None
@@ -71,14 +70,14 @@ class Resolver:
         return self._remember(load, entry)
 
     def fetch(self, workspace_id: int, short_code: str) -> asyncio.Task[Entry]:
-        """For a code that is not in memory: a look-up that somebody waits for who cannot await. Its
-        result is that of `get`."""
+        """For a code that is not in memory, and a caller that cannot await. The task has the result
+        of `get`."""
         self.look_ups += 1
         return self._flight(Load(key_of(workspace_id, short_code)), workspace_id, short_code)
 
     async def get(self, workspace_id: int, short_code: str) -> Entry:
-        """An entry whose outcome is MISSING where there is no link; `StoreUnavailable` where
-        nothing is known, and nothing to be learnt."""
+        """If there is no link, the outcome of the entry is MISSING. `StoreUnavailable` if nothing
+        is known and the store does not answer."""
         known = self.peek(workspace_id, short_code)
         if known is not None:
             return known
@@ -88,8 +87,8 @@ class Resolver:
             return self._keep(load, workspace_id, self._store.peek(workspace_id, short_code))
         except NotNow:
             task = self._flight(load, workspace_id, short_code)
-        # A visitor who leaves does not take the look-up along: others wait for it. No `shield`,
-        # which from Python 3.14 on logs what a look-up raises after somebody has left.
+        # The look-up continues if a visitor leaves, because others may wait for it. No `shield`:
+        # from Python 3.14 on it logs what a look-up raises after the visitor has left.
         await asyncio.wait((task,))
         return task.result()
 
@@ -98,8 +97,8 @@ class Resolver:
             if link_id:
                 self.hot.forget(key_of(workspace_id, short_code), version, link_id)
 
-    def listen(self, *, is_feed_stale: bool) -> None:
-        """Told every second whether changes are heard of."""
+    def set_stale(self, *, is_feed_stale: bool) -> None:
+        """Called every second: whether changes by others arrive."""
         if is_feed_stale != self.is_feed_stale:
             self._checked_at.clear()
         self.is_feed_stale = is_feed_stale
@@ -110,9 +109,9 @@ class Resolver:
         return checked_at is not None and self._now_seconds() - checked_at < BELIEF_SECONDS
 
     def _flight(self, load: Load, workspace_id: int, short_code: str) -> asyncio.Task[Entry]:
-        """The look-up under way for this key, or a new one."""
+        """The running look-up for this key, or a new one."""
         flight = self._flights.get(load.key)
-        if flight is None or flight[0].floor:  # one that began before a write may find what was
+        if flight is None or flight[0].floor:  # one that began before a write may find an old value
             task = asyncio.create_task(self._look_up(load, workspace_id, short_code))
             task.add_done_callback(_retrieve)
             flight = self._flights[load.key] = (load, task)
@@ -124,7 +123,7 @@ class Resolver:
             if self.is_feed_stale:
                 return await self._check(load, workspace_id, short_code)
             cached = await self._cache.find(workspace_id, short_code)
-            if cached is not None and self._admits(cached, workspace_id, short_code):
+            if cached is not None and self._is_current(cached, workspace_id, short_code):
                 return self._keep(load, workspace_id, cached.route)
             return await self._ask_store(load, workspace_id, short_code)
         finally:
@@ -133,15 +132,16 @@ class Resolver:
                 del self._flights[load.key]
 
     async def _ask_store(self, load: Load, workspace_id: int, short_code: str) -> Entry:
-        position = self._floors.position
+        position = self._recent_writes.position
         found = await self._store.find(workspace_id, short_code)
         if not load.floor:
             self._cache.keep(workspace_id, short_code, found, position)
         return self._keep(load, workspace_id, found)
 
     async def _check(self, load: Load, workspace_id: int, short_code: str) -> Entry:
-        """While the feed is stale: the store, if it is not known to be out; else the best that is
-        known, if that is a redirect. Nobody hears "gone" or "unknown" without the store's word."""
+        """While the feed is stale: asks the store, unless it is known to be down. Otherwise uses
+        the newest known value, if that is a redirect. "Gone" and "unknown" are only answered if the
+        store says so."""
         if self._breaker.may_try():
             try:
                 entry = await self._ask_store(load, workspace_id, short_code)
@@ -154,10 +154,10 @@ class Resolver:
         now = self._clock.micros()
         known = self.hot.peek(load.key, now)
         if cached is not None and not _has(known, cached):
-            # For good: the second tier may lose its word before the store is back.
+            # Permanently: the second tier may lose this value before the store is back.
             self.hot.forget(load.key, cached.version, cached.link_id)
             known = None
-            if cached.route is not None and self._admits(cached, workspace_id, short_code):
+            if cached.route is not None and self._is_current(cached, workspace_id, short_code):
                 known = self._keep(load, workspace_id, cached.route)
         if known is None or known.outcome(now) is not Outcome.REDIRECT:
             self._checked_at.pop(load.key, None)
@@ -165,9 +165,9 @@ class Resolver:
         self._note_check(load.key)
         return known
 
-    def _admits(self, cached: Cached, workspace_id: int, short_code: str) -> bool:
+    def _is_current(self, cached: Cached, workspace_id: int, short_code: str) -> bool:
         is_marker = cached.route is None and cached.version
-        return not is_marker and self._floors.admits(
+        return not is_marker and self._recent_writes.is_current(
             workspace_id, short_code, cached.route, cached.position
         )
 
@@ -190,8 +190,8 @@ class Resolver:
 
 
 def _has(known: Entry | None, cached: Cached) -> bool:
-    """Whether memory holds what the second tier tells. An absence says nothing against it: it has
-    no version."""
+    """Whether memory is as new as the second tier. An absence has no version, so it never
+    contradicts memory."""
     if known is None:
         return False
     if not cached.version:
@@ -200,6 +200,6 @@ def _has(known: Entry | None, cached: Cached) -> bool:
 
 
 def _retrieve(task: asyncio.Task[Entry]) -> None:
-    """The outage was told to those who waited, if anybody still did."""
+    """Marks the exception as retrieved: those who still waited have got it."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""Which workspace a slug means, at hand."""
+"""Which workspace a slug means, cached."""
 
 from kurz.people.workspaces import WorkspaceStore
 
@@ -8,11 +8,11 @@ MAX_KNOWN = 10_000
 class Slugs:
     def __init__(self, workspaces: WorkspaceStore) -> None:
         self._workspaces = workspaces
-        # To the letter, for who cannot wait; None is nobody's.
+        # By exact slug, for the lane, which cannot wait. None: no workspace has it.
         self.known: dict[str, int | None] = {}
 
     async def find(self, slug: str) -> int | None:
-        """By the slug or any that the workspace ever had, in any case of letters."""
+        """By the current slug or an earlier one, in upper or lower case."""
         known = self.known
         if slug not in known:
             workspace_id = await self._workspaces.find_id(slug.lower())
@@ -22,5 +22,5 @@ class Slugs:
         return known[slug]
 
     def forget(self) -> None:
-        """A workspace has other slugs than before, or is gone."""
-        self.known = {}  # not cleared: a look-up under way keeps what it finds in the old one
+        """The slugs of a workspace have changed, or it is gone."""
+        self.known = {}  # not cleared: a running look-up stores its result in the old one

@@ -1,23 +1,38 @@
-"""Records what is about to be answered."""
+"""Records redirects as clicks, for the lane and the ASGI path alike."""
 
 import time
+from collections.abc import Sequence
 
 from kurz.clicks.journal import Journal
 from kurz.clicks.record import COUNT_ONLY, PREFETCH, encode
 from kurz.clicks.visitors import Visitors
 from kurz.clock import Clock
-from kurz.redirect.onlookers import Header, is_prefetch
+from kurz.links.lifecycle import Outcome
+from kurz.redirect.counters import RedirectCounters
+from kurz.redirect.preview_bots import Header, is_prefetch
+
+# A redirect to record: the link's tag, the description of the visitor, and when the request's
+# first byte came, by `time.perf_counter_ns`.
+Visit = tuple[bytes, bytes, int]
 
 
-class ClickWriter:
-    def __init__(self, journal: Journal, visitors: Visitors, clock: Clock) -> None:
-        self._journal = journal
+class Visits:
+    def __init__(
+        self, journal: Journal, visitors: Visitors, clock: Clock, counters: RedirectCounters
+    ) -> None:
+        self.journal = journal
+        self.counters = counters
         self._visitors = visitors
-        self._clock = clock
+        self._micros = clock.micros
+
+    @property
+    def generation(self) -> int:
+        """Changes with the salt of the day: what `describe` returned before is out of date."""
+        return self._visitors.generation
 
     def describe(self, client: str, header: Header) -> bytes:
         """The visitor's part of a record, by their address and by the request's header fields,
-        which `header` tells by name."""
+        which `header` returns by name."""
         flags = PREFETCH if is_prefetch(header) else 0
         if header(b"sec-gpc") == b"1" or header(b"dnt") == b"1":
             flags |= COUNT_ONLY
@@ -29,10 +44,16 @@ class ClickWriter:
             flags,
         )
 
-    def record(self, mark: bytes, visit: bytes, began_ns: int) -> int:
-        """A redirect, just before its answer is handed over. `began_ns` is when its first byte
-        came, by `time.perf_counter_ns`; gives how long that was ago."""
-        latency_ns = time.perf_counter_ns() - began_ns
-        record = encode(self._clock.micros(), latency_ns, mark, visit)
-        self._journal.write([record])
-        return latency_ns
+    def record(self, visits: Sequence[Visit]) -> None:
+        """Writes redirects to the journal, in one write; to be called just before they are sent."""
+        at, now = self._micros(), time.perf_counter_ns()
+        if at >= self._visitors.ends_at_micros:
+            self._visitors.switch(at)
+        counters = self.counters
+        records = []
+        for link_tag, description, began_ns in visits:
+            latency_ns = now - began_ns
+            records.append(encode(at, latency_ns, link_tag, description))
+            counters.time(latency_ns)
+        counters.outcomes[Outcome.REDIRECT] += len(records)
+        self.journal.write(records)

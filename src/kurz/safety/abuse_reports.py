@@ -1,4 +1,4 @@
-"""Reports of abuse: what they say, and what a store of them can do."""
+"""Reports of abuse: their content, and their store."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from kurz.links.errors import FieldRefused
 
 MAX_MESSAGE_LENGTH = 2000
 MAX_CONTACT_LENGTH = 200
-KEPT_REPORTS = timedelta(days=365)  # when they are decided: they name people at times
+KEPT_REPORTS = timedelta(days=365)  # after the decision, because they may name people
 _UNFIT = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
@@ -23,7 +23,7 @@ class Category(StrEnum):
     OTHER = "other"
 
 
-class State(StrEnum):
+class ReportState(StrEnum):
     OPEN = "open"
     UPHELD = "upheld"
     DISMISSED = "dismissed"
@@ -31,7 +31,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What somebody says of a link."""
+    """What a reporter says about a link."""
 
     category: Category
     message: str | None = None
@@ -39,7 +39,7 @@ class Complaint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class AbuseReport:
     """`location` is where the link led when it was reported. `link_id` is the store's own."""
 
     id: int
@@ -53,33 +53,38 @@ class Report:
     contact: str | None
     reporter: bytes
     reported_at: datetime
-    state: State = State.OPEN
+    state: ReportState = ReportState.OPEN
     decided_by: int | None = None
     decided_at: datetime | None = None
     note: str | None = None
 
 
-class ReportStore(Protocol):
+class AbuseReportStore(Protocol):
     """An outage raises `StoreUnavailable`."""
 
-    async def add(self, report: Report) -> None:
+    async def add(self, report: AbuseReport) -> None:
         """Nothing happens if the same person has an open report of the same link."""
 
-    async def find(self, report_id: int) -> Report | None: ...
+    async def find(self, report_id: int) -> AbuseReport | None: ...
 
     async def list(
-        self, state: State, *, after: tuple[datetime, int] | None = None, limit: int
-    ) -> Sequence[Report]:
-        """Open ones from the oldest on, decided ones from the newest on; behind the one that was
-        reported at an instant, with an id."""
+        self, state: ReportState, *, after: tuple[datetime, int] | None = None, limit: int
+    ) -> Sequence[AbuseReport]:
+        """Open ones from the oldest on, decided ones from the newest on; after the one with this
+        instant and id."""
 
-    async def count(self, state: State) -> int: ...
+    async def count(self, state: ReportState) -> int: ...
 
     async def decide(
-        self, report: Report, state: State, decided_by: int | None, note: str | None, now: datetime
+        self,
+        report: AbuseReport,
+        state: ReportState,
+        decided_by: int | None,
+        note: str | None,
+        now: datetime,
     ) -> int:
-        """Decides the report if it is open, and if it is upheld all open ones of the same link;
-        tells how many."""
+        """Decides the report if it is open, and, if it is upheld, all open ones of the same link;
+        returns how many."""
 
 
 def read_complaint(category: str, message: str | None, contact: str | None) -> Complaint:
@@ -96,8 +101,8 @@ def read_complaint(category: str, message: str | None, contact: str | None) -> C
 def clean(
     field: str, text: str | None, longest: int = MAX_MESSAGE_LENGTH, breaks: str = "\n\t"
 ) -> str | None:
-    """Text that both engines store, and every page and terminal shows as it is; None for nothing.
-    Controls and marks that turn the direction of reading are left out."""
+    """Text that both engines can store, and every page and terminal shows unchanged; None for empty
+    text. Control characters and marks that change the text direction are removed."""
     text = (text or "").replace("\r\n", "\n")
     kept = "".join(it for it in text if it in breaks or unicodedata.category(it) not in _UNFIT)
     kept = kept.strip()

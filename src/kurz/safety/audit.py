@@ -1,5 +1,5 @@
 """The audit log: what administrators and the operator did. It is written before the act, so that
-nothing is done that it does not tell."""
+nothing is done without an entry."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Via(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who does something, and by which door. No account: the operator, or a job."""
+    """Who acts, and how. No account: the operator, or a job."""
 
     account_id: int | None
     via: Via
@@ -59,4 +59,4 @@ class AuditStore(Protocol):
         account_id: int | None = None,
         via: Via | None = None,
     ) -> Sequence[AuditEntry]:
-        """The newest first, from the one before a number on; those only that are so."""
+        """The newest first, from the one before a number on; only those that match."""

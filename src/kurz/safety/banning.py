@@ -1,4 +1,4 @@
-"""Who and what is banned, and the way back. The audit log is written before anything is done."""
+"""Bans and unbans links, hosts and people. The audit log is written before anything is done."""
 
 import asyncio
 from collections import defaultdict
@@ -12,21 +12,21 @@ from kurz.links.service import LinkService
 from kurz.people.accounts import LAST_ADMINISTRATOR, AccountService
 from kurz.people.errors import AdministratorMissing
 from kurz.safety.audit import Actor, AuditStore
-from kurz.safety.bans import Ban, BanKind, BanStore, Cause, LinkBan, LinkBanStore
+from kurz.safety.bans import Ban, BanCause, BanKind, LinkBan, LinkBanStore
 from kurz.safety.hosts import BannedHosts, normalise_host
-from kurz.safety.screening import ListScreen, Verdict
+from kurz.safety.screening import ListScreen, ScreenVerdict
 from kurz.scheduling import LeaseStore
 
 JOB = "bans"  # carries out the bans of accounts
-SCREENING = "screening"  # looks at all links again, when hosts are others
+SCREENING = "screening"  # screens all links again when banned hosts change
 MAX_REASON_LENGTH = 500
-WINDOW = 10_000  # ids of links that are looked at in one read
-BATCH = 500  # links that are brought back before the next are looked for
-# A token that was known to a process is refused everywhere after 5 seconds: what was made until
-# then is found afterwards.
+WINDOW = 10_000  # ids of links per read
+BATCH = 500  # links that are restored before the next are read
+# A token that a process has cached is refused everywhere after 5 seconds: links created until then
+# are found afterwards.
 SETTLED = timedelta(seconds=10)
 PAUSE_SECONDS = 0.5
-_NAMED = (Verdict.LISTED, Verdict.BANNED)
+_NAMED = (ScreenVerdict.LISTED, ScreenVerdict.BANNED)
 
 
 class Bans:
@@ -35,7 +35,6 @@ class Bans:
         links: LinkService,
         accounts: AccountService,
         link_bans: LinkBanStore,
-        store: BanStore,
         hosts: BannedHosts,
         screen: ListScreen,
         audit: AuditStore,
@@ -45,7 +44,7 @@ class Bans:
         self._links = links
         self._accounts = accounts
         self.of_links = link_bans
-        self.store = store
+        self.store = hosts.store
         self._hosts = hosts
         self._screen = screen
         self._audit = audit
@@ -56,29 +55,31 @@ class Bans:
         """The link answers 410 everywhere within 5 seconds. Harmless if it is banned already."""
         reason = check_reason(reason)
         await self._note(actor, "ban-link", self._name(link), reason)
-        ban = LinkBan(link_id=link.id, cause=Cause.ADMIN, reason=reason, banned_by=actor.account_id)
+        ban = LinkBan(
+            link_id=link.id, cause=BanCause.ADMIN, reason=reason, banned_by=actor.account_id
+        )
         await self.of_links.ban([ban], self._clock.now())
 
     async def unban_link(self, link: Link, actor: Actor) -> bool:
-        """False: it was not banned. `DestinationRefused` while a list or a host's ban names where
-        it leads. If its owner is banned, it stays so with them; while lists cannot be read, its
-        visitors are warned."""
+        """False: it was not banned. `DestinationRefused` while a list or the ban of a host names
+        its destination. If its owner is banned, it stays banned for that; while lists cannot be
+        read, its visitors are warned."""
         verdict = self._screen.judge(link.location)
         if verdict in _NAMED:
             raise DestinationRefused("This destination is not allowed on this server.")
         await self._note(actor, "unban-link", self._name(link))
         unbanned = await self.of_links.unban(
             [link.id],
-            [*Cause],
+            [*BanCause],
             self._clock.now(),
             account_id=actor.account_id,
-            are_held=verdict is Verdict.UNKNOWN,
+            are_held=verdict is ScreenVerdict.UNKNOWN,
         )
         return unbanned > 0
 
     async def ban_host(self, host: str, reason: str | None, actor: Actor) -> Ban:
-        """No new link leads there, or below it, within 5 seconds; those that exist are banned by
-        the next screening, which is asked to begin."""
+        """Within 5 seconds, no new link can lead to it or its subdomains. Existing links are banned
+        by the next screening, which is requested."""
         host, reason = normalise_host(host), check_reason(reason)
         await self._note(actor, "ban-host", f"host {host}", reason)
         ban = self._make(BanKind.HOST, host, reason, actor)
@@ -88,7 +89,7 @@ class Bans:
         return ban
 
     async def unban_host(self, host: str, actor: Actor) -> bool:
-        """False: it was not banned. Its links come back by the next screening."""
+        """False: it was not banned. The next screening restores its links."""
         host = normalise_host(host)
         await self._note(actor, "unban-host", f"host {host}")
         is_lifted = await self.store.lift(BanKind.HOST, host, self._clock.now())
@@ -98,8 +99,8 @@ class Bans:
         return is_lifted
 
     async def ban_account(self, account_id: int, reason: str | None, actor: Actor) -> Ban:
-        """Keeps somebody out, and bans all links that they own: the job does that, which is asked
-        to begin. `AdministratorMissing`: it is the last administrator's."""
+        """Disables an account, and requests the job that bans all its links.
+        `AdministratorMissing`: it is the last administrator."""
         reason = check_reason(reason)
         await self._accounts.get(account_id)
         await self._note(actor, "ban-account", f"account {account_id}", reason)
@@ -111,22 +112,22 @@ class Bans:
         return stored
 
     async def unban_account(self, account_id: int, actor: Actor) -> bool:
-        """Lets them in again, unless they were kept out before. Their links come back by the job.
-        False: they were not banned."""
+        """Enables the account again, unless it was disabled before the ban. The job restores its
+        links. False: it was not banned."""
         await self._accounts.get(account_id)
         await self._note(actor, "unban-account", f"account {account_id}")
         ban = await self.store.find(BanKind.ACCOUNT, str(account_id))
         if ban is None:
             return False
-        if not ban.was_disabled:  # first: if the rest fails, there is still a ban to take back
+        if not ban.was_disabled:  # first: if the rest fails, there is still a ban to lift
             await self._accounts.set_disabled(account_id, is_disabled=False)
         is_lifted = await self.store.lift(BanKind.ACCOUNT, ban.subject, self._clock.now())
         await self._leases.ask(JOB)
         return is_lifted
 
     async def run(self, is_stopping: Callable[[], bool] = lambda: False) -> Mapping[str, int]:
-        """Carries out the bans of accounts, and undoes those that were taken back; tells how many
-        links it banned and brought back."""
+        """Carries out the bans of accounts, and undoes lifted ones; returns how many links it
+        banned and restored."""
         counts = {"banned": 0, "unbanned": 0}
         while not is_stopping() and (pending := await self.store.pending()):
             for ban in pending:
@@ -141,13 +142,13 @@ class Bans:
         return counts
 
     async def begin(self, ban: Ban) -> int:
-        """Carries a ban of an account out on the links that there are, for whoever waits for it.
-        The job looks again for those that are made meanwhile."""
+        """Applies the ban of an account to its existing links, for a caller who waits for it. The
+        job finds those that are created meanwhile."""
         return await self._ban_all(ban, lambda: False)
 
     async def undo(self, account_id: int) -> int:
-        """Brings the links of an account back whose ban was just lifted, for whoever waits. The job
-        looks again, and settles it."""
+        """Restores the links of an account whose ban was just lifted, for a caller who waits. The
+        job checks again, and completes it."""
         total = 0
         for ban in await self.store.pending():
             if ban.subject == str(account_id) and ban.lifted_at is not None:
@@ -161,7 +162,7 @@ class Bans:
             bans = [
                 LinkBan(
                     link_id=link_id,
-                    cause=Cause.ACCOUNT,
+                    cause=BanCause.ACCOUNT,
                     subject=ban.subject,
                     reason=ban.reason,
                     banned_by=ban.banned_by,
@@ -175,23 +176,23 @@ class Bans:
         return total
 
     async def _unban_all(self, ban: Ban, is_stopping: Callable[[], bool]) -> int:
-        """But for what lists or hosts' bans name: that is theirs from now on."""
+        """Except for links that lists or bans of hosts name: they are the cause from now on."""
         total, after = 0, 0
         while not is_stopping():
-            found = await self.of_links.locations(Cause.ACCOUNT, ban.subject, after, BATCH)
+            found = await self.of_links.locations(BanCause.ACCOUNT, ban.subject, after, BATCH)
             if not found:
                 break
-            by: dict[Verdict, list[int]] = defaultdict(list)
+            by: dict[ScreenVerdict, list[int]] = defaultdict(list)
             for link_id, location in found:
                 by[self._screen.judge(location)].append(link_id)
             if named := [link_id for verdict in _NAMED for link_id in by[verdict]]:
-                await self.of_links.hand_over(named, ban.subject, Cause.LIST)
-            for verdict in (Verdict.ADMITTED, Verdict.UNKNOWN):
+                await self.of_links.hand_over(named, ban.subject, BanCause.LIST)
+            for verdict in (ScreenVerdict.ADMITTED, ScreenVerdict.UNKNOWN):
                 total += await self.of_links.unban(
                     by[verdict],
-                    [Cause.ACCOUNT],
+                    [BanCause.ACCOUNT],
                     self._clock.now(),
-                    are_held=verdict is Verdict.UNKNOWN,
+                    are_held=verdict is ScreenVerdict.UNKNOWN,
                 )
             after = found[-1][0]
         return total

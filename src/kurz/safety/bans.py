@@ -6,13 +6,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from kurz.paging import WHOLE, Part
+from kurz.paging import WHOLE, After, Part
 
 
-class Cause(StrEnum):
-    """Why a link is banned. What a list, a host's or a person's ban has done is undone with it."""
+class BanCause(StrEnum):
+    """Why a link is banned. A ban by a list, or through a host or a person, ends with that
+    cause."""
 
-    ADMIN = "admin"  # this very link
+    ADMIN = "admin"  # this link itself
     LIST = "list"  # a blocklist names its destination
     HOST = "host"  # its destination's host is banned
     ACCOUNT = "account"  # its owner is banned
@@ -25,8 +26,8 @@ class BanKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ban:
-    """Of a host with all below it, or of an account. `lifted_at`: taken back, and about to be
-    undone. `was_disabled`: the account was so before, and stays so after it."""
+    """A ban of a host with its subdomains, or of an account. `lifted_at`: lifted, and about to be
+    undone. `was_disabled`: the account was disabled before, and stays so after the ban."""
 
     kind: BanKind
     subject: str
@@ -40,11 +41,11 @@ class Ban:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkBan:
-    """`subject`: the host or the account that was banned. What stands below `banned_by` is of one
-    that is stored."""
+    """`subject`: the host or the account that was banned. The fields after `banned_by` are those of
+    a stored ban."""
 
     link_id: int
-    cause: Cause
+    cause: BanCause
     subject: str | None = None
     reason: str | None = None
     banned_by: int | None = None
@@ -53,76 +54,75 @@ class LinkBan:
     workspace_id: int | None = None
 
 
-# A stronger cause takes a link over from a weaker one, and keeps it banned when that one ends.
-STRENGTH = {Cause.LIST: 0, Cause.HOST: 1, Cause.ACCOUNT: 2, Cause.ADMIN: 3}
+# A stronger cause replaces a weaker one, and keeps the link banned when that one ends.
+STRENGTH = {BanCause.LIST: 0, BanCause.HOST: 1, BanCause.ACCOUNT: 2, BanCause.ADMIN: 3}
 
 
 class LinkBanStore(Protocol):
-    """Every write leaves its rows in the change log and in the links' history, in transactions that
-    nobody waits long for. An outage raises `StoreUnavailable`."""
+    """Every write leaves its rows in the change log and in the links' history, in short
+    transactions. An outage raises `StoreUnavailable`."""
 
     async def ban(self, bans: Sequence[LinkBan], now: datetime) -> int:
-        """Bans those that are not banned for as strong a cause yet; tells how many. For a person's
-        ban that was taken back meanwhile, none."""
+        """Bans links that are not yet banned for as strong a cause; returns how many. 0 if the ban
+        of a person was lifted meanwhile."""
 
     async def unban(
         self,
         link_ids: Sequence[int],
-        causes: Sequence[Cause],
+        causes: Sequence[BanCause],
         now: datetime,
         *,
         account_id: int | None = None,
         are_held: bool = False,
     ) -> int:
-        """Brings those back, as they were, that are banned for one of these causes; tells how
-        many. What belongs to nobody any more goes to the trash instead; what belongs to somebody
-        who is banned stays banned for that. `are_held`: visitors are to be warned of them."""
+        """Restores links that are banned for one of these causes to their earlier state; returns
+        how many. A link without an owner by now goes to the trash instead; a link of a banned owner
+        stays banned for that. `are_held`: visitors must be warned about them."""
 
-    async def hand_over(self, link_ids: Sequence[int], account: str, cause: Cause) -> None:
-        """Those that are banned with this account stay so, for another cause from now on."""
+    async def hand_over(self, link_ids: Sequence[int], account: str, cause: BanCause) -> None:
+        """Links that are banned because of this account stay banned, for another cause from now
+        on."""
 
     async def find(self, link_id: int) -> LinkBan | None: ...
 
-    async def list(
-        self, *, before: tuple[datetime, int] | None = None, limit: int
-    ) -> Sequence[LinkBan]:
+    async def list(self, *, before: After = None, limit: int) -> Sequence[LinkBan]:
         """The newest first, from the one behind an instant and a link on."""
 
     async def locations(
-        self, cause: Cause, subject: str, after: int, limit: int
+        self, cause: BanCause, subject: str, after: int, limit: int
     ) -> Sequence[tuple[int, str]]:
-        """The next links behind an id that are banned so, and where they led."""
+        """The next links after an id that are banned for these causes, and their destinations."""
 
 
 class BanStore(Protocol):
     """Bans of hosts and of accounts. An outage raises `StoreUnavailable`."""
 
     async def put(self, ban: Ban) -> None:
-        """Instead of an earlier one. Of a host's, every process hears."""
+        """Replaces an earlier one. Every process learns of a host's ban."""
 
     async def put_account(self, ban: Ban) -> Ban | None:
-        """As `put`, and disables the account with it: both, or neither. The ban that is returned
-        knows whether the account was disabled before, from an earlier ban where there is one.
-        None: it is the last administrator's."""
+        """Like `put`, and disables the account: both, or neither. The returned ban says whether the
+        account was disabled before, according to an earlier ban if there is one. None: it is the
+        last administrator."""
 
     async def lift(self, kind: BanKind, subject: str, now: datetime) -> bool:
-        """Takes a ban back; an account's until it is undone. False: there was none."""
+        """Lifts a ban; an account's ban stays marked until it is undone. False: there was none."""
 
     async def settle(self, ban: Ban) -> None:
-        """It is carried out as it stands, or undone."""
+        """Notes that the ban in this state is carried out, or undone."""
 
     async def find(self, kind: BanKind, subject: str) -> Ban | None: ...
 
     async def list(self, kind: BanKind, part: Part = WHOLE) -> Sequence[Ban]:
-        """By subject, without those that were taken back."""
+        """By subject, without lifted ones."""
 
     async def pending(self) -> Sequence[Ban]:
-        """Of accounts: what is to be carried out, or undone."""
+        """Bans of accounts that must be carried out or undone."""
 
     async def hosts(self) -> frozenset[str]: ...
 
     async def links_of(
         self, account_id: int, after: int, window: int
     ) -> tuple[Sequence[int], int | None]:
-        """Ids of links that an account owns, which are not banned for it, among the next `window`
-        ids; and where to go on, None at the end."""
+        """Ids of an account's links that are not banned because of it, among the next `window` ids;
+        and where to continue, None at the end."""

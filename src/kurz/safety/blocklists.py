@@ -1,4 +1,4 @@
-"""Reads lists of hosts and URLs, in the formats that they are usually published in."""
+"""Reads lists of hosts and URLs, in the usual formats."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,12 +14,12 @@ MAX_LINE_BYTES = 8192
 
 
 class ListUnreadable(Exception):
-    """This is no list, or one that cannot be read at the moment. Its text says why."""
+    """This is not a list, or it cannot be read at the moment. Its text says why."""
 
 
-class Rule(NamedTuple):
-    """Of a host and all below it: every URL there; or those at a port, or with a path. `path` has
-    its pieces: anything may stand between two of them. `is_exception`: these are allowed."""
+class ListRule(NamedTuple):
+    """A rule for a host and its subdomains: every URL there, or those with a port or a path. `path`
+    has its pieces: anything may be between two of them. `is_exception`: these are allowed."""
 
     host: str
     port: str | None = None
@@ -28,15 +28,15 @@ class Rule(NamedTuple):
 
 
 class Reading:
-    """The rules of a list, line by line. `bad` counts the lines that nobody understands."""
+    """The rules of a list, line by line. `bad` counts the lines that cannot be parsed."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._lines = lines
         self.rules = 0
         self.bad = 0
 
-    def __iter__(self) -> Iterator[Rule]:
-        """Raises `ListUnreadable` where it ends: what was read until then is not to be used."""
+    def __iter__(self) -> Iterator[ListRule]:
+        """Raises `ListUnreadable` at the end: what was read until then must not be used."""
         good = 0
         for line in self._lines:
             rules = _read(line)
@@ -50,7 +50,7 @@ class Reading:
             raise ListUnreadable(f"most of its lines are neither hosts nor URLs ({self.bad:,})")
 
 
-# What most lines of most lists look like, so that nothing else has to be asked about them.
+# The form of most lines of most lists, so that they need no other check.
 _LABEL = r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?"
 _PLAIN = re.compile(
     rf"(?:0\.0\.0\.0[ \t]+|127\.0\.0\.1[ \t]+|\|\||\*\.)?((?:{_LABEL}\.)+[a-z]{{2,63}})\^?\s*"
@@ -66,7 +66,7 @@ _TARGET = re.compile(
     r"(?:https?://)?(?P<authority>[^/?#\s]+)(?P<path>[/?][^#\s]*)?(?:#\S*)?", re.IGNORECASE
 )
 _WHOLE_HOST = frozenset({"", "/", "/*", "*"})
-# What hosts files say about the machine itself.
+# Names of the machine itself in hosts files.
 _LOCAL = frozenset(
     {
         "localhost",
@@ -85,8 +85,8 @@ _LOCAL = frozenset(
 )
 
 
-def _read(line: bytes) -> Sequence[Rule] | None:
-    """None: nobody understands it. Empty: it says nothing that matters here."""
+def _read(line: bytes) -> Sequence[ListRule] | None:
+    """None: it cannot be parsed. Empty: it has no rule for links."""
     if b"\0" in line:
         raise ListUnreadable("it is not a text file")
     if len(line) > MAX_LINE_BYTES:
@@ -97,15 +97,15 @@ def _read(line: bytes) -> Sequence[Rule] | None:
         return None
     plain = _PLAIN.fullmatch(text)
     if plain is not None and "xn--" not in plain[1] and len(plain[1]) <= MAX_HOST_LENGTH:
-        return () if plain[1] in _LOCAL else (Rule(plain[1]),)
+        return () if plain[1] in _LOCAL else (ListRule(plain[1]),)
     text = text.strip().removeprefix("\ufeff")
     if not text or _COMMENT.match(text) or _COSMETIC.search(text):
         return ()
     return parse(_REMARK.sub("", text))
 
 
-def parse(text: str) -> Sequence[Rule] | None:
-    """A line without its comment, as `_read`."""
+def parse(text: str) -> Sequence[ListRule] | None:
+    """A line without its comment; the result is that of `_read`."""
     if text.startswith(("||", "@@", "|http")):
         return _adblock(text)
     dnsmasq = _DNSMASQ.fullmatch(text)
@@ -121,7 +121,7 @@ def parse(text: str) -> Sequence[Rule] | None:
     return None
 
 
-def _adblock(text: str) -> Sequence[Rule] | None:
+def _adblock(text: str) -> Sequence[ListRule] | None:
     is_exception = text.startswith("@@")
     target = text.removeprefix("@@")
     options = _OPTIONS.search(target)
@@ -138,15 +138,15 @@ def _adblock(text: str) -> Sequence[Rule] | None:
     [rule] = [rule._replace(is_exception=is_exception) for rule in rules]
     if rule.path is None:
         return [rule]
-    if is_parted:  # `^` is the end, or what parts a path or a query
+    if is_parted:  # `^` is the end, or a separator in a path or a query
         *pieces, last = rule.path
         part = "&" if any("?" in piece for piece in rule.path) else "/"
         return [rule, rule._replace(path=(*pieces, last.removesuffix(part) + part, ""))]
     return [rule._replace(path=(*rule.path, ""))] if is_open else [rule]
 
 
-def _all(targets: Sequence[str], *, is_sure: bool) -> Sequence[Rule] | None:
-    rules: list[Rule] = []
+def _all(targets: Sequence[str], *, is_sure: bool) -> Sequence[ListRule] | None:
+    rules: list[ListRule] = []
     for target in targets:
         more = _one(target, is_sure=is_sure)
         if more is None:
@@ -155,8 +155,8 @@ def _all(targets: Sequence[str], *, is_sure: bool) -> Sequence[Rule] | None:
     return rules
 
 
-def _one(target: str, *, is_sure: bool = False) -> Sequence[Rule] | None:
-    """`is_sure`: a single word is a host, too; in a list of words it would be one by mistake."""
+def _one(target: str, *, is_sure: bool = False) -> Sequence[ListRule] | None:
+    """`is_sure`: a single word is a host too; in a list of words that would be a mistake."""
     if target.lower() in _LOCAL:
         return ()
     if _is_address(target) and ":" in target:
@@ -174,7 +174,7 @@ def _one(target: str, *, is_sure: bool = False) -> Sequence[Rule] | None:
     return (rule,)
 
 
-def _rule(authority: str, path: str) -> Rule | None:
+def _rule(authority: str, path: str) -> ListRule | None:
     """By the same rules as the URLs of links."""
     try:
         address = take_apart(normalize_url(f"http://{authority}{path}"))
@@ -186,9 +186,9 @@ def _rule(authority: str, path: str) -> Rule | None:
         return None
     port = None if address.port in ("80", "443") else address.port
     if path in _WHOLE_HOST:
-        return Rule(address.host, port)
+        return ListRule(address.host, port)
     target = f"{address.path}?{address.query}" if address.query else address.path
-    return Rule(address.host, port, tuple(_unquote(piece) for piece in target.split("*")))
+    return ListRule(address.host, port, tuple(_unquote(piece) for piece in target.split("*")))
 
 
 def target_of(path: str, query: str) -> str:

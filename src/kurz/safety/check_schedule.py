@@ -1,5 +1,5 @@
-"""What several checks in a row say of a destination, and when the next one is due. A single failure
-makes no destination broken, but for the link that somebody asked to check."""
+"""What several checks in a row say about a destination, and when the next one is due. A single
+failure does not mark a destination as broken, except for a link whose check was requested."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,24 +10,24 @@ from kurz.safety.checks import (
     KEPT_CHECKS,
     NOT_PUBLIC,
     Check,
+    CheckVerdict,
     Clicks,
     Destination,
     Finding,
     Reason,
     Standing,
-    Verdict,
     key_of,
 )
 
-# Failures in a row until links are shown as broken, and for how long they go on at least.
+# Failures in a row until links are shown as broken, and how long they must last at least.
 NEEDED = 3
 LASTING = timedelta(hours=1)
-# For a server that says itself that there is nothing.
+# For a server that itself says that there is nothing.
 GONE = (404, 410)
 NEEDED_OF_GONE = 2
 
 FIRST_AFTER = timedelta(minutes=5)  # since a link leads there
-ONCE_FOR_ALL = timedelta(days=1)  # that links are spread over if there are many at once
+ONCE_FOR_ALL = timedelta(days=1)  # over which links are spread if there are many at once
 RETRIES = (timedelta(minutes=10), timedelta(hours=1))
 USUALLY = timedelta(days=1)
 BUSY = ((1000, timedelta(hours=1)), (100, timedelta(hours=6)))  # by clicks a day
@@ -42,16 +42,16 @@ _DAY = timedelta(days=1)
 
 def conclude(
     destination: Destination, finding: Finding, started_at: datetime, now: datetime
-) -> Verdict:
-    """What a check says of a destination that began and ended then. Only the begin is told: how
-    long somebody did not answer is nobody's business."""
+) -> CheckVerdict:
+    """The result of a check with this start and end. Only the start is shown: how long a server
+    took is private."""
     standing = judge(destination.standing, finding, started_at)
     clicks = destination.clicks
-    if destination.standing.status is None:  # they may be of years
+    if destination.standing.status is None:  # they may span years
         clicks = replace(clicks, before=clicks.now)
     clicked_at = now if clicks.now > clicks.before else clicks.clicked_at
     interval = interval_of(standing, replace(clicks, clicked_at=clicked_at), now)
-    return Verdict(
+    return CheckVerdict(
         check=Check(started_at, finding, destination.asked_at is not None),
         standing=standing,
         clicks=clicks.now,
@@ -63,8 +63,8 @@ def conclude(
 
 
 def as_seen(checks: Sequence[Check]) -> list[Check]:
-    """Checks in their order, as they would have been without any before them."""
-    seen, was_ok = [], len(checks) >= KEPT_CHECKS  # what was before is not known any more
+    """Evaluates checks in their order, as if there were none before them."""
+    seen, was_ok = [], len(checks) >= KEPT_CHECKS  # earlier checks are not known any more
     for check in checks:
         was_ok = was_ok or check.finding.result is DestinationStatus.OK
         is_told = was_ok or check.finding.reason is not Reason.NO_NAME
@@ -73,8 +73,8 @@ def as_seen(checks: Sequence[Check]) -> list[Check]:
 
 
 def stand(checks: Sequence[Check], answered_at: datetime | None = None) -> Standing:
-    """What these checks, in their order, say by themselves to somebody who asked for the one that
-    began at `answered_at`."""
+    """What these checks alone, in their order, say for a link whose requested check began at
+    `answered_at`."""
     standing = Standing()
     for check in as_seen(checks):
         is_asked = check.checked_at == answered_at
@@ -83,9 +83,9 @@ def stand(checks: Sequence[Check], answered_at: datetime | None = None) -> Stand
 
 
 def judge(before: Standing, finding: Finding, now: datetime, *, is_asked: bool = False) -> Standing:
-    """The status to show. A destination is broken only after several failures, or to whoever asked
-    for the check; until then the status stays. Name servers that do not answer say nothing about
-    a destination, unless that goes on."""
+    """The status to show. A destination is broken only after several failures, or for a link whose
+    check was requested; until then the status stays. Name servers that do not answer say nothing
+    about a destination, unless that lasts."""
     if finding.reason is Reason.NAME_SERVERS:
         unanswered = before.unanswered + 1
         if before.status is not None and unanswered < NEEDED:
@@ -135,7 +135,7 @@ def interval_of(standing: Standing, clicks: Clicks, now: datetime) -> timedelta:
 
 
 def spread(interval: timedelta, key: bytes) -> timedelta:
-    """Up to a tenth more or less, always the same for the same key."""
+    """Varies it by up to a tenth, always in the same way for the same key."""
     return interval * (1 + _MOST_OFF * (2 * fraction(key) - 1))
 
 

@@ -1,5 +1,5 @@
-"""What a check of a destination finds, and what checks need from outside. Nothing here calls
-anybody."""
+"""What a check of a destination finds, and what checks need from outside. Nothing here makes
+calls."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,21 +8,19 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from kurz.errors import Kind, KurzError
+from kurz.errors import Conflict
 from kurz.links.model import DestinationStatus
 
 JOB = "checks"
 KEPT_CHECKS = 100  # of a destination
 
 
-class ChecksOff(KurzError):
-    kind = Kind.CONFLICT
+class ChecksOff(Conflict):
     code = "checks-off"
     title = "Destination checks are off"
 
 
-class LinkNotChecked(KurzError):
-    kind = Kind.CONFLICT
+class LinkNotChecked(Conflict):
     code = "link-not-checked"
     title = "Destination of this link is not checked"
 
@@ -33,10 +31,10 @@ class Reason(StrEnum):
 
     ANSWERED = "answered"  # the HTTP status says the rest
     NO_ANSWER = "no-answer"  # refused, reset, too slow, no TLS that can be trusted
-    NO_NAME = "no-name"  # the name server of a destination that was there says it is gone
+    NO_NAME = "no-name"  # the name server says that a known name is gone
     TOO_MANY_REDIRECTS = "too-many-redirects"
     LEADS_BACK = "leads-back"  # to this shortener
-    NOT_PUBLIC = "not-public"  # no public address, port or URL: nobody was called
+    NOT_PUBLIC = "not-public"  # no public address, port or URL: no call was made
     NAME_SERVERS = "name-servers"  # they gave no answer
 
 
@@ -50,7 +48,7 @@ class Finding:
 
     @property
     def is_final(self) -> bool:
-        """It says what a destination is, whatever was found before."""
+        """Whether this result counts whatever was found before."""
         is_broken = self.result is DestinationStatus.BROKEN
         return not is_broken and self.reason is not Reason.NAME_SERVERS
 
@@ -59,27 +57,27 @@ NOT_PUBLIC = Finding(DestinationStatus.NOT_CHECKED, Reason.NOT_PUBLIC)
 
 
 class NoTurn(Exception):
-    """A site that a check came to is called by so many that it would wait for too long."""
+    """Too many checks wait for a site that this check was led to."""
 
 
 class Checker(Protocol):
     async def check(self, location: str, *, was_ok: bool, is_asked: bool = False) -> Finding:
-        """Calls a destination, politely: each request waits for the turn of its site. `was_ok`:
-        it has answered before. `is_asked`: somebody waits for it, so all requests to a site follow
-        each other in one turn. Takes seconds, and as long as the turns take. Raises `NoTurn`."""
+        """Calls a destination; each request waits until its site may be called. `was_ok`: it has
+        answered before. `is_asked`: somebody waits for it, so all requests to a site are made in
+        one turn. Takes seconds, plus the waiting time. Raises `NoTurn`."""
 
 
-class Turns(Protocol):
+class SiteTurns(Protocol):
     """When sites may be called. `waiting` is how many checks wait for that."""
 
     @property
     def waiting(self) -> int: ...
 
     def rest(self, seconds_ago: float) -> None:
-        """Another process may have called any site until so many seconds ago."""
+        """Another process may have called any site until this many seconds ago."""
 
     def is_open(self, site: str, *, is_asked: bool = False) -> bool:
-        """Whether a check of it may begin; one that somebody asks for waits for no others."""
+        """Whether a check of it may start; a requested check does not wait for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What all checks of a destination say together. `failures` are those in a row that found it
+    """The combined result of a destination's checks. `failures` counts those in a row that found it
     broken, `unanswered` those in a row that no name server answered."""
 
     status: DestinationStatus | None = None
@@ -106,8 +104,8 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Clicks:
-    """Of all links to a destination: how many when it was checked last (or made known), how many
-    now, and when a check last saw more."""
+    """The clicks of all links to a destination: how many at the last check (or when it was added),
+    how many now, and when a check last saw more."""
 
     before: int
     now: int
@@ -126,18 +124,18 @@ class Destination:
     asked_at: int | None = None  # as `Waiting.due_at`
 
 
-class Waiting(NamedTuple):
+class WaitingChecks(NamedTuple):
     """A destination that waits for its check."""
 
-    due_at: int  # in microseconds; since when somebody asks for it, if somebody does
+    due_at: int  # in microseconds; when its check was requested, if it was
     id: int
     site: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What becomes of a destination by a check that ended at `concluded_at`. `asked_at` is who it
-    answers: whoever asks later wants another one."""
+class CheckVerdict:
+    """The result for a destination of a check that ended at `concluded_at`. `asked_at` is the
+    request it answers: a later request needs another check."""
 
     check: Check
     standing: Standing
@@ -152,36 +150,37 @@ class CheckStore(Protocol):
     """Destinations and their checks. An outage raises `StoreUnavailable`."""
 
     async def find_asked(
-        self, now: datetime, after: Waiting | None, limit: int
-    ) -> Sequence[Waiting]:
-        """The next that somebody wants to know about, in the order in which that was asked for,
-        behind one of them."""
+        self, now: datetime, after: WaitingChecks | None, limit: int
+    ) -> Sequence[WaitingChecks]:
+        """The next requested ones, in the order of the requests, after one of them."""
 
-    async def find_due(self, now: datetime, after: Waiting | None, limit: int) -> Sequence[Waiting]:
-        """The next that are due, in the order in which they came to be, behind one of them."""
+    async def find_due(
+        self, now: datetime, after: WaitingChecks | None, limit: int
+    ) -> Sequence[WaitingChecks]:
+        """The next that are due, in the order of their due time, after one of them."""
 
     async def load(self, ids: Sequence[int], now: datetime) -> Sequence[Destination]:
-        """Those that still wait, and that an active link leads to. If none does, they are not due
-        any more."""
+        """Those that still wait and have an active link. The others are not due any more."""
 
-    async def record(self, destination_id: int, verdict: Verdict) -> None:
-        """Keeps it, once however often it is told, and tells it to all links. If that is
-        interrupted, the destination is due soon."""
+    async def record(self, destination_id: int, verdict: CheckVerdict) -> None:
+        """Stores it, once even if called again, and writes it to all links. If that is interrupted,
+        the destination is due soon."""
 
     async def defer(self, destination_id: int, until: datetime) -> None:
-        """Nobody was called: it waits until then, whether it was due or asked for."""
+        """No call was made: it waits until then, whether it was due or requested."""
 
     async def count_due(self, now: datetime, limit: int) -> int: ...
 
     async def has_asked(self, now: datetime) -> bool: ...
 
     async def ask(self, link_id: int, now: datetime) -> bool:
-        """Has its destination checked as soon as possible. False: no active link leads there."""
+        """Requests a check of its destination as soon as possible. False: no active link leads
+        there."""
 
     async def last_checks(self, link_id: int) -> Sequence[Check]:
-        """Since the link leads there, the newest first."""
+        """The checks since the link leads there, newest first."""
 
 
 def key_of(location: str) -> bytes:
-    """What stands for a URL, however long it is."""
+    """A short key for a URL of any length."""
     return hashlib.sha256(location.encode()).digest()

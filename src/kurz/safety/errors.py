@@ -1,22 +1,19 @@
 """What can go wrong with bans and reports."""
 
-from kurz.errors import Kind, KurzError
+from kurz.errors import Conflict, Invalid, NotFound
 
 
-class HostRefused(KurzError):
-    kind = Kind.INVALID
+class HostRefused(Invalid):
     code = "host-refused"
     title = "Invalid host"
     field = "host"
 
 
-class ReportNotFound(KurzError):
-    kind = Kind.NOT_FOUND
+class ReportNotFound(NotFound):
     code = "report-not-found"
     title = "Report not found"
 
 
-class ReportDecided(KurzError):
-    kind = Kind.CONFLICT
+class ReportDecided(Conflict):
     code = "report-decided"
     title = "Report already decided"

@@ -1,4 +1,4 @@
-"""Hosts that are banned, at hand in every process: with a host goes all that is below it."""
+"""The banned hosts, in the memory of every process. A ban includes all subdomains."""
 
 import re
 from collections.abc import Sequence
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import structlog
 
 from kurz.errors import StoreUnavailable
+from kurz.freshness.ports import FeedListener
+from kurz.freshness.routes import Change
 from kurz.links import urls
 from kurz.links.errors import UrlRefused
-from kurz.links.model import Change
 from kurz.safety.bans import BanStore
 from kurz.safety.errors import HostRefused
 
@@ -17,13 +18,13 @@ _log = structlog.get_logger(__name__)
 
 
 def host_of(location: str) -> str:
-    """Of a URL that was judged, as `urls.plain_host` has it."""
+    """The host of a judged URL, in the form of `urls.plain_host`."""
     match = _HOST.match(location)
     return urls.plain_host(match[1]) if match else ""
 
 
 def normalise_host(text: str) -> str:
-    """A host as links are judged by it, from a name, an address or a whole URL."""
+    """A host in the form used for judging links, from a name, an address or a whole URL."""
     text = text.strip()
     try:
         host = host_of(urls.judge(text if "://" in text else f"http://{text}/").location)
@@ -37,7 +38,7 @@ def normalise_host(text: str) -> str:
 
 
 def above(host: str, hosts: frozenset[str]) -> str | None:
-    """The one of these that a host is, or is below."""
+    """The banned host that a host equals or is a subdomain of."""
     while host not in hosts:
         _, dot, host = host.partition(".")
         if not dot:
@@ -45,12 +46,12 @@ def above(host: str, hosts: frozenset[str]) -> str | None:
     return host
 
 
-class BannedHosts:
-    """All of them in memory. As a listener of the feed it hears of others: `refresh` is to be
-    called every second or so, and asks the store only after that."""
+class BannedHosts(FeedListener):
+    """All of them in memory. As a listener of the feed it learns of changes: call `refresh` every
+    second or so; it reads the store only after a change."""
 
     def __init__(self, store: BanStore) -> None:
-        self._store = store
+        self.store = store
         self._hosts: frozenset[str] = frozenset()
         self._is_outdated = True
 
@@ -58,23 +59,20 @@ class BannedHosts:
         return self._hosts
 
     async def refresh(self, *, is_feed_stale: bool = False) -> None:
-        """`is_feed_stale`: nothing is heard here at the moment, so ask. An outage is tried again
-        the next time; until then what is at hand stands."""
+        """`is_feed_stale`: changes do not arrive at the moment, so it reads the store. After an
+        outage it tries again the next time; until then the hosts in memory are used."""
         if not self._is_outdated and not is_feed_stale:
             return
         self._is_outdated = False
         try:
-            self._hosts = await self._store.hosts()
+            self._hosts = await self.store.hosts()
         except StoreUnavailable:
             self._is_outdated = True
             _log.warning("banned hosts cannot be read")
 
-    def hear(self, changes: Sequence[tuple[int, Change]]) -> None:
+    def on_changes(self, changes: Sequence[tuple[int, Change]]) -> None:
         if any(change.link_id == 0 for _, change in changes):
             self._is_outdated = True
 
-    def start_over(self, position: int) -> None:  # noqa: ARG002  nothing here has one
+    def reset(self, position: int) -> None:  # noqa: ARG002  nothing here has one
         self._is_outdated = True
-
-    def settle(self, position: int) -> None:
-        """Nothing here waits for it."""

@@ -1,4 +1,4 @@
-"""Checks, as those see them whose links they are about."""
+"""Checks as the owners of links see them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -28,8 +28,8 @@ class LinkChecks:
         self._is_on = is_on
 
     async def ask(self, public_id: int, scope: Scope) -> tuple[Link, datetime]:
-        """Has the destination checked as soon as its site may be called; gives since when that is
-        asked for."""
+        """Requests a check of the destination as soon as its site may be called; returns the time
+        of the request."""
         if not self._is_on:
             raise ChecksOff(
                 "Destination checks are off on this server. Ask the operator to set"
@@ -41,7 +41,7 @@ class LinkChecks:
             raise LinkNotChecked("Only destinations of active, permanent links are checked.")
         if not await self._store.ask(link.id, now):
             raise LinkNotChecked("This link was changed in the meantime. Try again.")
-        await self._leases.ask(JOB)  # a run that goes on sees it by itself
+        await self._leases.ask(JOB)  # a current run finds it by itself
         return link, now
 
     async def last(self, public_id: int, scope: Scope) -> tuple[Link, Sequence[Check]]:

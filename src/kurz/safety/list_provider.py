@@ -1,18 +1,17 @@
-"""Where a process has its lists from: the compiled file, as long as it is that of the sources."""
+"""Gives a process its lists: from the compiled file, as long as that matches the sources."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
 
 import structlog
 
 from kurz.safety.list_table import TableBroken
 from kurz.safety.lists_file import (
     FILE_NAME,
+    ListRole,
     Lists,
     Looks,
-    Role,
     Source,
     Sources,
     compile_lists,
@@ -20,34 +19,20 @@ from kurz.safety.lists_file import (
     open_lists,
 )
 
-# For how long lists are believed after one of their files has changed: it may be being written, and
-# to compile a large one takes its time.
+# For how long lists are used after one of their files has changed: it may be being written, and
+# compiling a large one takes time.
 BELIEF_SECONDS = 30.0
 
 
-class Log(Protocol):
-    def info(self, event: str, **fields: object) -> Any: ...
-
-    def error(self, event: str, **fields: object) -> Any: ...
+Log = structlog.typing.FilteringBoundLogger | None  # None: silent
+_log: structlog.typing.FilteringBoundLogger = structlog.get_logger(__name__)
 
 
-class _Silence:
-    def info(self, event: str, **fields: object) -> None:
-        """Nothing."""
-
-    def error(self, event: str, **fields: object) -> None:
-        """Nothing."""
-
-
-_SILENT = _Silence()
-_log: Log = structlog.get_logger(__name__)
-
-
-class ListShelf:
-    """Opens the compiled file when it is first needed, or compiles the lists for this process alone
-    if they are others by now, without a word: whoever asks tells what is wrong, if anybody wants to
-    know. A worker has it look for newer ones with `refresh`. Only `kurz serve` and its jobs process
-    write the file: the settings of others may not be what is served by."""
+class ListProvider:
+    """Opens the compiled file when it is first needed, or compiles the lists only for this process
+    if they have changed. It logs nothing: callers report problems if needed. A worker loads newer
+    lists with `refresh`. Only `kurz serve` and its jobs process write the file: other processes may
+    have other settings."""
 
     def __init__(
         self, sources: Sources, folder: Path, monotonic: Callable[[], float] = time.monotonic
@@ -59,18 +44,18 @@ class ListShelf:
         self._is_opened = False
         self._looks: Looks = None  # of the compiled file
         self._outdated_since: float | None = None
-        self.is_kept = False  # the file says what is at hand here
+        self.is_kept = False  # the file matches what is loaded here
 
     @property
     def lists(self) -> Lists | None:
-        """None: they could neither be opened nor compiled. The first time it may wait."""
+        """None: they could neither be opened nor compiled. The first call may wait."""
         if not self._is_opened and not self.sources.is_empty:
-            self._open(_SILENT)
+            self._open(None)
         return self._lists
 
     @property
     def is_current(self) -> bool:
-        """Whether they say what the files say by now."""
+        """Whether they match the current files."""
         if self._lists is None:
             return self.sources.is_empty
         since = self._outdated_since
@@ -78,26 +63,26 @@ class ListShelf:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether they are of other files than there are now."""
+        """Whether they were made of other files than the current ones."""
         return self._lists is None or self._lists.looks != self.sources.look()
 
     def open(self) -> None:
-        """The compiled file, or if there is none of these sources what can be compiled here."""
+        """The compiled file, or, if there is none for these sources, what can be compiled here."""
         self._open(_log)
 
     def prepare(self) -> None:
-        """Makes the file, if there is none that is of these sources."""
+        """Writes the file, if there is none for these sources."""
         self._refresh(_log)
         if not self.sources.is_empty and (self.is_outdated or not self.is_kept):
             self.make()
 
     def refresh(self) -> None:
-        """Takes a newer file, if somebody has made one. Touches disks: not for an event loop."""
+        """Loads a newer file, if there is one. Reads from disk: not for an event loop."""
         self._refresh(_log)
 
     def make(self) -> None:
-        """Compiles the sources as they are now, for all processes. If that cannot be kept it is for
-        this one alone, and the others come to doubt what they have."""
+        """Compiles the current sources for all processes. If the file cannot be written, only this
+        process has them, and the lists of the others become outdated."""
         self._is_opened = True
         data = compile_lists(self.sources)
         try:
@@ -118,7 +103,7 @@ class ListShelf:
             self._tell(log)
 
     def _use(self, data: bytes) -> None:
-        """What nobody else has."""
+        """Lists that only this process has."""
         self._lists = Lists(data)
         self._outdated_since = None
         self.is_kept = False
@@ -127,7 +112,7 @@ class ListShelf:
         self._is_opened = True
         if self.sources.is_empty:
             return
-        looks = Source(Role.BLOCK, self._folder / FILE_NAME).look()
+        looks = Source(ListRole.BLOCK, self._folder / FILE_NAME).look()
         if looks != self._looks:
             self._looks = looks
             self._take(log)
@@ -137,21 +122,22 @@ class ListShelf:
             self._outdated_since = self._monotonic()
 
     def _take(self, log: Log) -> None:
-        """What is of other sources is not for this process, which goes on with what it has."""
+        """A file of other sources is not for this process, which keeps what it has."""
         self.is_kept = False
         try:
             lists = open_lists(self._folder)
         except FileNotFoundError:
             return
         except (OSError, TableBroken) as error:
-            log.error("compiled lists cannot be used", reason=str(error))
+            if log is not None:
+                log.error("compiled lists cannot be used", reason=str(error))
             return
         if lists.is_of(self.sources):
             self._lists = lists
             self.is_kept = True
 
     def _tell(self, log: Log) -> None:
-        if self._lists is None:
+        if self._lists is None or log is None:
             return
         for state in self._lists.sources:
             if state.problem is not None:

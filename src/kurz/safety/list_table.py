@@ -1,8 +1,8 @@
-"""Lists in a form that is looked up without reading them, and that processes share by mapping it.
+"""Compiled lists: searched without parsing, and shared by all processes through a mapped file.
 
-The hosts are a table of 64-bit hashes, in their order: each stands where its share of the table
-begins, or in the first free place after it. A million of them take 14 MB. Patterns of a host stand
-in the order of their beginnings, so that few of many are looked at.
+The hosts are a sorted table of 64-bit hashes: each is at the place proportional to its value, or at
+the first free place after it. A million of them take 14 MB. Patterns of a host are sorted by their
+first piece, so that few of many are tried.
 """
 
 import json
@@ -17,33 +17,33 @@ from itertools import groupby
 from operator import or_
 from typing import Any
 
-from kurz.links.urls import Address
-from kurz.safety.blocklists import Rule, target_of
+from kurz.links.urls import UrlAddress
+from kurz.safety.blocklists import ListRule, target_of
 
 MAGIC = b"kurzlist"
 VERSION = 2
-FILLED = 0.6  # of the places in the table: fewer are larger, more take longer
+FILLED = 0.6  # of the places in the table: less takes more memory, more takes longer
 DEEP = 63  # labels
-TAIL = 64  # places that are added behind the table for what does not fit
-MOST_ALIKE = 1000  # patterns of a host with the same beginning: each is tried for each URL there
+TAIL = 64  # places added after the table for what does not fit
+MOST_ALIKE = 1000  # patterns of a host with the same first piece: each is tried for each URL there
 
 # Magic, version, share, places, hosts, depths, patterns, bytes of texts and of the rest, checksum.
 # The hosts are spread over `share` places; the others are for what does not fit there.
 _HEAD = struct.Struct("<8sQQQQQQQQ32s")
 _ROW_BYTES = 8
-_KEY = ~7 & (2**64 - 1)  # the last bits of a number in the table are its marks
+_KEY = ~7 & (2**64 - 1)  # the last bits of a number in the table are flags
 _WORD = 64
 _PLACE = struct.Struct("<I")
 
 
-# What lists say of a text: a host, or a URL without its scheme. Plain numbers, for their speed.
+# What lists say about a text: a host, or a URL without its scheme. Plain numbers, for speed.
 BLOCKED = 1
 ALLOWED = 2
 MORE = 4  # a host of which some URLs are blocked or allowed
 
 
 class TableBroken(Exception):
-    """These bytes are no lists, or not all of them."""
+    """These bytes are not compiled lists, or incomplete."""
 
 
 def key_of(text: str) -> int:
@@ -51,7 +51,7 @@ def key_of(text: str) -> int:
 
 
 class TableMaker:
-    """Takes rules, and makes the bytes of a table."""
+    """Collects rules, and builds the bytes of a table."""
 
     def __init__(self) -> None:
         self._rows = array("Q")
@@ -59,7 +59,7 @@ class TableMaker:
         self._alike: Counter[tuple[str, str]] = Counter()
         self._depths = 0
 
-    def add(self, rule: Rule, *, is_allowed: bool = False) -> bool:
+    def add(self, rule: ListRule, *, is_allowed: bool = False) -> bool:
         """False: there are too many like this one."""
         mark = ALLOWED if is_allowed or rule.is_exception else BLOCKED
         host, port, path, _ = rule
@@ -82,25 +82,25 @@ class TableMaker:
         return True
 
     def mark(self) -> tuple[int, int]:
-        """Where it is, for `go_back`."""
+        """The current position, for `go_back`."""
         return len(self._rows), len(self._patterns)
 
     def go_back(self, mark: tuple[int, int]) -> None:
-        """As if nothing had been added since then."""
+        """Removes everything that was added since then."""
         del self._rows[mark[0] :]
         while len(self._patterns) > mark[1]:
             (host, (_, _, path)), _ = self._patterns.popitem()
             self._alike[host, path[0]] -= 1
 
     def to_bytes(self, about: Mapping[str, Any]) -> bytes:
-        """With what is to be known of the lists, as JSON."""
+        """The table's bytes, with information about the lists as JSON."""
         hosts = 0
         slots = max(int(len(self._rows) / FILLED), TAIL)
         table = array("Q", bytes(slots * _ROW_BYTES))
         place = -1
         for row in _merge(self._rows):
             place = max(place + 1, (row & _KEY) * slots >> _WORD)
-            if place >= len(table) - 1:  # the last one stays empty: there a look-up ends
+            if place >= len(table) - 1:  # the last one stays empty: a look-up ends there
                 table.extend([0] * TAIL)
             table[place] = row
             hosts += 1
@@ -113,7 +113,7 @@ class TableMaker:
         return _HEAD.pack(*head, _checksum(head, body)) + body
 
     def _texts(self) -> tuple[bytes, "array[int]"]:
-        """The patterns of each host, and where they begin: keys of hosts, then places."""
+        """The patterns of each host, and their offsets: keys of hosts, then offsets."""
         by_key: dict[int, list[_Pattern]] = defaultdict(list)
         for host, pattern in self._patterns:
             by_key[key_of(host)].append(pattern)
@@ -125,7 +125,7 @@ class TableMaker:
 
 
 class Table:
-    """Looks up in the bytes of a table, wherever they are. `TableBroken`: there is none."""
+    """Searches the bytes of a table, wherever they are. `TableBroken`: this is not a table."""
 
     def __init__(self, data: memoryview) -> None:
         if len(data) < _HEAD.size:
@@ -148,14 +148,14 @@ class Table:
         self._texts = body[ends[1] : ends[2]]
         self.about: Mapping[str, Any] = json.loads(bytes(body[ends[2] :]))
 
-    def find(self, address: Address) -> int:
-        """The marks of everything that names the address: its host, one above it, or a URL."""
+    def find(self, address: UrlAddress) -> int:
+        """The flags of everything that names the address: its host, a parent domain, or a URL."""
         marks = 0
         labels = address.host.split(".")
         table, slots = self._table, self._slots
         for depth in self._depths_of(len(labels)):
             host = ".".join(labels[-depth:])
-            # As `key_of` and `_marks`, without their calls: they would take half of the time.
+            # Like `key_of` and `_marks`, but inlined: calls would take half of the time.
             digest = blake2b(host.encode(), digest_size=8).digest()
             key = int.from_bytes(digest, "little") & _KEY
             place = key * slots >> _WORD
@@ -170,7 +170,7 @@ class Table:
         return marks
 
     def _depths_of(self, labels: int) -> Iterable[int]:
-        """How many of its labels to look for: only as many as there are in the lists."""
+        """How many of its labels to search: only as many as there are in the lists."""
         if labels < DEEP or not self._is_deep:
             return self._some_depths[: bisect_right(self._some_depths, labels)]
         return (*self._some_depths, *range(DEEP, labels + 1))
@@ -186,7 +186,7 @@ class Table:
                 return 0
             place += 1
 
-    def _marks_of_urls(self, host: str, address: Address) -> int:
+    def _marks_of_urls(self, host: str, address: UrlAddress) -> int:
         path, target = target_of(address.path, ""), target_of(address.path, address.query)
         there = f"{host}:{address.port}"
         marks = self._marks(key_of(there))
@@ -198,7 +198,8 @@ class Table:
         return marks
 
     def _patterns_of(self, host: str, target: bytes) -> Iterator[tuple[int, str, list[str]]]:
-        """Those that the target begins like: marks, ports, and the pieces of their paths."""
+        """The patterns whose first piece the target begins with: flags, ports, and the pieces of
+        their paths."""
         place = self._patterns.get(key_of(host))
         if place is None:
             return
@@ -211,16 +212,16 @@ class Table:
                 if not first:
                     return
                 end = first[:-1]
-            else:  # whatever else is a beginning of the target is one of this, too
+            else:  # every other first piece of the target is a prefix of this one too
                 end = _common(first, target)
 
 
-# Marks, a port or none, and the pieces of a path.
+# Flags, a port or none, and the pieces of a path.
 _Pattern = tuple[int, str, tuple[str, ...]]
 
 
 def _pack(patterns: Iterable[_Pattern]) -> bytes:
-    """In groups, by their beginnings: how many, where they end, beginnings and patterns as JSON."""
+    """In groups by first piece: how many, where they end, first pieces and patterns as JSON."""
     groups: dict[bytes, list[_Pattern]] = defaultdict(list)
     for pattern in sorted(patterns):
         groups[pattern[2][0].encode()].append(pattern)
@@ -234,7 +235,7 @@ def _pack(patterns: Iterable[_Pattern]) -> bytes:
 
 
 class _Groups(Sequence[bytes]):
-    """The beginnings of patterns, in their order, read where they are."""
+    """The sorted first pieces of patterns, read in place."""
 
     def __init__(self, data: memoryview) -> None:
         self._count: int = _PLACE.unpack_from(data)[0]
@@ -258,18 +259,18 @@ class _Groups(Sequence[bytes]):
 
 
 def _merge(rows: "array[int]") -> Iterator[int]:
-    """In their order, each host once, with all marks that it has."""
+    """Sorted, each host once, with all its flags."""
     for _, same in groupby(sorted(rows), _KEY.__and__):
         yield reduce(or_, same)
 
 
 def _depth(host: str) -> int:
-    """How many labels it has; what has many of them is all the same."""
+    """How many labels it has, up to a maximum."""
     return min(host.count(".") + 1, DEEP)
 
 
 def _common(one: bytes, other: bytes) -> bytes:
-    """What both begin with."""
+    """The common prefix of both."""
     length = 0
     while one[: length + 1] == other[: length + 1] and length < min(len(one), len(other)):
         length += 1

@@ -1,4 +1,4 @@
-"""The lists of an installation: which files they are, and the one that they are compiled into."""
+"""The lists of an installation: their files, and the file that they are compiled into."""
 
 import contextlib
 import mmap
@@ -16,31 +16,31 @@ from typing import Any
 
 from kurz import __version__
 from kurz.files import open_new
-from kurz.links.urls import Address
+from kurz.links.urls import UrlAddress
 from kurz.safety.blocklists import MAX_LINE_BYTES, ListUnreadable, Reading
 from kurz.safety.list_table import Table, TableBroken, TableMaker
 
 FILE_NAME = "lists"
-FORGOTTEN_SECONDS = 3600.0  # a draft that nobody has touched since then is nobody's any more
+FORGOTTEN_SECONDS = 3600.0  # a draft that was not changed for this long is abandoned
 SHORTENERS = files(__package__) / "shorteners.txt"
 
 
-class Role(StrEnum):
+class ListRole(StrEnum):
     BLOCK = "block"
     ALLOW = "allow"
 
 
-# What a file is like, so that another one in its place is noticed.
+# The properties of a file, so that a replaced file is noticed.
 Looks = list[int] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    role: Role
+    role: ListRole
     path: Path
 
     def look(self) -> Looks:
-        """None: there is nothing that could be looked at."""
+        """None: there is no file."""
         try:
             found = self.path.stat()
         except OSError:
@@ -50,8 +50,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Sources:
-    """Lists that destinations are screened by. `has_shorteners`: the one that comes with kurz, of
-    other shorteners, is a blocklist too."""
+    """Lists that destinations are screened by. `has_shorteners`: the included list of other
+    shorteners is a blocklist too."""
 
     lists: tuple[Source, ...] = ()
     has_shorteners: bool = False
@@ -61,20 +61,22 @@ class Sources:
         return not self.lists and not self.has_shorteners
 
     def look(self) -> list[Any]:
-        """All there is to see of them without reading them: which they are, and how they look."""
+        """Everything that can be known without reading them: which files they are, and their
+        properties."""
         return [self.names(), [item.look() for item in self.lists]]
 
     def names(self) -> list[Any]:
-        """Which they are. Another version may read them in another way, and brings others along."""
+        """Which files they are, and the version of kurz: another version may parse them differently
+        and include other lists."""
         names = [[item.role, str(item.path.absolute())] for item in self.lists]
         return [__version__, self.has_shorteners, *names]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """What came of a list. `problem`: why it could not be read."""
+    """The result of compiling a list. `problem`: why it could not be read."""
 
-    role: Role
+    role: ListRole
     path: str
     rules: int = 0
     bad_lines: int = 0
@@ -82,7 +84,7 @@ class SourceState:
 
 
 class Lists:
-    """Compiled lists. `digest` is another one where they say something else."""
+    """Compiled lists. `digest` changes with their content."""
 
     def __init__(self, data: bytes | mmap.mmap) -> None:
         """Raises `TableBroken`."""
@@ -94,57 +96,57 @@ class Lists:
         self.size = len(data)
 
     def is_of(self, sources: Sources) -> bool:
-        """Whether they were made of these, whatever those look like by now."""
+        """Whether they were made of these sources, even if those have changed since."""
         return bool(self.looks[0] == sources.names())
 
-    def find(self, address: Address) -> int:
-        """The marks of `list_table` that the address has."""
+    def find(self, address: UrlAddress) -> int:
+        """The flags of `list_table` for the address."""
         return self._table.find(address)
 
     @cached_property
     def sources(self) -> tuple[SourceState, ...]:
         return tuple(
-            SourceState(**{**item, "role": Role(item["role"])})
+            SourceState(**{**item, "role": ListRole(item["role"])})
             for item in self._table.about["sources"]
         )
 
     @cached_property
     def knows_blocked(self) -> bool:
         """Whether every blocklist could be read."""
-        return self._could_read(Role.BLOCK)
+        return self._could_read(ListRole.BLOCK)
 
     @cached_property
     def knows_allowed(self) -> bool:
-        return self._could_read(Role.ALLOW)
+        return self._could_read(ListRole.ALLOW)
 
     @property
     def is_whole(self) -> bool:
         return self.knows_blocked and self.knows_allowed
 
-    def _could_read(self, role: Role) -> bool:
+    def _could_read(self, role: ListRole) -> bool:
         return all(item.problem is None for item in self.sources if item.role is role)
 
 
 def compile_lists(sources: Sources) -> bytes:
     """What can be read of them, and which cannot. A million lines take some seconds."""
     looks = sources.look()  # before: what changes meanwhile is read again
-    maker, digest = TableMaker(), blake2b(digest_size=16)
-    states = [_read(source, maker, digest) for source in sources.lists]
+    creator, digest = TableMaker(), blake2b(digest_size=16)
+    states = [_read(source, creator, digest) for source in sources.lists]
     if sources.has_shorteners:
         digest.update(b"\0shorteners\0")
         with SHORTENERS.open("rb") as lines:
             for rule in Reading(_told(lines, digest)):
-                maker.add(rule)
+                creator.add(rule)
     about: Mapping[str, Any] = {
         "looks": looks,
         "digest": digest.hexdigest(),
         "sources": [asdict(state) for state in states],
     }
-    return maker.to_bytes(about)
+    return creator.to_bytes(about)
 
 
 def keep_lists(folder: Path, data: bytes) -> None:
-    """Writes them where every process finds them: whole, or not at all. Raises `OSError`."""
+    """Writes them where every process finds them: completely, or not at all. Raises `OSError`."""
     folder.mkdir(mode=0o700, exist_ok=True)
     _clear(folder)
     draft = folder / f"{FILE_NAME}.{os.getpid()}.new"
@@ -161,7 +163,7 @@ def keep_lists(folder: Path, data: bytes) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Of what processes have left there that were ended while they wrote."""
+    """Removes drafts of processes that ended while they wrote."""
     for draft in folder.glob(f"{FILE_NAME}.*.new"):
         with contextlib.suppress(FileNotFoundError):
             if time.time() - draft.stat().st_mtime > FORGOTTEN_SECONDS:
@@ -169,30 +171,30 @@ def _clear(folder: Path) -> None:
 
 
 def open_lists(folder: Path) -> Lists:
-    """Those that were kept there, mapped: all processes share their memory. Raises `OSError` or
-    `TableBroken`."""
+    """Opens the compiled lists by mapping the file: all processes share the memory. Raises
+    `OSError` or `TableBroken`."""
     with (folder / FILE_NAME).open("rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             raise TableBroken("it is empty")
         return Lists(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def _read(source: Source, maker: TableMaker, digest: Any) -> SourceState:
-    """Adds the rules of a list; none of one that turns out to be unreadable."""
+def _read(source: Source, creator: TableMaker, digest: Any) -> SourceState:
+    """Adds the rules of a list; none if it turns out to be unreadable."""
     name = str(source.path)
     digest.update(f"\0{source.role}\0".encode())
-    is_allowed, mark = source.role is Role.ALLOW, maker.mark()
+    is_allowed, mark = source.role is ListRole.ALLOW, creator.mark()
     try:
         if not stat.S_ISREG(source.path.stat().st_mode):
             raise ListUnreadable("it is not a file")
         with source.path.open("rb") as file:
             lines = iter(partial(file.readline, MAX_LINE_BYTES + 1), b"")
             reading = Reading(_told(lines, digest))
-            left_out = sum(not maker.add(rule, is_allowed=is_allowed) for rule in reading)
+            left_out = sum(not creator.add(rule, is_allowed=is_allowed) for rule in reading)
         if not is_allowed and not reading.rules:
             raise ListUnreadable("it has no rules")
     except (OSError, ListUnreadable) as error:
-        maker.go_back(mark)
+        creator.go_back(mark)
         problem = error.strerror if isinstance(error, OSError) else str(error)
         return SourceState(source.role, name, problem=problem or str(error))
     rules, bad = reading.rules - left_out, reading.bad + left_out

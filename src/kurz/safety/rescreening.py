@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from kurz.safety.bans import Cause
+from kurz.safety.bans import BanCause
 
 JOB = "screening"
-RULED = (Cause.LIST, Cause.HOST)  # bans that screening makes and ends
+RULED = (BanCause.LIST, BanCause.HOST)  # bans that screening makes and ends
 
 
 class Seen(NamedTuple):
@@ -17,9 +17,9 @@ class Seen(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
-    """How far links are screened by the rules with this digest; `finished_at`: all of them are.
-    `has_held`: there are links that visitors are warned of."""
+class RescreenPosition:
+    """How far links are screened by the rules with this digest; `finished_at`: all are. `has_held`:
+    there are links whose visitors are warned."""
 
     digest: str = ""
     link_id: int = 0
@@ -28,27 +28,26 @@ class Position:
 
 
 class ScreeningStore(Protocol):
-    """Links come by their ids, from the one after `after` on. An outage raises
-    `StoreUnavailable`."""
+    """Links are read by id, starting after `after`. An outage raises `StoreUnavailable`."""
 
-    async def position(self) -> Position: ...
+    async def position(self) -> RescreenPosition: ...
 
-    async def keep(self, position: Position) -> None: ...
+    async def keep(self, position: RescreenPosition) -> None: ...
 
     async def next(self, after: int, most: int) -> Sequence[Seen]:
-        """Those that are neither banned nor in the trash."""
+        """Links that are neither banned nor in the trash."""
 
     async def last_change(self) -> int:
         """The number of the last change of a link."""
 
     async def changed(self, after: int, most: int) -> tuple[int, Sequence[Seen]]:
-        """Such links, of the changes behind one; and the number of the last of these changes, or
-        of the last that there is."""
+        """Such links among the changes after a number; and the number of the last change that was
+        read."""
 
     async def held(self, after: int, most: int) -> Sequence[Seen]: ...
 
     async def banned(self, after: int, most: int) -> Sequence[Seen]:
-        """Those that a list or the ban of a host has banned."""
+        """Links that are banned by a list or the ban of a host."""
 
     async def release(self, seen: Sequence[Seen], now: datetime) -> int:
-        """Visitors are not warned any more of those that still lead there; tells how many."""
+        """Releases held links that still have this destination; returns how many."""

@@ -7,27 +7,28 @@ from typing import Protocol
 from kurz.links.errors import DestinationRefused
 from kurz.links.urls import take_apart
 from kurz.safety.hosts import above
-from kurz.safety.list_shelf import ListShelf
+from kurz.safety.list_provider import ListProvider
 from kurz.safety.list_table import ALLOWED, BLOCKED
 
 
-class Verdict(StrEnum):
+class ScreenVerdict(StrEnum):
     ADMITTED = "admitted"
     LISTED = "listed"
-    BANNED = "banned"  # its host is
-    UNKNOWN = "unknown"  # the lists cannot be asked
+    BANNED = "banned"  # its host is banned
+    UNKNOWN = "unknown"  # the lists cannot be read
 
 
-class HostsAtHand(Protocol):
-    """Hosts that are banned."""
+class HostSource(Protocol):
+    """The banned hosts."""
 
     def get(self) -> frozenset[str]: ...
 
 
 class ListScreen:
-    """The `Screen` of links. A ban of a host holds for all below it, and whatever lists allow."""
+    """The `Screen` of links. A ban of a host includes its subdomains, and overrides what lists
+    allow."""
 
-    def __init__(self, shelf: ListShelf, banned: HostsAtHand) -> None:
+    def __init__(self, shelf: ListProvider, banned: HostSource) -> None:
         self.shelf = shelf
         self._banned = banned
         self.refused = 0
@@ -39,37 +40,37 @@ class ListScreen:
 
     def admit(self, location: str) -> bool:
         verdict = self.judge(location)
-        if verdict is Verdict.ADMITTED:
+        if verdict is ScreenVerdict.ADMITTED:
             return True
-        if verdict is Verdict.UNKNOWN:
+        if verdict is ScreenVerdict.UNKNOWN:
             self.held += 1
             return False
         self.refused += 1
         raise DestinationRefused("This destination is not allowed on this server.")
 
     def is_refused(self, location: str) -> bool:
-        """Whether a list or a ban names what was admitted once."""
-        return self.judge(location) in (Verdict.LISTED, Verdict.BANNED)
+        """Whether a list or a ban now names a destination that was admitted before."""
+        return self.judge(location) in (ScreenVerdict.LISTED, ScreenVerdict.BANNED)
 
-    def judge(self, location: str) -> Verdict:
+    def judge(self, location: str) -> ScreenVerdict:
         address = take_apart(location)
         if address is None:
-            return Verdict.UNKNOWN
+            return ScreenVerdict.UNKNOWN
         banned = self._banned.get()
         if banned and above(address.host, banned) is not None:
-            return Verdict.BANNED
+            return ScreenVerdict.BANNED
         shelf = self.shelf
         lists = shelf.lists
         marks = 0 if lists is None else lists.find(address)
         if marks & ALLOWED:
-            return Verdict.ADMITTED
+            return ScreenVerdict.ADMITTED
         if lists is not None and marks & BLOCKED:
-            return Verdict.LISTED if lists.knows_allowed else Verdict.UNKNOWN
-        return Verdict.ADMITTED if self._knows_all else Verdict.UNKNOWN
+            return ScreenVerdict.LISTED if lists.knows_allowed else ScreenVerdict.UNKNOWN
+        return ScreenVerdict.ADMITTED if self._knows_all else ScreenVerdict.UNKNOWN
 
     @property
     def is_sure(self) -> bool:
-        """Whether all lists can be asked."""
+        """Whether all lists can be read."""
         lists = self.shelf.lists
         return self.shelf.is_current and (lists is None or lists.is_whole)
 
@@ -79,7 +80,7 @@ class ListScreen:
 
     @property
     def digest(self) -> str:
-        """Of all that it judges by."""
+        """The digest of all rules."""
         lists = self.shelf.lists
         digest = blake2b(digest_size=16)
         digest.update(("" if lists is None else lists.digest).encode())
@@ -89,6 +90,6 @@ class ListScreen:
 
     @property
     def _knows_all(self) -> bool:
-        """Whether what no list names is blocked by none."""
+        """Whether a destination that no list names is certainly not blocked."""
         lists = self.shelf.lists
         return self.shelf.is_current and (lists is None or lists.knows_blocked)

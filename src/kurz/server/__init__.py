@@ -1,1 +1,32 @@
-"""The process: the outermost ASGI application and what runs it."""
+"""The processes and their connections.
+
+The supervisor:
+`supervisor`: starts, replaces and ends the other processes.
+`slots`: how many children there are, and when to start one again.
+`children`: forks a child and reads its reports.
+`signals`: signals, as something to wait for.
+`systemd`: tells systemd the state of the service.
+`scoreboard`: numbers in memory that all processes share.
+`usage`: memory and CPU time of processes.
+
+A worker:
+`serve`: one event loop with uvicorn.
+`accepting`: several connections in one turn of the event loop.
+`lifeline`: when a child must end.
+`app`: the outermost ASGI application.
+`hosts`: which site a Host header means.
+`proxies`: which peers may say who their client is.
+`request_ids`: ids of requests.
+`overload`: how much slow work there is at once.
+`quick_refusals`: refuses a POST above a limit, from its bytes.
+
+A connection:
+`connection`: one client's connection, with limits.
+`intake`: parses what the client sends, in bounded pieces.
+`body_rate`: how fast a body must arrive.
+`flow`: when the client is read, and how its connection ends.
+`turns`: requests of clients that do not wait for answers.
+`targets`: request targets that are whole URLs.
+`refusals`: answers to what is not a valid request.
+`capacity`: how many connections there are, and which to close first.
+"""

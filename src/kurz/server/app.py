@@ -4,30 +4,37 @@ answer carries."""
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Protocol
 
 import structlog
 
+from kurz.asgi import (
+    CLIENT,
+    HOST,
+    OVERLOADED,
+    PROBLEM,
+    RAW_HOST,
+    SITE,
+    AsgiApp,
+    Message,
+    Receive,
+    Scope,
+    Send,
+    site_of,
+)
 from kurz.errors import KurzError
 from kurz.headers import CACHING, HSTS, POLICY, SECURITY_HEADERS, STRICTEST_POLICY, UNCACHED
 from kurz.logs import request_id
 from kurz.people.workspaces import Site
 from kurz.server.hosts import Hosts
-from kurz.server.overload import REFUSED
 from kurz.server.proxies import TrustedProxies
 from kurz.server.request_ids import next_request_id
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-# Balancers and proxies ask for these by address, under whatever Host they like.
+# Balancers and proxies request these by address, with any Host.
 PROBES = frozenset({"/healthz", "/readyz", "/metrics", "/api/v1/domains/allowed"})
-# Said once: a stranger can send such headers as often as they like.
+# Logged once: anyone can send such headers as often as they like.
 UNTRUSTED_PROXY = (
     "untrusted address sent X-Forwarded-For or X-Forwarded-Proto; if it is your proxy, add it"
     " to KURZ_TRUSTED_PROXIES, or all its visitors count as one"
@@ -37,7 +44,7 @@ log = structlog.get_logger()
 
 
 class Pages(Protocol):
-    """An application for some requests only."""
+    """An application that answers some requests only."""
 
     def answers(self, scope: Scope) -> bool: ...
 
@@ -51,14 +58,14 @@ class Freshness(Protocol):
     """By `time.perf_counter_ns`."""
 
     async def catch_up(self) -> None:
-        """After that time, it is up to date again when this returns."""
+        """To be called after that time: when this returns, it is up to date again."""
 
 
 class App:
     """`api` answers under /api, on the probes and to POST on `/`; `dashboard`, if there is one, the
-    pages and files that it knows; `redirect` everything else, and the requests that belong to no
-    site. All find `kurz.site` or `kurz.problem` in their scope, and in `kurz.client` the client's
-    address, which is empty for a socket that has none."""
+    pages and files that it knows; `redirect` everything else, and requests that belong to no site.
+    The scope has `kurz.site` or `kurz.problem`, and the client's address in `kurz.client`, which is
+    empty for a socket without one."""
 
     def __init__(
         self,
@@ -85,15 +92,15 @@ class App:
         reply = _Reply(send)
         request_id.set(reply.request_id)
         started = time.perf_counter()
-        worth_telling = 500  # a stranger's wrong code is not; a refused call of the API is
+        worth_telling = 500  # a visitor's wrong code is not; a refused API call is
         try:
             if await self._is_for_api(scope):
                 worth_telling = 400
-                if "kurz.site" in scope:  # else a probe, whose host may be anything
+                if SITE in scope:  # otherwise a probe, whose host may be anything
                     reply.hsts = self._hsts
                 await self._api(scope, receive, reply.send)
                 self.api_statuses[(reply.status or 500) // 100] += 1
-            else:  # their answers are whole; the lane gives the same
+            else:  # their answers are complete; the lane sends the same
                 page = self._page_of(scope)
                 if page is self._dashboard:
                     reply.hsts = self._hsts
@@ -102,11 +109,11 @@ class App:
             log.exception("request failed", method=scope["method"], path=scope["path"])
             if reply.status is None:
                 await _send_internal_error(reply.send)
-        # What went well is told at level debug only: a line each costs a tenth of a create. So are
-        # requests of an outage, which is logged once and then as a count.
+        # Successful requests are logged at level debug only: a line for each costs a tenth of a
+        # create. So are requests during an outage, which is logged once and then as a count.
         is_outage = reply.status == HTTPStatus.SERVICE_UNAVAILABLE
         is_trouble = reply.status is None or (reply.status >= worth_telling and not is_outage)
-        if REFUSED in scope:
+        if OVERLOADED in scope:
             return  # logged there, not for each
         if is_trouble or log.is_enabled_for(logging.DEBUG):
             milliseconds = round((time.perf_counter() - started) * 1000, 2)
@@ -122,11 +129,11 @@ class App:
         if time.perf_counter_ns() > self._freshness.fresh_until_ns:
             await self._freshness.catch_up()
         try:
-            site: Site = await self._hosts.get(scope["kurz.raw_host"])
+            site: Site = await self._hosts.get(scope[RAW_HOST])
         except KurzError as problem:
-            scope["kurz.problem"] = problem
+            scope[PROBLEM] = problem
             return False
-        scope["kurz.site"] = site
+        scope[SITE] = site
         if site.is_custom_domain:
             return False
         if path == "/":
@@ -134,15 +141,16 @@ class App:
         return path.startswith("/api/") or path == "/api"
 
     def _page_of(self, scope: Scope) -> AsgiApp:
-        """Who answers what is not for the API. A workspace's own domain has no dashboard."""
-        site: Site | None = scope.get("kurz.site")
+        """What answers a request that is not for the API. A workspace's own domain has no
+        dashboard."""
+        site = site_of(scope)
         if site is None or site.is_custom_domain or self._dashboard is None:
             return self._redirect
         return self._dashboard if self._dashboard.answers(scope) else self._redirect
 
     def _read_headers(self, scope: Scope) -> None:
-        """Notes the Host, lower case (empty if missing or doubled, which no site answers to), and
-        the client's address; corrects both it and the scheme where a trusted proxy knows better."""
+        """Notes the Host in lower case (empty if missing or repeated, which no site answers) and
+        the client's address. Corrects the address and the scheme if a trusted proxy sends them."""
         hosts = []
         forwarded_for = []
         protocol = None
@@ -153,10 +161,10 @@ class App:
                 forwarded_for.append(value)
             elif name == b"x-forwarded-proto":
                 protocol = value
-        # The parser leaves tabs at the end of a value, which are no part of it.
-        scope["kurz.raw_host"] = raw_host = hosts[0].strip(b" \t") if len(hosts) == 1 else None
-        scope["kurz.host"] = raw_host.decode("latin-1").lower() if raw_host else ""
-        scope["kurz.client"] = peer = scope["client"][0] if scope["client"] else ""
+        # The parser leaves tabs at the end of a value; they are not part of it.
+        scope[RAW_HOST] = raw_host = hosts[0].strip(b" \t") if len(hosts) == 1 else None
+        scope[HOST] = raw_host.decode("latin-1").lower() if raw_host else ""
+        scope[CLIENT] = peer = scope["client"][0] if scope["client"] else ""
         if forwarded_for or protocol is not None:
             self._read_forwarded(scope, peer, forwarded_for, protocol)
 
@@ -168,7 +176,7 @@ class App:
                 self._has_warned = True
                 log.warning(UNTRUSTED_PROXY)
             return
-        scope["kurz.client"] = self._proxies.client_of(peer, forwarded_for)
+        scope[CLIENT] = self._proxies.client_of(peer, forwarded_for)
         if protocol is not None:
             nearest = protocol.rpartition(b",")[2].strip().lower()
             scope["scheme"] = "https" if nearest == b"https" else "http"
@@ -185,7 +193,7 @@ class _Reply:
         self.hsts: bytes | None = None
 
     def send_whole(self, message: Message) -> Awaitable[None]:
-        """An answer that lacks nothing, but for what was logged."""
+        """An answer that is complete, except for the id of a logged error."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             if message["status"] >= 500:

@@ -1,10 +1,10 @@
-"""How fast the body of a request has to arrive."""
+"""How fast the body of a request must arrive."""
 
 from collections import deque
 
 MIN_BYTES_PER_SECOND = 1024
 WINDOW_SECONDS = 10.0  # over which that is measured
-SAMPLE_SECONDS = 0.5  # until it is looked at again: less than a tick, so at every one
+SAMPLE_SECONDS = 0.5  # until the next check: less than a tick, so at every tick
 
 
 class BodyRate:
@@ -30,11 +30,11 @@ class BodyRate:
         return is_whole_window and self._received - before < MIN_BYTES_PER_SECOND * WINDOW_SECONDS
 
     def restart(self, now: float) -> None:
-        """It was the server that did not read: that time does not count."""
+        """The server did not read: that time does not count."""
         self._received = 0
         self.began_at = now
         self._samples = deque([(now, 0)])
 
     def behind_since(self, now: float) -> float:
-        """Up to when what has arrived was enough: now, for one that comes fast enough."""
+        """Until when the rate was high enough: now, if it still is."""
         return min(self.began_at + self._received / MIN_BYTES_PER_SECOND, now)

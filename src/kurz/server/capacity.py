@@ -13,16 +13,16 @@ from typing import Protocol
 
 import structlog
 
-# Files of a worker that are no connections: the database, the journal, Redis, lists, imports.
+# Files of a worker other than connections: the database, the journal, Redis, lists, imports.
 RESERVED_FILES = 128
 MIN_CONNECTIONS = 8
-# How many connections may be open beyond the cap: those that came in before the worker could stop
-# accepting, and as many again that are kept until they have been told that there is no room.
+# How many connections may be open beyond the cap: those that arrived before the worker could stop
+# accepting, and as many again that stay open until they got their refusal.
 SPARE = 32
-# How long a worker without room leaves new connections to others, and to the system's queue, before
-# it refuses them: longer than clients with an unfinished request are spared.
+# How long a full worker leaves new connections to other workers and the system's queue before it
+# refuses them: longer than the grace time of clients with an unfinished request.
 PAUSE_SECONDS = 1.0
-# A worker at its cap looks for connections to close once for so many newcomers, not for each.
+# A worker at its cap looks for connections to close once per this many new ones, not for each.
 SHARE_CLOSED = 1 / 64
 LOG_SECONDS = 60.0
 
@@ -30,7 +30,7 @@ log = structlog.get_logger()
 
 
 def raise_file_limit() -> int:
-    """Raises this process's soft limit of open files to the hard one, and gives what it is then."""
+    """Raises this process's soft limit of open files to the hard one, and returns the result."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with suppress(ValueError, OSError):  # macOS allows less than its hard limit says
@@ -45,8 +45,8 @@ def file_limit(*, is_hard: bool = False) -> int:
 
 
 def connection_cap(most: int, limit: int, *, other_files: int = 0) -> int:
-    """The connections that a worker can hold where it may open `limit` files and has, or will have,
-    `other_files` of its own beside those that are always reserved."""
+    """The connections that a worker can hold if it may open `limit` files and uses `other_files`
+    besides those that are always reserved."""
     reserved = min(RESERVED_FILES, limit // 4) + other_files
     return max(min(most, limit - reserved), MIN_CONNECTIONS)
 
@@ -59,7 +59,7 @@ class Occupant(Protocol):
     """A connection."""
 
     def waits_since(self, now: float) -> float:
-        """Since when its client is the one to act; infinite while it must not be closed."""
+        """Since when the server waits for its client; infinite while it must not be closed."""
 
     def give_way(self) -> None:
         """Closes it."""
@@ -67,8 +67,8 @@ class Occupant(Protocol):
 
 class Admission(Enum):
     ADMITTED = auto()
-    REFUSED = auto()  # it may stay until it has been told
-    DROPPED = auto()  # there is no room even for that
+    REFUSED = auto()  # it stays open until it got its refusal
+    DROPPED = auto()  # there is no room even for a refusal
 
 
 class Capacity:
@@ -86,13 +86,13 @@ class Capacity:
         self.on_full: Callable[[], None] = lambda: None
         self._settle = settle
         self._full_since = math.inf
-        self._leaving = 0  # closed early, but their files are still open
+        self._leaving = 0  # closed early, but with files still open
         self._logged = (0, 0)
         self._log_at = -math.inf
 
     def enter(self, newcomer: Occupant, occupants: Iterable[Occupant], now: float) -> Admission:
-        """Counts a new connection, and makes room for it by closing those whose clients have kept
-        the server waiting longest."""
+        """Counts a new connection, and makes room for it by closing those that the server has
+        waited for longest."""
         self.open += 1
         excess = self.open - self._leaving - self.most
         if excess <= 0 or self._make_room(newcomer, occupants, now):

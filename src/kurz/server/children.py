@@ -22,8 +22,8 @@ EXIT_FAILED = 70  # "internal software error"
 
 @dataclass(frozen=True)
 class Tether:
-    """What binds a child to its supervisor. `slot` is a number that no other living child has;
-    `lifeline` is a pipe that ends with the supervisor."""
+    """What connects a child to its supervisor. `slot` is a number that no other living child has;
+    `lifeline` is a pipe that closes when the supervisor ends."""
 
     slot: int
     lifeline: int
@@ -39,7 +39,7 @@ class Child:
 
     pid: int
     slot: int
-    report: int | None  # a pipe, until the child has said something
+    report: int | None  # a pipe, until the child has reported
     started_at: float = field(default_factory=time.monotonic)
     is_ready: bool = False
     refusal: KurzError | None = None  # why it cannot start
@@ -55,7 +55,7 @@ class Child:
         except BlockingIOError:
             return
         self.hang_up()
-        if not message:  # it ended without a word
+        if not message:  # it ended without a report
             return
         said = json.loads(message)
         self.is_ready = said == {}
@@ -67,26 +67,26 @@ class Child:
             self.report = None
 
     def retire(self, patience_seconds: float, number: int = signal.SIGTERM) -> None:
-        """Tells it to end; `kill_at` says until when it may take its time."""
+        """Tells it to end; after `kill_at` it is killed."""
         self.is_retired = True
         self.kill_at = time.monotonic() + patience_seconds
         self.send(number)
 
     def send(self, number: int) -> None:
-        # Until it is reaped its number is nobody else's.
+        # Until it is reaped, no other process has its number.
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
 
 def fork(work: Work, slot: int, lifeline: int, cut_loose: Callable[[], None]) -> Child:
-    """Starts a process that does `work` and ends. `cut_loose` runs first in it, to close what is
-    the parent's alone."""
-    if threading.active_count() > 1:  # a lock that another thread holds would stay held for ever
+    """Starts a process that does `work` and ends. In it, `cut_loose` runs first, to close what
+    belongs to the parent."""
+    if threading.active_count() > 1:  # a lock that another thread holds would never be released
         raise RuntimeError(f"cannot fork beside threads: {threading.enumerate()}")
-    _flush()  # or both would print what is still in the buffers
+    _flush()  # otherwise both would print what is still in the buffers
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
-    # Until the child has handlers of its own, a signal to it would count as one to the parent.
+    # Until the child has its own handlers, a signal to it would count as one to the parent.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     pid = os.fork()
     if pid == 0:
@@ -123,7 +123,7 @@ def _report(pipe: int, message: dict[str, str]) -> None:
 
 
 def _error(code: str, detail: str) -> KurzError:
-    """The error that a child met, by its code: constructors differ."""
+    """The error that a child reported, found by its code, because constructors differ."""
     [kind] = [item for item in catalogue() if item.code == code]
     error = kind.__new__(kind)
     KurzError.__init__(error, detail)

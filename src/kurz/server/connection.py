@@ -1,5 +1,5 @@
-"""One client's connection: uvicorn's, with bounds on what a client may do to it, an orderly end,
-and a short way for requests that need no application."""
+"""One client's connection: uvicorn's, with limits on what a client may do, an orderly end, and a
+shortcut for requests that need no application."""
 
 import asyncio
 import math
@@ -11,16 +11,17 @@ from typing import Any, cast
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from kurz.asgi import BEGAN_NS, ENDS_WITH_CLIENT, LOOKUP
 from kurz.server.body_rate import SAMPLE_SECONDS
 from kurz.server.capacity import Admission, Capacity, Occupant
 from kurz.server.flow import Flow
 from kurz.server.intake import Intake
 from kurz.server.refusals import BODY_TOO_SLOW, HEAD_TOO_SLOW, NO_ROOM, Refusal
-from kurz.server.turns import Turns
+from kurz.server.turns import PipelineTurns
 
 HEAD_SECONDS = 10.0  # from its first byte to its last
 UNREAD_SECONDS = 30.0  # without a byte of the answer taken
-# For how long, and how many bytes, a client that is still sending after its answer is read.
+# For how long, and how many bytes, kurz reads from a client that still sends after its answer.
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 1024 * 1024
 # How long a client with an unfinished or first request is not closed to make room.
@@ -29,20 +30,20 @@ LANE_SECONDS = 1.0  # the lane sets deadlines once a second, for the end of that
 
 
 class Connection(Intake):
-    """`shortcut` is handed every chunk that arrives while nothing else is under way; True means
-    that it has answered it, or will before anything that comes after, or has put it aside. A chunk
-    it does not take goes the long way, unchanged.
+    """`shortcut` gets every chunk that arrives while nothing else is in progress. A true result
+    means that it answers the chunk before any later one, or has parked it. A chunk that it declines
+    takes the ASGI path, unchanged.
 
-    `deadline` is when `expire` is due by the loop's clock; somebody else watches it, once a second
-    for all connections: a timer for each request would cost more than many a request."""
+    `deadline` is when `expire` is due, by the loop's clock. The server checks it once a second for
+    all connections: a timer for each request would cost more than many requests."""
 
     def __init__(
         self,
         *args: Any,
-        shortcut: "Callable[..., bool] | None" = None,
+        shortcut: "Callable[..., int] | None" = None,
         keep_alive_seconds: float = 5.0,
         capacity: Capacity | None = None,
-        turns: Turns | None = None,
+        turns: PipelineTurns | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
@@ -51,12 +52,12 @@ class Connection(Intake):
         self.deadline = math.inf
         self.is_draining = False
         self.takes_shortcut = shortcut is not None
-        self.lane_head: bytes | None = None  # the lane's note of the last head it has read
-        self.lane_note: Any = None
-        self.is_waiting = False  # for what a chunk was put aside for
-        self._aside = b""
+        self.lane_head: bytes | None = None  # the last head that the lane has read
+        self.lane_parsed: Any = None
+        self.is_waiting = False  # for the look-up of a parked chunk
+        self._parked = b""
         self._waited_for: asyncio.Task[Any] | None = None
-        self._is_at_end = False  # the client's, while a chunk is put aside
+        self._is_at_end = False  # the client has sent its end while a chunk is parked
         self._is_lingering = False
         self._linger_timer: asyncio.TimerHandle | None = None
         self._discarded_bytes = 0
@@ -65,9 +66,9 @@ class Connection(Intake):
         self._own_deadline = math.inf  # the deadline, unless the lane has set another one since
         self._waits_since = 0.0
         self._capacity = capacity or Capacity()
-        self._turns = turns or Turns()
+        self._turns = turns or PipelineTurns()
         self._answering: RequestResponseCycle | None = None
-        self._is_refused = False  # there is no room for it, which it has not been told yet
+        self._is_refused = False  # there is no room for it, but it has no refusal yet
         self._is_closed_early = False  # to make room
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -83,7 +84,7 @@ class Connection(Intake):
                 transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # uvicorn tells only the request that came last, which may still wait for its turn.
+        # uvicorn informs only the last request, which may still wait for its turn.
         if self._answering is not None and not self._answering.response_complete:
             self._answering.disconnected = True
             self._answering.message_event.set()
@@ -101,26 +102,26 @@ class Connection(Intake):
         elif self._is_ending:
             pass
         elif self.is_waiting:
-            self._aside += data
+            self._parked += data
         elif self._is_refused:
             self._refuse(NO_ROOM)
         else:
             self._chunk_ns = time.perf_counter_ns()
             self._take(data)
 
-    def put_aside(self, data: bytes, began_ns: int, until: asyncio.Task[Any]) -> None:
-        """Called by the shortcut: when the task has ended the chunk is offered again, and if it is
-        not taken then, goes the long way with that task. Nothing else is read before."""
+    def park(self, data: bytes, began_ns: int, until: asyncio.Task[Any]) -> None:
+        """Called by the shortcut: when the task has ended, the chunk is offered again. If it is
+        declined then, it takes the ASGI path with that task. Nothing else is read before."""
         self.is_waiting = True
         self.takes_shortcut = False
-        self._aside, self._chunk_ns = data, began_ns
+        self._parked, self._chunk_ns = data, began_ns
         self.deadline = math.inf
         self.flow.pause_reading()
         until.add_done_callback(self._go_on)
 
     def _go_on(self, waited_for: asyncio.Task[Any]) -> None:
         self.is_waiting = False
-        data, self._aside = self._aside, b""
+        data, self._parked = self._parked, b""
         if self.transport.is_closing():
             return
         self._wait(self.keep_alive_seconds)
@@ -134,7 +135,7 @@ class Connection(Intake):
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """A client that sends no more may still wait for answers. Those of this turn are written
-        before the loop comes to what is said here."""
+        before the callback scheduled here runs."""
         self.loop.call_soon(self._end)
         return True
 
@@ -143,8 +144,8 @@ class Connection(Intake):
             self._is_at_end = True
         elif self._is_answered() or self._is_lingering or (self._is_in_body and not self.pipeline):
             self.transport.close()
-        elif self._answering is not None and self._answering.scope.get("kurz.ends_with_client"):
-            self.transport.close()  # what it does is only of use while the client is there
+        elif self._answering is not None and self._answering.scope.get(ENDS_WITH_CLIENT):
+            self.transport.close()  # it is only useful while the client is connected
         else:
             self._close_after_answers()
 
@@ -158,9 +159,10 @@ class Connection(Intake):
             self._wait(HEAD_SECONDS)
 
     def on_headers_complete(self) -> None:
-        self.scope["kurz.began_ns"] = self._began_ns  # type: ignore[typeddict-unknown-key]
-        self.scope["kurz.waited_for"] = self._waited_for  # type: ignore[typeddict-unknown-key]
-        self._waited_for = None  # what comes behind it is another request
+        scope: Any = self.scope
+        scope[BEGAN_NS] = self._began_ns
+        scope[LOOKUP] = self._waited_for
+        self._waited_for = None  # what follows is another request
         super().on_headers_complete()
         if self.is_draining:
             self.cycle.keep_alive = self._keeps_alive = False
@@ -230,17 +232,15 @@ class Connection(Intake):
             self._wait(SAMPLE_SECONDS)
         elif not rate.is_too_slow(now):
             self._wait(SAMPLE_SECONDS)
-        elif (
-            self._is_answered()
-        ):  # a proxy would take a refusal for the answer to what it asks next
+        elif self._is_answered():  # a proxy would take a refusal for the answer to its next request
             self._close()
         else:
             self._refuse(BODY_TOO_SLOW)
 
     def _rest(self) -> None:
-        """Sets the time for what the client has to do next, if it is the client's turn."""
+        """Sets the time limit for the client, if the server waits for it."""
         if self.flow.write_paused or self._is_lingering:
-            return  # it has to read, or to end
+            return  # it must read, or end
         if self._is_in_body:
             self._wait(LINGER_SECONDS if self._is_ending else SAMPLE_SECONDS)
         elif not self._is_answered():
@@ -263,7 +263,7 @@ class Connection(Intake):
     # Room for others
 
     def waits_since(self, now: float) -> float:
-        """Since when its client is the one to act; infinite while it must not be closed."""
+        """Since when the server waits for its client; infinite while it must not be closed."""
         if self._is_closed_early:
             return math.inf
         since = self._waits_since
@@ -284,7 +284,7 @@ class Connection(Intake):
         return cycle is not None
 
     def give_way(self) -> None:
-        """Closes it to make room. What is in its buffer is not waited for."""
+        """Closes it to make room, without waiting for its buffer."""
         self._is_closed_early = True
         if self.transport.get_write_buffer_size() or self._is_in_head or self._is_in_body:
             self.transport.abort()
@@ -294,8 +294,8 @@ class Connection(Intake):
     # The end
 
     def shutdown(self) -> None:
-        """Announces the end with the next answer. An idle connection is left to its time: its
-        client may be sending a request at this moment."""
+        """Announces the end with the next answer. An idle connection keeps its time: its client may
+        be sending a request at this moment."""
         self.is_draining = True
         self.takes_shortcut = False
         if not self._is_answered():
@@ -311,13 +311,14 @@ class Connection(Intake):
         self._wait(UNREAD_SECONDS)  # for what is still in its buffer
 
     def _refuse(self, refusal: Refusal) -> None:
-        """Answers what cannot be read, or is not read on, and closes. Behind requests that are not
-        answered yet it only closes: a refusal would be taken for the answer to one of them."""
+        """Answers a request that cannot be read, or is not read further, and closes. If earlier
+        requests are not answered yet, it only closes: a refusal would be taken for the answer to
+        one of them."""
         if not self._is_answered() and not self._give_up_request():
             self._close_after_answers()
             return
         self._linger()
-        self.loop.call_soon(self._say, refusal)  # behind the shortcut's answers of this turn
+        self.loop.call_soon(self._say, refusal)  # after the shortcut's answers of this turn
 
     def _say(self, refusal: Refusal) -> None:
         if not self.transport.is_closing():
@@ -325,14 +326,14 @@ class Connection(Intake):
             self.transport.write_eof()
 
     def _half_close(self) -> None:
-        """Ends a connection whose client is still sending, when it has its answer."""
+        """Ends a connection whose client still sends after its answer."""
         if not self.transport.is_closing():
             self._linger()
             self.transport.write_eof()
 
     def _linger(self) -> None:
-        """Throws away what still comes, unparsed, for a while: closed at once, with bytes unread,
-        the client's system might throw the answer away."""
+        """Discards what still arrives, unparsed, for a while: if the connection were closed with
+        unread bytes, the client's system might drop the answer."""
         self._is_lingering = True
         self.takes_shortcut = False
         self._is_in_head = self._is_in_body = False
@@ -356,4 +357,4 @@ class Connection(Intake):
             self.cycle.keep_alive = False  # the newest: those before it are answered first
         self.flow.hold()
         if self._is_in_body:
-            self._wait(LINGER_SECONDS)  # it will not become whole, and its application may wait
+            self._wait(LINGER_SECONDS)  # it will never be complete, and its application may wait

@@ -1,5 +1,5 @@
-"""Parts that a connection gives to uvicorn's request cycle instead of uvicorn's own: when the
-client is read, and how its connection ends after an answer that came early."""
+"""Replacements for parts of uvicorn's request cycle: when the client is read, and how its
+connection ends after an early answer."""
 
 from asyncio import Transport
 from collections.abc import Callable
@@ -8,9 +8,9 @@ from uvicorn.protocols.http.flow_control import FlowControl
 
 
 class Flow(FlowControl):
-    """Reads nothing from the client while `is_held`: requests for more go to
-    `on_wanted`. An application that asks for more of a body must not make the server take in more
-    than it has parsed."""
+    """Reads nothing from the client while `is_held`: requests for more go to `on_wanted`. An
+    application that asks for more of a body must not make the server read more than it has
+    parsed."""
 
     def __init__(self, transport: Transport, on_wanted: Callable[[], None]) -> None:
         super().__init__(transport)
@@ -18,7 +18,7 @@ class Flow(FlowControl):
         self._on_wanted = on_wanted
 
     def end(self) -> None:
-        """Lets go of the connection, so that both are freed at once."""
+        """Drops the reference to the connection, so that both are freed at once."""
         self._on_wanted = _nothing
 
     def hold(self) -> None:
@@ -36,8 +36,8 @@ def _nothing() -> None: ...
 
 
 class HalfClosing:
-    """The transport for an answer to a request that is not whole yet. Closed with bytes unread, the
-    client's system might throw the answer away: `half_close` ends it instead."""
+    """The transport for an answer to a request that is not complete yet. If it were closed with
+    unread bytes, the client's system might drop the answer: `half_close` ends it instead."""
 
     def __init__(self, transport: Transport, half_close: Callable[[], None]) -> None:
         self.write = transport.write

@@ -13,13 +13,13 @@ _HOST = re.compile(
 )
 MAX_LENGTH = 253 + len(".:65535")
 MAX_PORT = 65535
-MAX_KNOWN = 1000  # spellings of Host headers at hand; strangers can make up more
+MAX_KNOWN = 1000  # spellings of Host headers in memory; strangers can make up more
 
 
 class Hosts:
-    """Without a base URL every host that is no custom domain is the root; with one, its host is.
-    The root may be a workspace's. With `dashboard_url` pages are under that host alone, and no
-    codes."""
+    """Without a base URL, every host that is not a custom domain is the root; with one, only its
+    host. The root may belong to a workspace. With `dashboard_url`, that host has all the pages and
+    no codes."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Hosts:
         self._base_host = _name(base_url)
         self._dashboard_host = _name(dashboard_url)
         self._domains = domains
-        # Sites by Host headers to the letter, for who cannot wait.
+        # Sites by exact Host header, for the lane, which cannot wait.
         self.known: dict[bytes, Site] = {}
 
     async def get(self, raw: bytes | None) -> Site:
@@ -52,14 +52,14 @@ class Hosts:
         return site
 
     def forget(self) -> None:
-        """A workspace has other domains than before."""
+        """The domains of a workspace have changed."""
         self._domains.forget()
-        self.known = {}  # not cleared: a look-up under way keeps what it finds in the old one
+        self.known = {}  # not cleared: a running look-up stores its result in the old one
 
     def _is_certain(self, site: Site) -> bool:
-        """False where the domains are those of before a change, because the store is out: kept,
-        that would be believed until the next change. Never true for the dashboard: who cannot wait
-        looks for codes, which it has not."""
+        """False if the domains may be outdated because the store is down: a cached site would be
+        used until the next change. Never true for the dashboard's host: the lane looks for codes,
+        and that host has none."""
         if not site.has_codes:
             return False
         is_base = self._base_host is not None and site is self._root

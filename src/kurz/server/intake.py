@@ -1,5 +1,5 @@
-"""What a client sends over its connection: parsed piece by piece, with bounds on heads, trailers
-and bodies. What comes of it is up to `Connection`."""
+"""Parses what a client sends, piece by piece, with limits for heads, trailers and bodies.
+`Connection` decides what happens with it."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from kurz.server.flow import Flow, HalfClosing
 from kurz.server.refusals import HEAD_TOO_LONG, MAX_HEAD_BYTES, UNREADABLE, Refusal
 from kurz.server.targets import split_host
 
-# How much is parsed in one turn of the loop: no more than a head may have. One-byte chunks, the
-# worst there is, take 1 ms of it.
+# How much is parsed in one turn of the loop: no more than a head may have. In the worst case,
+# one-byte chunks, that takes 1 ms.
 PIECE_BYTES = MAX_HEAD_BYTES
-# How much of it at once where heads may begin, which is anywhere but in a body whose length is
-# known: a parsed request takes a hundred times its bytes, so when one waits for another, the rest
-# waits as it came.
+# How much of it is parsed at once where a head may begin, which is anywhere except in a body of
+# known length. A parsed request takes a hundred times its bytes of memory, so while one waits for
+# another, the rest stays unparsed.
 HEAD_PIECE_BYTES = 1024
-# The rest of a body, announced by its length, that is read after an early answer so that the
+# How much of the rest of a body (of known length) is read after an early answer, so that the
 # connection can be used again.
 SHORT_REST_BYTES = 1024
 
@@ -33,16 +33,16 @@ class Intake(HttpToolsProtocol):
         self._is_in_body = False
         self._unparsed = b""
         self._is_parsing_due = False
-        self._has_more = False  # requests that came in behind one that is answered now
+        self._has_more = False  # more requests came in after the one being answered
         self._is_head_split = False  # over several pieces
-        self._raw_head_bytes = 0  # of the pieces that brought nothing else
-        self._has_ended_one = False  # the piece that is parsed, a message
-        # Of a message whose body is coming in:
-        self._parts: list[bytes] = []  # of the piece that is parsed
+        self._raw_head_bytes = 0  # of the pieces that contained nothing else
+        self._has_ended_one = False  # the current piece has ended a message
+        # For a message whose body is arriving:
+        self._parts: list[bytes] = []  # of the current piece
         self._body_bytes = 0
         self._field_bytes = 0  # of its head and trailers, once there is a trailer
         self._framing_bytes = 0  # of the pieces since the last byte of the body
-        self._keeps_alive = True  # as its head wants it
+        self._keeps_alive = True  # as its head asks
         self._rate: BodyRate | None = None  # of a body in several pieces
 
     # What `Connection` does
@@ -73,8 +73,8 @@ class Intake(HttpToolsProtocol):
             self._parse_on()
 
     def _parse_on(self) -> None:
-        """Parses some of what has come in. More is for another turn of the loop: others have theirs
-        in between."""
+        """Parses some of what has arrived. The rest comes in another turn of the loop, so that
+        others are served in between."""
         self._is_parsing_due = False
         if not self._unparsed or self.transport.is_closing():
             return
@@ -105,7 +105,7 @@ class Intake(HttpToolsProtocol):
         return not self.pipeline and not self._has_more and not self._has_body_waiting()
 
     def _has_body_waiting(self) -> bool:
-        """Whether enough of a body is there for its application, which asks when it wants more."""
+        """Whether the application has enough of a body; it asks when it wants more."""
         cycle = self.cycle
         return (
             self._is_in_body and not cycle.response_complete and len(cycle.body) > HIGH_WATER_LIMIT
@@ -116,10 +116,10 @@ class Intake(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            # Nothing here can be upgraded to: the request is answered as if it had not asked.
+            # No upgrade is supported: the request is answered as if it had not asked.
             self._close_after_answers()
         except httptools.HttpParserError as error:
-            # The parser wraps what its callbacks raise.
+            # The parser wraps exceptions of its callbacks.
             is_long = isinstance(error.__context__, _HeadTooLong)
             self._refuse(HEAD_TOO_LONG if is_long else UNREADABLE)
         else:
@@ -138,8 +138,8 @@ class Intake(HttpToolsProtocol):
         self._raw_head_bytes = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Also called for the fields behind a chunked body. A proxy that vouches for the head may
-        pass them on unread: they are counted and dropped."""
+        """Also called for the trailers after a chunked body. A proxy that checks the head may pass
+        trailers on unchecked: they are counted and dropped."""
         if self._is_in_head:
             super().on_header(name, value)
             return
@@ -153,14 +153,14 @@ class Intake(HttpToolsProtocol):
         self._is_in_head = False
         self._body_bytes = self._field_bytes = self._framing_bytes = 0
         if self._is_head_split and self._head_bytes() > MAX_HEAD_BYTES:
-            raise _HeadTooLong  # one in a single piece is never longer
+            raise _HeadTooLong  # a head in a single piece is never longer
         if not self.url.startswith(b"/"):
             # A whole URL says which host is meant, whatever Host says (RFC 9112, 3.2.2).
             host, self.url = split_host(self.url)
             others = [(name, value) for name, value in self.headers if name != b"host"]
             self.headers[:] = [(b"host", host), *others]
         super().on_headers_complete()
-        # Not before: while a head may be refused, `cycle` is the request before it.
+        # Not earlier: while a head may be refused, `cycle` is the previous request.
         self._is_in_body = True
         self._keeps_alive = self.cycle.keep_alive
 
@@ -171,7 +171,7 @@ class Intake(HttpToolsProtocol):
         self._hand_over()
         if self._rate is not None:
             self._rate = None
-            if not self.cycle.response_started:  # its answer does not come early
+            if not self.cycle.response_started:  # its answer is not an early one
                 self.cycle.keep_alive = self._keeps_alive
                 self.cycle.transport = self.transport
         super().on_message_complete()
@@ -179,20 +179,20 @@ class Intake(HttpToolsProtocol):
         self._has_ended_one = True
         self._rest()
         if self._keeps_alive and not self.parser.should_keep_alive():
-            # Said in a trailer, which the parser believes: it would swallow what comes next.
+            # The parser accepts this in a trailer: it would swallow the next request.
             self._close_after_answers()
 
     # Bodies
 
     def _continue_body(self, data: bytes) -> None:
-        """A piece has been parsed, and the body is not whole yet."""
+        """A piece has been parsed, and the body is not complete yet."""
         count = self._hand_over()
         if self._rate is None:
             self._rate = BodyRate(self.loop.time())
             self._rest()
         elif count:
             self._framing_bytes = 0
-        else:  # a trailer, or the head of a chunk, that has no end yet
+        else:  # a trailer or a chunk head that is not complete yet
             self._framing_bytes += len(data)
         self._rate.add(count)
         if not self.cycle.response_started:
@@ -204,7 +204,7 @@ class Intake(HttpToolsProtocol):
             self._refuse(HEAD_TOO_LONG)
 
     def _hand_over(self) -> int:
-        """Gives the application what has come in of a body, and tells how much that is."""
+        """Gives the application what has arrived of a body, and returns how much that is."""
         if not self._parts:
             return 0
         body = b"".join(self._parts)
@@ -214,22 +214,22 @@ class Intake(HttpToolsProtocol):
         return len(body)
 
     def _rest_of_body(self) -> int:
-        """What is known to be missing: 0 for a chunked body, which may end anywhere."""
+        """How much is known to be missing: 0 for a chunked body, which may end anywhere."""
         for name, value in self.headers:
             if name == b"content-length":
                 return int(value) - self._body_bytes
         return 0
 
     def _holds_body_up(self) -> bool:
-        """Whether it is the server that does not read on."""
+        """Whether the server itself has stopped reading."""
         cycle = self.cycle
         return self.flow.read_paused or bool(self.pipeline) or cycle.waiting_for_100_continue
 
     # Heads
 
     def _check_head(self, data: bytes) -> None:
-        """Bounds a head that is still coming in: its last header reaches us when it is whole. In
-        a piece that also ended a message nobody knows where it began."""
+        """Limits a head that is still arriving: the parser reports its last header only when it is
+        complete. In a piece that also ended a message, the start of the head is unknown."""
         self._is_head_split = self._is_in_head
         if self._is_in_head and not self._has_ended_one:
             self._raw_head_bytes += len(data)
@@ -246,8 +246,8 @@ class Intake(HttpToolsProtocol):
         return not self._has_more and (cycle is None or cycle.response_complete)
 
     def _give_up_request(self) -> bool:
-        """Takes the request whose body is coming in from its application, for which its client is
-        gone. False where it has begun to answer, or others are to be answered before."""
+        """Takes the request whose body is arriving from its application, which sees a disconnected
+        client. False if it has begun to answer, or other requests must be answered before."""
         cycle = self.cycle
         if not self._is_in_body or self.pipeline or cycle.response_started:
             return False

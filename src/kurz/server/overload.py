@@ -4,21 +4,14 @@ otherwise everything, including redirects, would wait for them."""
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping
 from enum import Enum, StrEnum, auto
-from typing import Any
 
 import structlog
 
+from kurz.asgi import OVERLOADED, AsgiApp, Message, Receive, Scope, Send
 from kurz.errors import Overloaded, problem
 
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-REFUSED = "kurz.is_overloaded"  # in the scope of a request that was
 LOG_SECONDS = 10.0  # between two log lines
 
 _SHORT_DIGITS = 4  # of a length in bytes
@@ -27,7 +20,7 @@ _LINKS = "/links"
 _CREATES = frozenset({"/", "/api/urls", "/api/urls/public", "/api/urls/sync", "/api/v1/claims"})
 _MANY = "/links/bulk"
 _TRANSFERS = ("/export", "/import")
-# Sign-ins have their own queue, and the rest is quick.
+# Sign-ins have their own queue, and the rest is fast.
 _FREE = ("/api/v1/auth/", "/api/auth/", "/api/docs", "/api/problems/", "/api/openapi.json")
 _STREAM = "/stats/live"
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
@@ -35,38 +28,38 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 log = structlog.get_logger()
 
 
-class Work(StrEnum):
+class WorkKind(StrEnum):
     CREATES = "creates"
-    TRANSFERS = "transfers"  # imports and exports, which may go on for long
-    REQUESTS = "requests"  # whatever else the API does
+    TRANSFERS = "transfers"  # imports and exports, which may take long
+    REQUESTS = "requests"  # everything else the API does
 
 
 # How much of it is done at once. A create takes half a millisecond of the loop's time, a list up to
-# five. A transfer gives way by itself, and nobody wants to wait for the end of another.
-AT_ONCE = {Work.CREATES: 16, Work.TRANSFERS: 1000, Work.REQUESTS: 16}
+# five. A transfer gives way by itself, and must not wait for the end of another.
+AT_ONCE = {WorkKind.CREATES: 16, WorkKind.TRANSFERS: 1000, WorkKind.REQUESTS: 16}
 
 
-# Transfers that may be under way, for each that may be worked on: those whose clients send or read
-# slowly keep a piece of a file in memory.
+# Open transfers for each one in progress: those whose clients send or read slowly keep a piece of a
+# file in memory.
 OPEN_TRANSFERS = 8
 
 
-def work_of(method: str, path: str) -> Work | None:
+def work_of(method: str, path: str) -> WorkKind | None:
     """None: it is not counted."""
     if not path.startswith("/api/"):
-        return Work.CREATES if path == "/" else None  # the others are probes
+        return WorkKind.CREATES if path == "/" else None  # the others are probes
     if path.startswith(_FREE):
         return None
     if path.endswith(_TRANSFERS):
-        return Work.TRANSFERS
+        return WorkKind.TRANSFERS
     if method == "POST" and (path in _CREATES or path.endswith((_LINKS, _MANY))):
-        return Work.CREATES
-    return Work.REQUESTS
+        return WorkKind.CREATES
+    return WorkKind.REQUESTS
 
 
 class Places:
-    """For work of one kind. So much of it is done at once that a turn of the loop stays short; some
-    more waits for its turn, so that a burst is not refused."""
+    """The limit for work of one kind. Only so much is done at once that a turn of the loop stays
+    short; some more waits, so that a burst is not refused."""
 
     def __init__(self, most: int, at_once: int) -> None:
         self.most = most
@@ -80,7 +73,7 @@ class Places:
         return self.in_flight >= self.most
 
     def expect(self) -> bool:
-        """Whether there is a place for one whose task begins in the next turn of the loop."""
+        """Whether there is a place for a request whose task starts in the next turn of the loop."""
         if self.in_flight + self._coming >= self.most:
             return False
         if not self._coming:
@@ -92,7 +85,7 @@ class Places:
         self._coming = 0
 
     async def take(self) -> None:
-        """Not where they are taken. Returns when it is this one's turn."""
+        """Not to be called if all places are taken. Returns when it is this request's turn."""
         self.in_flight += 1
         try:
             await self._turns.acquire()
@@ -106,7 +99,7 @@ class Places:
 
 
 class Stay:
-    """One request's place, which it may leave and enter again."""
+    """The place of one request, which it may leave and enter again."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -126,15 +119,15 @@ class Stay:
 
 
 class BoundedWork:
-    """An application that has at most so much of each kind of work in flight."""
+    """An application with a limit for each kind of work in progress."""
 
-    def __init__(self, app: AsgiApp, most: Mapping[Work, int]) -> None:
+    def __init__(self, app: AsgiApp, most: Mapping[WorkKind, int]) -> None:
         self._app = app
-        self._places = {work: Places(most[work], AT_ONCE[work]) for work in Work}
+        self._places = {work: Places(most[work], AT_ONCE[work]) for work in WorkKind}
         self._open_transfers = 0
         self._logged_at = -LOG_SECONDS
         self._unlogged = 0
-        self._bodies = {work: _body(work) for work in Work}
+        self._bodies = {work: _body(work) for work in WorkKind}
 
     def counts(self) -> dict[str, int]:
         counts = {f"{work}_in_flight": places.in_flight for work, places in self._places.items()}
@@ -147,7 +140,7 @@ class BoundedWork:
             await self._app(scope, receive, send)
         elif self._places[work].are_taken:
             await self._refuse(work, scope, send)
-        elif work is Work.TRANSFERS:
+        elif work is WorkKind.TRANSFERS:
             await self._run_transfer(scope, receive, send)
         elif scope["method"] in _WITH_BODY:
             await self._run_with_body(work, scope, receive, send)
@@ -156,17 +149,18 @@ class BoundedWork:
         else:
             await self._run(work, scope, receive, send)
 
-    def work_without_place(self, method: str, path: str) -> Work | None:
-        """What a request that has come would be refused as; None: there is a place for it."""
+    def work_without_place(self, method: str, path: str) -> WorkKind | None:
+        """The kind of work as which a new request would be refused; None: there is a place for
+        it."""
         work = work_of(method, path)
         return None if work is None or self._places[work].expect() else work
 
-    def refuse(self, work: Work) -> bytes:
-        """Counts a refusal, and gives its body."""
+    def refuse(self, work: WorkKind) -> bytes:
+        """Counts a refusal, and returns its body."""
         self._note(work)
         return self._bodies[work]
 
-    async def _run(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _run(self, work: WorkKind, scope: Scope, receive: Receive, send: Send) -> None:
         places = self._places[work]
         await places.take()
         try:
@@ -174,8 +168,10 @@ class BoundedWork:
         finally:
             places.give_back()
 
-    async def _run_with_body(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
-        """Does not count while the body arrives: a client that sends it slowly keeps nobody out."""
+    async def _run_with_body(
+        self, work: WorkKind, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Does not count while the body arrives: a client that sends slowly blocks nobody."""
         body = _body_of(scope["headers"])
         if body is _Body.NONE:
             await self._run(work, scope, receive, send)
@@ -189,13 +185,13 @@ class BoundedWork:
             await self._refuse(work, scope, send)
         elif first.get("more_body", False):
             await self._run_long(work, scope, replayed, send)
-        else:  # it waits for its turn here, before the application has spent anything on it
+        else:  # it waits here, before the application spends any time on it
             await self._run(work, scope, replayed, send)
 
-    async def _run_long(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _run_long(self, work: WorkKind, scope: Scope, receive: Receive, send: Send) -> None:
         """The application reads the body while it arrives, and may refuse it before its end. Many
-        routes never read it, and nobody knows which: so it counts until the application first asks
-        for the body, and again from when the body is whole."""
+        routes never read it, and it is not known which. So the request counts until the application
+        first asks for the body, and again when the body is complete."""
         stay = Stay(self._places[work])
         await stay.enter()
         try:
@@ -203,8 +199,8 @@ class BoundedWork:
         finally:
             stay.leave()
 
-    async def _run_stream(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
-        """Counts until the answer begins: open streams have limits of their own."""
+    async def _run_stream(self, work: WorkKind, scope: Scope, receive: Receive, send: Send) -> None:
+        """Counts until the answer begins: open streams have their own limits."""
         stay = Stay(self._places[work])
 
         async def send_outside(message: Message) -> None:
@@ -218,9 +214,9 @@ class BoundedWork:
             stay.leave()
 
     async def _run_transfer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Counts only while it is worked on: a client that sends or reads a file slowly keeps
-        nobody out."""
-        work = Work.TRANSFERS
+        """Counts only while it is worked on: a client that sends or reads a file slowly blocks
+        nobody."""
+        work = WorkKind.TRANSFERS
         places = self._places[work]
         if self._open_transfers >= OPEN_TRANSFERS * places.most:
             await self._refuse(work, scope, send)
@@ -228,7 +224,7 @@ class BoundedWork:
         stay = Stay(places)
 
         async def send_outside(message: Message) -> None:
-            # One that is answered before its body is whole has no place to come back to.
+            # A request that is answered before its body is complete does not enter again.
             was_in = stay.leave()
             await send(message)
             goes_on = message["type"] == "http.response.start" or message.get("more_body", False)
@@ -246,8 +242,8 @@ class BoundedWork:
             self._open_transfers -= 1
             stay.leave()
 
-    def _counted(self, work: Work, scope: Scope, receive: Receive, stay: Stay) -> Receive:
-        """Stays outside while the body arrives. Enters with its last piece, or refuses it there."""
+    def _counted(self, work: WorkKind, scope: Scope, receive: Receive, stay: Stay) -> Receive:
+        """Does not count while the body arrives. Enters with its last piece, or refuses it then."""
         is_whole = False
 
         async def receive_whole() -> Message:
@@ -259,7 +255,7 @@ class BoundedWork:
             if not message.get("more_body", False):
                 if self._places[work].are_taken:
                     self._note(work)
-                    scope[REFUSED] = True
+                    scope[OVERLOADED] = True
                     raise _overloaded(work)
                 await stay.enter()
                 is_whole = True
@@ -267,13 +263,13 @@ class BoundedWork:
 
         return receive_whole
 
-    async def _refuse(self, work: Work, scope: Scope, send: Send) -> None:
-        scope[REFUSED] = True
+    async def _refuse(self, work: WorkKind, scope: Scope, send: Send) -> None:
+        scope[OVERLOADED] = True
         body = self.refuse(work)
         await send({"type": "http.response.start", "status": 503, "headers": _headers(body)})
         await send({"type": "http.response.body", "body": body})
 
-    def _note(self, work: Work) -> None:
+    def _note(self, work: WorkKind) -> None:
         self._places[work].refused += 1
         self._unlogged += 1
         now = time.monotonic()
@@ -285,7 +281,7 @@ class BoundedWork:
 
 class _Body(Enum):
     NONE = auto()
-    SHORT = auto()  # comes along with its head, as most do
+    SHORT = auto()  # arrives with its head, as most do
     LONG = auto()
 
 
@@ -293,7 +289,7 @@ def _body_of(headers: Iterable[tuple[bytes, bytes]]) -> _Body:
     size = None
     for name, value in headers:
         if name in (b"transfer-encoding", b"expect"):
-            return _Body.LONG  # or the client waits until somebody wants it
+            return _Body.LONG  # otherwise the client waits until it is asked for
         if name == b"content-length":
             size = value
     if size is None:
@@ -311,14 +307,14 @@ def _replay(first: Message, receive: Receive) -> Receive:
     return replayed
 
 
-def _overloaded(work: Work) -> Overloaded:
+def _overloaded(work: WorkKind) -> Overloaded:
     return Overloaded(
         f"Too many {work} are in progress. Nothing was changed. Try again in"
         f" {Overloaded.retry_after_seconds} second."
     )
 
 
-def _body(work: Work) -> bytes:
+def _body(work: WorkKind) -> bytes:
     return json.dumps(problem(_overloaded(work), 503)).encode()
 
 

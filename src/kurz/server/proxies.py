@@ -1,4 +1,4 @@
-"""Which peers are believed when they say what their own client used."""
+"""Which peers are trusted when they name their own client."""
 
 import re
 from functools import lru_cache
@@ -7,8 +7,8 @@ from ipaddress import ip_address, ip_network
 MAX_HOPS = 16  # of a chain of trusted proxies; nobody has so many
 
 # An address alone or with a port: 192.0.2.1, 192.0.2.1:80, 2001:db8::1, [2001:db8::1]:80. No zone
-# (fe80::1%eth0): it means something on one machine only, and may be any text.
-# The usual spelling of the usual kind; ipaddress takes ten times as long to say the same.
+# (fe80::1%eth0): it means something on one machine only, and may be any text. The usual form of an
+# IPv4 address; ipaddress takes ten times as long.
 _OCTET = rb"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _USUAL = re.compile(_OCTET + (rb"\." + _OCTET) * 3)
 _HOP = re.compile(rb"\[([0-9a-fA-F:.]+)\](?::\d+)?|([\d.]+)(?::\d+)?|([0-9a-fA-F:.]+)")
@@ -20,9 +20,10 @@ class TrustedProxies:
         self.include = lru_cache(maxsize=1024)(self._include)
 
     def client_of(self, peer: str, forwarded_for: list[bytes]) -> str:
-        """The address of the client behind the peer. X-Forwarded-For is believed from trusted peers
-        only, and from its right end: what stands left of the first stranger, or of anything that
-        is no address, the client may have made up. RFC 7239's Forwarded is not read."""
+        """The address of the client behind the peer. X-Forwarded-For is used only from trusted
+        peers, and from its right end: the client may have made up everything to the left of the
+        first untrusted address, or of anything that is not an address. RFC 7239's Forwarded is not
+        read."""
         client = peer
         hops = b",".join(forwarded_for).rsplit(b",", MAX_HOPS) if forwarded_for else []
         while hops and self.include(client):

@@ -1,43 +1,42 @@
-"""Refusals of POSTs above a limit, from the bytes of the request: for a fifth of what the ASGI path
-costs, which would take half of a worker's time at three times the load that it can do."""
+"""Refuses POSTs above a limit from the bytes of the request. This costs a fifth of the ASGI path,
+which would take half of a worker's time at three times its maximum load."""
 
 import time
 from collections.abc import Mapping
 from email.utils import formatdate
 from typing import Protocol
 
-import httptools
-
 from kurz.headers import HSTS, POLICY, SECURITY_HEADERS, STRICTEST_POLICY
 from kurz.people.workspaces import Site
+from kurz.request_parser import WholeRequestParser
 from kurz.server.overload import HEADERS, BoundedWork
 from kurz.server.request_ids import next_request_id
 
 MAX_QUICK_BYTES = 16 * 1024
-_VERSION = b" HTTP/1.1\r\n"  # of others, the connection is closed after the answer
+_VERSION = b" HTTP/1.1\r\n"  # for others, the connection is closed after the answer
 _HOST, _ORIGIN = b"\r\nhost:", b"\r\norigin:"
 
 
-class Hosts(Protocol):
+class KnownHosts(Protocol):
     @property
     def known(self) -> Mapping[bytes, Site]:
-        """By Host headers to the letter."""
+        """By exact Host header."""
 
 
 class QuickRefusals:
-    """What the lane asks about chunks that are not for it."""
+    """The lane asks this about chunks that are not for it."""
 
     def __init__(
         self,
         bounded: BoundedWork,
-        hosts: Hosts,
+        hosts: KnownHosts,
         hsts_seconds: int = 0,
     ) -> None:
         self.answers = 0
         self._hosts = hosts
         self._hsts_seconds = hsts_seconds
         self._bounded = bounded
-        self._parser = _RequestParser()
+        self._parser = WholeRequestParser()
         self._start = b""
         self._renew_at = 0.0
 
@@ -69,8 +68,8 @@ class QuickRefusals:
         )
 
     def _is_for_api(self, data: bytes) -> bool:
-        """Whether it is certain that the API would answer, and would add no header for the page
-        that asks. A workspace's own domain has no API."""
+        """Whether the API would certainly answer, without extra headers for pages of other origins.
+        A workspace's own domain has no API."""
         head = data.lower()
         start = head.find(_HOST) + len(_HOST)
         if start < len(_HOST) or _HOST in head[start:] or _ORIGIN in head:
@@ -79,38 +78,8 @@ class QuickRefusals:
         return site is not None and not site.is_custom_domain
 
 
-class _RequestParser:
-    """Tells whether a chunk is exactly one request whose connection stays open, by the judgement of
-    the parser that the ASGI path uses."""
-
-    def __init__(self) -> None:
-        self._parser = httptools.HttpRequestParser(self)
-
-    def is_whole(self, data: bytes) -> bool:
-        self._begun = self._completed = 0
-        self._stays_open = True
-        try:
-            self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._stays_open = False
-        if self._begun == self._completed == 1 and self._stays_open:
-            return True
-        self._parser = httptools.HttpRequestParser(self)  # it may wait for the rest of something
-        return False
-
-    def on_message_begin(self) -> None:
-        self._begun += 1
-
-    def on_headers_complete(self) -> None:
-        if not self._parser.should_keep_alive():
-            self._stays_open = False
-
-    def on_message_complete(self) -> None:
-        self._completed += 1
-
-
 def _start_of_answer(hsts_seconds: int) -> bytes:
-    """Of a refusal as the application gives it, up to its length. It is made once a second."""
+    """The head of the application's refusal, without its length. It is built once a second."""
     headers = [
         (b"date", formatdate(usegmt=True).encode()),
         *HEADERS,

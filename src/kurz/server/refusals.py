@@ -1,30 +1,27 @@
-"""Answers to what never becomes a request: bytes that are no HTTP, heads without end."""
+"""Answers to bytes that never become a request: invalid HTTP, endless heads."""
 
 import json
 from http import HTTPStatus
 from typing import NamedTuple
 
-from kurz.errors import Kind, KurzError, problem
+from kurz.errors import Invalid, Kind, KurzError, problem
 from kurz.headers import POLICY, SECURITY_HEADERS, STRICTEST_POLICY
 from kurz.server.body_rate import MIN_BYTES_PER_SECOND
 
 MAX_HEAD_BYTES = 16 * 1024
 
 
-class RequestUnreadable(KurzError):
-    kind = Kind.INVALID
+class RequestUnreadable(Invalid):
     code = "request-unreadable"
     title = "Invalid HTTP request"
 
 
-class RequestTooSlow(KurzError):
-    kind = Kind.INVALID
+class RequestTooSlow(Invalid):
     code = "request-too-slow"
     title = "Request too slow"
 
 
-class HeadTooLong(KurzError):
-    kind = Kind.INVALID
+class HeadTooLong(Invalid):
     code = "head-too-long"
     title = "Request headers too large"
 

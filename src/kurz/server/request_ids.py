@@ -1,4 +1,4 @@
-"""Names of requests, by which log lines and answers are found."""
+"""Ids of requests, which connect log lines and answers."""
 
 import itertools
 from secrets import token_hex

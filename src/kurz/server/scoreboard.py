@@ -1,4 +1,4 @@
-"""Numbers that worker processes count in memory they share, and that outlive each of them."""
+"""Numbers that workers count in shared memory, and that outlive each worker."""
 
 import mmap
 import time
@@ -9,9 +9,9 @@ BYTES: Final = 8  # of an unsigned 64-bit number: aligned, so that it is read an
 
 
 class Scoreboard:
-    """A row of numbers for each slot. It is made before forking; each slot has one writer at a
-    time, which goes on from what its predecessor there has left. Whoever reads sees each number
-    whole, but not all of them at the same moment."""
+    """A row of numbers for each slot. It is created before forking. Each slot has one writer at a
+    time, which continues from what its predecessor has left. Readers see each number whole, but not
+    all of them at the same moment."""
 
     def __init__(self, names: tuple[str, ...], slots: int) -> None:
         if not names or slots < 1:
@@ -30,10 +30,10 @@ class Scoreboard:
         width = len(self.names)
         return self._numbers[number * width : (number + 1) * width]
 
-    def row(self, number: int, of_the_moment: Collection[str] = ()) -> "Row":
+    def row(self, number: int, of_the_moment: Collection[str] = ()) -> "ScoreboardRow":
         """For the worker of a slot. It counts from zero: what its predecessor counted is added,
-        but for numbers that say how things are at the moment."""
-        return Row(self.names, self.slot(number), of_the_moment)
+        except for numbers that describe the current state."""
+        return ScoreboardRow(self.names, self.slot(number), of_the_moment)
 
     def each(self) -> Iterator[tuple[int, Mapping[str, int]]]:
         """Slots that have counted anything, with their numbers by name."""
@@ -42,13 +42,8 @@ class Scoreboard:
             if any(row):
                 yield number, dict(zip(self.names, row, strict=True))
 
-    def totals(self) -> dict[str, int]:
-        """The sums over all slots, of workers that have ended too."""
-        numbers, width = self._numbers.tolist(), len(self.names)
-        return {name: sum(numbers[place::width]) for place, name in enumerate(self.names)}
 
-
-class Row:
+class ScoreboardRow:
     def __init__(
         self, names: tuple[str, ...], numbers: memoryview, of_the_moment: Collection[str]
     ) -> None:

@@ -13,29 +13,30 @@ import structlog
 import uvicorn
 
 from kurz.errors import SettingRefused
+from kurz.server.accepting import Acceptor
 from kurz.server.capacity import PAUSE_SECONDS, Capacity, Occupant
 from kurz.server.connection import Connection
 from kurz.server.lifeline import ending
 
 KEEP_ALIVE_SECONDS = 5.0
-ANSWER_SECONDS = 10  # for requests under way when the server stops
+ANSWER_SECONDS = 10  # for requests in progress when the server stops
 TICK_SECONDS = 1.0
 DEFER_SECONDS = 3
-QUEUE = 4096  # newcomers that wait to be accepted; Linux allows no more by default
-FULL_SECONDS = 0.025  # between two looks for room
+QUEUE = 4096  # connections that wait to be accepted; Linux allows no more by default
+FULL_SECONDS = 0.025  # between two checks for room
 
 log = structlog.get_logger()
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """The listening socket, or `SettingRefused` with what to do."""
+    """The listening socket, or `SettingRefused` that says what to do."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP: asyncio, where there is no uvloop, sends small packets at once on such only, and
-    # an answer in two pieces would wait 40 ms for the client's system.
+    # Named as TCP: without uvloop, asyncio disables Nagle's algorithm only then, and an answer in
+    # two pieces would wait 40 ms for the client's system.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if hasattr(socket, "TCP_DEFER_ACCEPT"):  # Linux
-        # A client that has sent nothing yet waits in the system, where it takes no file.
+        # A client that has sent nothing yet waits in the system, where it needs no file.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, DEFER_SECONDS)
     try:
         listener.bind((host, port))
@@ -49,8 +50,8 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which also tells when it listens, watches its connections, and stops
-    accepting for a moment when it has no room for more."""
+    """uvicorn's server, which also reports when it listens, watches its connections, and stops
+    accepting for a moment when it is full."""
 
     def __init__(
         self,
@@ -60,9 +61,11 @@ class _Server(uvicorn.Server):
         tick: Callable[[], Awaitable[None]],
         lifeline: int | None,
         capacity: Capacity,
+        acceptor: Acceptor,
     ) -> None:
         super().__init__(config)
         self._capacity = capacity
+        self._acceptor = acceptor
         capacity.on_full = self._pause
         self._listeners: list[socket.socket] = []
         self._pausing: asyncio.Task[None] | None = None
@@ -83,14 +86,17 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Uvicorn's own raises the signal again at the end: nobody could close the database."""
+        """Uvicorn's own raises the signal again at the end, before the database could be closed."""
         with ending(self._lifeline, self._stop, self._hurry):
             yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._listeners = sockets or []
+        for listener in self._listeners:
+            listener.settimeout(0)
         await self._listen()
-        # What exists now lives as long as the process: the collector need not look at it again.
+        # What exists now lives as long as the process: the garbage collector need not check it
+        # again.
         gc.collect()
         gc.freeze()
         self._on_start()
@@ -100,21 +106,30 @@ class _Server(uvicorn.Server):
             self._pausing.cancel()
             with suppress(asyncio.CancelledError):
                 await self._pausing
+        await self._acceptor.finish()
         await super().shutdown(sockets)
+        # The journal is closed next: a click that is answered after that would be lost.
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, Connection):
+                connection.transport.abort()
 
     async def _listen(self) -> None:
-        # Copies: the end of a server closes its socket, and the queue of newcomers must stay.
+        # Copies: a server closes its socket at the end, and the queue of waiting connections must
+        # stay.
         with ExitStack() as unused:
             copies = [unused.enter_context(listener.dup()) for listener in self._listeners]
             await super().startup(copies)
             unused.pop_all()
+        self._acceptor.start(self._listeners)
 
     def _pause(self) -> None:
-        """Leaves newcomers in the system's queue, or to other workers, until there is room."""
+        """Leaves new connections in the system's queue, or to other workers, until there is
+        room."""
         if self._pausing is None and not self.should_exit:
             for server in self.servers:
                 server.close()
             self.servers = []
+            self._acceptor.stop()
             self._pausing = asyncio.create_task(self._listen_again())
 
     async def _listen_again(self) -> None:
@@ -129,7 +144,7 @@ class _Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         until = loop.time() + PAUSE_SECONDS
         occupants = cast("set[Occupant]", self.server_state.connections)
-        # Polled: there is mostly room because a connection has become old enough to close.
+        # Polled: usually there is room because a connection has become old enough to close.
         while not self._capacity.has_room(occupants, now := loop.time()) and now < until:  # noqa: ASYNC110
             await asyncio.sleep(FULL_SECONDS)
 
@@ -187,12 +202,14 @@ async def serve(
     on_stop: Callable[[], None] = lambda: None,
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
 ) -> None:
-    """Serves until SIGTERM or until nobody holds the other end of `lifeline`, and finishes what is
-    under way. `connect` makes the connections, and `capacity` counts them; `tick` is called every
-    second, `on_stop` at the beginning of the end: what would go on for long has to end then."""
+    """Serves until SIGTERM or until the other end of `lifeline` is closed, and finishes the current
+    requests. `connect` creates the connections, and `capacity` counts them. `tick` is called every
+    second; `on_stop` when stopping begins, to end what would take long."""
+    capacity = capacity or Capacity()
+    acceptor = Acceptor(partial(connect, keep_alive_seconds=keep_alive_seconds), capacity)
     config = uvicorn.Config(
         app,
-        http=partial(connect, keep_alive_seconds=keep_alive_seconds),  # type: ignore[arg-type]
+        http=acceptor.connect,  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
         log_config=None,
@@ -203,5 +220,5 @@ async def serve(
         # An idle connection ends by itself; a request that is answered later than this is cut off.
         timeout_graceful_shutdown=math.ceil(keep_alive_seconds) + ANSWER_SECONDS,
     )
-    server = _Server(config, on_start, on_stop, tick, lifeline, capacity or Capacity())
+    server = _Server(config, on_start, on_stop, tick, lifeline, capacity, acceptor)
     await server.serve(sockets=[listener])

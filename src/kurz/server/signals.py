@@ -1,4 +1,4 @@
-"""Signals of the supervisor, as something to wait for beside pipes."""
+"""Signals of the supervisor, as a pipe that can be waited for like others."""
 
 import os
 import signal
@@ -8,8 +8,8 @@ WATCHED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 
 class SignalPipe:
-    """Signals that came, as bytes in a pipe. `sigtimedwait` would watch no pipes beside them, and
-    macOS has none."""
+    """Received signals, as bytes in a pipe. `sigtimedwait` cannot wait for pipes too, and macOS
+    does not have it."""
 
     def __init__(self) -> None:
         self.reading, self._writing = os.pipe()
@@ -19,7 +19,7 @@ class SignalPipe:
         signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
 
     def read(self) -> list[int]:
-        """The signals that came since the last time; the same one twice may be told once."""
+        """The signals since the last call; a repeated one may be reported once."""
         try:
             return list(os.read(self.reading, 4096))
         except BlockingIOError:
@@ -33,8 +33,8 @@ class SignalPipe:
         os.close(self._writing)
 
     def leave_in_child(self) -> None:
-        """A forked child shares the pipe: it must not tell the supervisor of its own signals.
-        SIGINT and SIGHUP of a terminal reach it too; what they mean the supervisor decides."""
+        """A forked child shares the pipe: it must not report its own signals to the supervisor.
+        SIGINT and SIGHUP of a terminal reach it too; the supervisor decides what they mean."""
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)

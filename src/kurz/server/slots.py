@@ -1,4 +1,4 @@
-"""Where a child process belongs, and when the next one is due there after it has ended."""
+"""The places of child processes, and when the next one is due after one has ended."""
 
 import time
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ from kurz.server.children import Child
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 10.0
-OUTAGE_PAUSE_SECONDS = 1.0  # it ends by itself, and then nobody shall wait for long
-STEADY_SECONDS = 10.0  # whoever was up for so long has not failed for the reason of the last time
+OUTAGE_PAUSE_SECONDS = 1.0  # outages end by themselves, and then the wait must not be long
+STEADY_SECONDS = 10.0  # a process that ran this long has failed for a new reason
 
 
-class Role(StrEnum):
+class ProcessRole(StrEnum):
     WORKER = "worker"
     JOBS = "jobs"
 
@@ -25,7 +25,7 @@ class Backoff:
     failures: int = 0
 
     def pause_seconds(self, up_seconds: float, *, is_outage: bool = False) -> float:
-        """After a failure; `up_seconds` is how long it had gone well."""
+        """After a failure; `up_seconds` is how long the process had run."""
         if up_seconds >= STEADY_SECONDS:
             self.failures = 0
         self.failures += 1
@@ -36,11 +36,11 @@ class Backoff:
 
 
 @dataclass(eq=False)
-class Place:
-    """One of the processes there should be. While it is renewed, two: `successor` is `child` as
-    soon as it is ready."""
+class WorkerSlot:
+    """One of the processes that should run. While it is renewed there are two: `successor` becomes
+    `child` when it is ready."""
 
-    role: Role
+    role: ProcessRole
     child: Child | None = None
     successor: Child | None = None
     start_at: float | None = None
@@ -51,7 +51,7 @@ class Place:
         return self.child is not None and self.child.is_ready
 
     def vacate(self, child: Child) -> bool:
-        """Takes note that a process has ended; False if it did not belong here any more."""
+        """Notes that a process has ended; False if it did not belong here any more."""
         if self.successor is child:
             self.successor = None
         elif self.child is child:

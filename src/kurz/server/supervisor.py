@@ -22,22 +22,22 @@ from kurz.errors import Kind, KurzError
 from kurz.server import systemd
 from kurz.server.children import Child, Work, fork
 from kurz.server.lifeline import HURRY
-from kurz.server.places import Place, Role
 from kurz.server.signals import SignalPipe
+from kurz.server.slots import ProcessRole, WorkerSlot
 
 MAX_WORKERS = 64
-# While workers are renewed, old ones that finish their requests live beside the new ones.
+# While workers are renewed, old ones still finish their requests beside the new ones.
 WORKER_SLOTS = 2 * MAX_WORKERS
 JOBS_SLOT = WORKER_SLOTS
 SLOTS = WORKER_SLOTS + 1
 START_SECONDS = 60.0  # many workers may start at once on few cores
-QUICK_SECONDS = 1.0  # for whoever asks twice
+QUICK_SECONDS = 1.0  # if asked to stop twice
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How many workers there are, what each kind of process does, and how long it may take to end
-    what it does."""
+class ProcessPlan:
+    """How many workers there are, what each kind of process does, and how long it may take to
+    end."""
 
     workers: int
     work: Work
@@ -47,15 +47,15 @@ class Plan:
 
 
 class Supervisor:
-    """`reload` gives the plan of the present settings or raises a `KurzError`; `on_ready` is called
-    once, when all workers accept; `notify` tells systemd."""
+    """`reload` returns the plan for the current settings or raises a `KurzError`; `on_ready` is
+    called once, when all workers accept; `notify` informs systemd."""
 
     def __init__(
         self,
-        plan: Plan,
+        plan: ProcessPlan,
         listener: socket.socket,
         *,
-        reload: Callable[[], Plan],
+        reload: Callable[[], ProcessPlan],
         on_ready: Callable[[], None],
         notify: Callable[[str], None],
     ) -> None:
@@ -64,16 +64,16 @@ class Supervisor:
         self._reload = reload
         self._on_ready = on_ready
         self._notify = notify
-        self._workers = [Place(Role.WORKER) for _ in range(plan.workers)]
-        self._jobs = Place(Role.JOBS)
-        self._children: dict[Child, Place] = {}
+        self._workers = [WorkerSlot(ProcessRole.WORKER) for _ in range(plan.workers)]
+        self._jobs = WorkerSlot(ProcessRole.JOBS)
+        self._children: dict[Child, WorkerSlot] = {}
         self._lifeline, self._own_end = os.pipe()
         self._is_announced = self._is_stopping = self._was_ready = False
         self._refusal: KurzError | None = None
         self._wants_renewal = False
-        self._coming: Plan | None = None  # the plan that workers are being renewed for
-        self._to_renew: deque[Place] = deque()
-        # `nohup` has SIGHUP ignored: then the end of a terminal means nothing.
+        self._coming: ProcessPlan | None = None  # the plan that workers are being renewed for
+        self._to_renew: deque[WorkerSlot] = deque()
+        # `nohup` ignores SIGHUP: then the end of a terminal means nothing.
         is_hang_up_ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
         self._had_terminal = not is_hang_up_ignored and _has_terminal()
 
@@ -81,8 +81,8 @@ class Supervisor:
         """Returns when it was told to stop and all processes have ended. Raises the first worker's
         `KurzError` if no worker could start."""
         self._signals = SignalPipe()
-        # What exists now is shared with the children as long as nobody, not even their collectors,
-        # touches it.
+        # What exists now is shared with the children as long as nothing writes to it, not even
+        # their garbage collectors.
         gc.collect()
         gc.freeze()
         try:
@@ -99,7 +99,7 @@ class Supervisor:
             raise self._refusal
 
     def _wait(self) -> None:
-        """Until a signal or a report comes or the next thing is due; then takes note of it."""
+        """Waits until a signal or a report comes or the next action is due; then notes it."""
         reports = [child.report for child in self._children if child.report is not None]
         select.select([self._signals.reading, *reports], [], [], self._patience_seconds())
         for child in self._children:
@@ -114,7 +114,7 @@ class Supervisor:
         due = [moment for moment in moments if moment is not None]
         return max(min(due) - time.monotonic(), 0.0) if due else None
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[WorkerSlot]:
         return [*self._workers, self._jobs]
 
     def _on_signal(self, number: int) -> None:
@@ -122,16 +122,16 @@ class Supervisor:
             self._stop(HURRY if number == signal.SIGINT else signal.SIGTERM)
         elif number == signal.SIGHUP:
             if self._had_terminal and not _has_terminal():
-                self._stop()  # its window was closed
+                self._stop()  # its terminal was closed
             else:
                 self._wants_renewal = True
 
     def _stop(self, number: int = signal.SIGTERM) -> None:
-        """Ends all processes, the jobs process last; when it is asked again, soon.
+        """Ends all processes, the jobs process last; soon, if it is asked again.
 
-        The supervisor lets go of the listening socket first. So the port is closed by the last
-        worker that stops accepting: until then somebody accepts what arrives, and from then on
-        clients are refused at once, rather than left waiting in a queue that nobody will serve.
+        The supervisor closes its listening socket first. The port is then closed by the last worker
+        that stops accepting. Until then some worker accepts new connections; afterwards clients are
+        refused at once, instead of waiting in a queue that is never served.
         """
         if self._is_stopping:
             for child in self._children:
@@ -143,7 +143,7 @@ class Supervisor:
         for place in self._places():
             place.start_at = None
         for child, place in self._children.items():
-            if not child.is_retired and place.role is Role.WORKER:
+            if not child.is_retired and place.role is ProcessRole.WORKER:
                 child.retire(self._plan.stop_seconds, number)
 
     @staticmethod
@@ -154,8 +154,8 @@ class Supervisor:
             child.retire(QUICK_SECONDS)
 
     def _stop_jobs(self) -> None:
-        """When no worker is left: it counts the last of their clicks."""
-        if any(place.role is Role.WORKER for place in self._children.values()):
+        """Called when no worker is left: the jobs process counts the last of their clicks."""
+        if any(place.role is ProcessRole.WORKER for place in self._children.values()):
             return
         for child in self._children:
             if not child.is_retired:
@@ -191,9 +191,9 @@ class Supervisor:
             self._on_ready()
             self._notify(systemd.READY)
 
-    def _start(self, place: Place, plan: Plan) -> Child:
+    def _start(self, place: WorkerSlot, plan: ProcessPlan) -> Child:
         work, slot = plan.jobs, JOBS_SLOT
-        if place.role is Role.WORKER:
+        if place.role is ProcessRole.WORKER:
             taken = {child.slot for child in self._children}
             work, slot = plan.work, next(n for n in range(WORKER_SLOTS) if n not in taken)
         child = fork(work, slot, self._lifeline, lambda: self._cut_loose(place.role))
@@ -201,14 +201,14 @@ class Supervisor:
         self._children[child] = place
         return child
 
-    def _cut_loose(self, role: Role) -> None:
-        """In a new child: closes what is not its own. The other end of the lifeline above all, or
-        it would outlive the supervisor."""
+    def _cut_loose(self, role: ProcessRole) -> None:
+        """In a new child: closes what belongs to the supervisor, above all the other end of the
+        lifeline; otherwise the child would outlive the supervisor."""
         self._signals.leave_in_child()
         os.close(self._own_end)
         for child in self._children:
             child.hang_up()
-        if role is Role.JOBS:
+        if role is ProcessRole.JOBS:
             self._listener.close()
 
     def _reap(self) -> None:
@@ -220,12 +220,12 @@ class Supervisor:
                 return
             if pid == 0:
                 return
-            if (child := by_pid.get(pid)) is not None:  # an adopted orphan, if kurz is process 1
+            if (child := by_pid.get(pid)) is not None:  # an adopted process, if kurz is process 1
                 child.hear()
                 child.hang_up()
                 self._on_end(child, self._children.pop(child), os.waitstatus_to_exitcode(status))
 
-    def _on_end(self, child: Child, place: Place, code: int) -> None:
+    def _on_end(self, child: Child, place: WorkerSlot, code: int) -> None:
         is_successor = place.successor is child
         if not place.vacate(child) or self._is_stopping or place not in self._places():
             return
@@ -243,8 +243,9 @@ class Supervisor:
             place.start_again_in(pause)
 
     @staticmethod
-    def _pause_seconds(child: Child, place: Place, code: int) -> float:
-        """Whoever was asked by somebody else to end, and did so well, has not failed."""
+    def _pause_seconds(child: Child, place: WorkerSlot, code: int) -> float:
+        """A process that was asked to end from outside, and ended without an error, has not
+        failed."""
         if code == 0 and child.is_ready:
             return 0.0
         is_outage = child.refusal is not None and child.refusal.kind is Kind.UNAVAILABLE
@@ -252,7 +253,7 @@ class Supervisor:
         return place.backoff.pause_seconds(up_seconds, is_outage=is_outage)
 
     def _renew(self) -> None:
-        """Takes the next step: workers are renewed one by one, then the jobs process."""
+        """The next step: workers are renewed one by one, then the jobs process."""
         if self._wants_renewal and self._is_announced and self._coming is None:
             self._wants_renewal = False
             self._begin_renewal()
@@ -278,14 +279,14 @@ class Supervisor:
             return
         self._to_renew = deque(self._workers)
 
-    def _replace(self, place: Place) -> None:
-        """The successor is ready: its predecessor may go."""
+    def _replace(self, place: WorkerSlot) -> None:
+        """The successor is ready: its predecessor may end."""
         old, place.child, place.successor = place.child, place.successor, None
         if old is not None:
             old.retire(self._plan.stop_seconds)
         self._to_renew.popleft()
         if self._coming is not None and self._plan is not self._coming:
-            self._plan = self._coming  # it has worked once, so it is what others start with too
+            self._plan = self._coming  # it has worked once, so other workers use it too
             self._follow_number(self._plan.workers)
 
     def _follow_number(self, wanted: int) -> None:
@@ -295,11 +296,11 @@ class Supervisor:
                 place.child.retire(self._plan.stop_seconds)
         self._to_renew = deque(place for place in self._to_renew if place not in surplus)
         for _ in range(wanted - len(self._workers)):
-            self._workers.append(Place(Role.WORKER))
+            self._workers.append(WorkerSlot(ProcessRole.WORKER))
             self._workers[-1].start_again_in(0)
 
-    def _on_failed_renewal(self, place: Place) -> None:
-        """The old worker stays. If no new one has worked yet, so do all others."""
+    def _on_failed_renewal(self, place: WorkerSlot) -> None:
+        """The old worker stays. If no new one has worked yet, all other old workers stay too."""
         _log().error("new worker did not start; keeping the old one")
         if self._plan is self._coming:
             self._to_renew.remove(place)
@@ -309,19 +310,19 @@ class Supervisor:
     def _end_renewal(self) -> None:
         if self._plan is self._coming:
             _log().info("workers replaced", workers=self._plan.workers)
-            if self._jobs.child is not None:  # its successor starts when it has ended: one at most
+            if self._jobs.child is not None:  # its successor starts when it has ended: at most one
                 self._jobs.child.retire(self._plan.jobs_stop_seconds)
         self._coming = None
         self._notify(systemd.READY)
 
 
 def _log() -> structlog.typing.FilteringBoundLogger:
-    """Made anew: a renewal may have changed the level."""
+    """Created each time: a reload may have changed the level."""
     log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
     return log
 
 
-def _log_end(child: Child, place: Place, code: int, pause_seconds: float) -> None:
+def _log_end(child: Child, place: WorkerSlot, code: int, pause_seconds: float) -> None:
     how: dict[str, object] = (
         {"signal": signal.Signals(-code).name} if code < 0 else {"exit_code": code}
     )

@@ -1,4 +1,4 @@
-"""Tells systemd how far the service is (`Type=notify`)."""
+"""Reports the state of the service to systemd (`Type=notify`)."""
 
 import contextlib
 import socket
@@ -9,13 +9,13 @@ STOPPING = "STOPPING=1"
 
 
 def reloading() -> str:
-    """`Type=notify-reload` takes it only with the moment it was sent."""
+    """`Type=notify-reload` accepts it only with the time of sending."""
     return f"RELOADING=1\nMONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}"
 
 
 def notify(address: str | None, state: str) -> None:
-    """Sends a state to the socket that systemd names in `NOTIFY_SOCKET`, if it does. Nobody's
-    service ends because systemd does not listen."""
+    """Sends a state to the socket in `NOTIFY_SOCKET`, if systemd sets it. The service goes on if
+    systemd does not listen."""
     if not address:
         return
     if address.startswith("@"):  # an abstract socket, which has no file

@@ -4,8 +4,8 @@ import httptools
 
 
 def split_host(url: bytes) -> tuple[bytes, bytes]:
-    """The host with its port, and the path with its query. `ValueError` where it is no URL of
-    ours."""
+    """The host with its port, and the path with its query. `ValueError` if kurz cannot answer for
+    this URL."""
     parsed = httptools.parse_url(url)
     if parsed.schema not in (b"http", b"https") or not parsed.host or parsed.userinfo:
         raise ValueError("not a URL of ours")

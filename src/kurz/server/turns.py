@@ -1,16 +1,16 @@
-"""How many requests that came in before their turn begin in one turn of the event loop."""
+"""How many pipelined requests start in one turn of the event loop."""
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
 
-# One takes a fifth of a millisecond. A connection that a newcomer opens is accepted once in a turn.
+# One takes a fifth of a millisecond. New connections are accepted once per turn.
 PER_TURN = 16
 
 
-class Turns:
-    """Clients that do not wait for their answers (pipelining) have their requests queue here, one
-    of each client, so that they do not keep the others waiting."""
+class PipelineTurns:
+    """Requests of clients that do not wait for answers (pipelining) queue here, one of each client,
+    so that they do not delay others."""
 
     def __init__(self) -> None:
         self._waiting: deque[Callable[[], None]] = deque()

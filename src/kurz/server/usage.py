@@ -1,4 +1,4 @@
-"""Memory and CPU time that processes use, as Linux tells it; elsewhere, 0."""
+"""Memory and CPU time of processes, as Linux reports it; 0 on other systems."""
 
 import os
 import time
@@ -18,7 +18,7 @@ def own_usage() -> dict[str, int]:
 
 
 def usage_of(pid: int) -> dict[str, int]:
-    """Of another process of the same person."""
+    """For another process of the same user."""
     return {
         metrics.RESIDENT_BYTES: _resident(str(pid)),
         metrics.CPU_MILLISECONDS: _cpu_milliseconds(str(pid)),

@@ -1,4 +1,4 @@
-"""The addresses that kurz is reached under, as far as the settings tell."""
+"""The addresses that kurz is reached under, according to the settings."""
 
 from urllib.parse import urlsplit
 
@@ -8,12 +8,12 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def host_of(url: str) -> str:
-    """With or without a dot at its end, a name is the same."""
+    """A name is the same with or without a final dot."""
     return (urlsplit(url).hostname or "").removesuffix(".")
 
 
 def check_addresses(base_url: str | None, dashboard_url: str | None) -> None:
-    """Else short URLs would start with the dashboard's address, or codes stand beside pages."""
+    """Otherwise short URLs would start with the dashboard's address, or codes be beside pages."""
     if dashboard_url is None:
         return
     if base_url is None:

@@ -4,8 +4,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from kurz import setting_values as values
 from kurz.rates import DEFAULT_RATES, Rate
+from kurz.settings import values
 
 MOST = 10**9
 MOST_ROWS = 10**7
@@ -81,5 +81,5 @@ class LimitSettings:
     )
 
     def rates(self) -> dict[str, Rate | None]:
-        """By policy, as `DEFAULT_RATES` has them."""
+        """By policy, as in `DEFAULT_RATES`."""
         return {name: getattr(self, f"limit_{name.replace('-', '_')}") for name in DEFAULT_RATES}

@@ -1,27 +1,18 @@
-"""The only reader of the environment. A setting comes from a flag, then `KURZ_NAME`, then the file
-named by `KURZ_NAME_FILE`, then `kurz.toml`, then its default."""
+"""Every setting: its type, its default and what it means."""
 
 import dataclasses
-import difflib
-import os
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from kurz import setting_values as values
-from kurz.addresses import LOOPBACK, check_addresses, host_of
-from kurz.errors import SettingRefused
 from kurz.scheduling import Window
-from kurz.setting_limits import LimitSettings
-from kurz.setting_load import LoadSettings
-from kurz.setting_values import setting as _setting
-from kurz.setting_web import WebSettings
-
-PREFIX = "KURZ_"
-CONFIG_FILE = "kurz.toml"
+from kurz.settings import values
+from kurz.settings.addresses import LOOPBACK, host_of
+from kurz.settings.limits import LimitSettings
+from kurz.settings.values import setting as _setting
+from kurz.settings.web import WebSettings
+from kurz.settings.workload import LoadSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +51,9 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
         "Time a visitor waits for PostgreSQL before 503, for a link that is not in memory.",
     )
     database_write_milliseconds: int = _setting(
-        1000, values.integer(10, 60_000), "Maximum time of a write to PostgreSQL before 503."
+        1000,
+        values.integer(10, 60_000),
+        "Maximum time of a write to PostgreSQL, or for SQLite's lock, before 503.",
     )
     database_connections: int = _setting(
         10, values.integer(3, 1000), "Maximum connections to PostgreSQL per process."
@@ -128,7 +121,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
     links_per_month: int = _setting(
         0, values.integer(0, 10**12), "Links an account can create per month; 0 is unlimited."
     )
-    rate_limits: str = _setting("on", values.choice("on", "off"), "`off`: no rate limits.")
+    rate_limits: str = values.switch("on", "`off`: no rate limits.")
     metrics: str = _setting(
         "private",
         values.choice("private", "public"),
@@ -138,10 +131,8 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
     metrics_token: str | None = _setting(
         None, values.check_secret, "Bearer token for reading /metrics.", is_secret=True
     )
-    fast_lane: str = _setting(
-        "on",
-        values.choice("on", "off"),
-        "`off`: redirects go through the ASGI application instead, with the same answers.",
+    fast_lane: str = values.switch(
+        "on", "`off`: redirects go through the ASGI application instead, with the same answers."
     )
     hot_links: int = _setting(
         1_000_000, values.integer(1, 10**9), "Maximum number of links in memory, per worker."
@@ -172,9 +163,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
         values.integer(0, 3650),
         "Days that single clicks are kept; daily counts are kept permanently.",
     )
-    destination_checks: str = _setting(
-        "on", values.choice("on", "off"), "`off`: kurz never requests destinations."
-    )
+    destination_checks: str = values.switch("on", "`off`: kurz never requests destinations.")
     check_networks: tuple[str, ...] = _setting(
         (),
         values.called_networks,
@@ -216,11 +205,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
     archive_s3_secret_key: str | None = _setting(
         None, values.text, "Secret access key for the bucket.", is_secret=True
     )
-    reaper_enabled: str = _setting(
-        "on",
-        values.choice("on", "off"),
-        "`off`: the reaper only runs when someone starts it.",
-    )
+    reaper_enabled: str = values.switch("on", "`off`: the reaper only runs when someone starts it.")
     retention: str = _setting(
         "default",
         values.choice("default", "immediate", "buffered", "archival", "keep"),
@@ -296,7 +281,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
 
     @property
     def is_local(self) -> bool:
-        """True where only people at this machine reach kurz, as far as the settings tell."""
+        """True if, according to the settings, only people at this machine reach kurz."""
         addresses = [host_of(url) for url in (self.base_url, self.dashboard_url) if url]
         return all(host in LOOPBACK for host in addresses or [self.host])
 
@@ -329,135 +314,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
         return self.data_dir / "backups"
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """The settings, and for each where it came from."""
-
-    settings: Settings
-    sources: Mapping[str, str]
-    unknown_variables: tuple[str, ...]
-
-
 def fields() -> tuple[dataclasses.Field[Any], ...]:
-    """The limits come last, as there are many."""
+    """The limits come last, because there are many."""
     limits = {item.name for item in dataclasses.fields(LimitSettings)}
     return tuple(sorted(dataclasses.fields(Settings), key=lambda item: item.name in limits))
-
-
-def load(flags: Mapping[str, object], environ: Mapping[str, str] | None = None) -> Loaded:
-    """Reads every setting; `SettingRefused` names the first that cannot be used, never its value
-    where that is a secret."""
-    environ = os.environ if environ is None else environ
-    path, config = _read_config(environ)
-    values: dict[str, Any] = {}
-    sources: dict[str, str] = {}
-    for item in fields():
-        given, source = _look_up(item.name, flags, environ, path, config)
-        sources[item.name] = source
-        if given is not None:
-            values[item.name] = _parsed(item, given, source)
-    settings = Settings(**values)
-    check_addresses(settings.base_url, settings.dashboard_url)
-    return Loaded(settings, sources, _unknown(environ))
-
-
-def warnings_about(loaded: Loaded) -> list[str]:
-    """What somebody should know who starts a server with these settings."""
-    settings = loaded.settings
-    warnings = [
-        f"{name} is set, but there is no such setting. Check its name."
-        for name in loaded.unknown_variables
-    ]
-    if settings.base_url and not settings.is_local and loaded.sources["access"] == "default":
-        may = "create links" if settings.root_workspace is None else "create an account"
-        warnings.append(
-            f"anyone who can reach the base URL can {may}. Set KURZ_ACCESS=public if that is"
-            " intended, or KURZ_ACCESS=private."
-        )
-    if settings.retention == "archival" and settings.archive is None:
-        warnings.append(
-            "KURZ_RETENTION=archival, but no archive is configured: links stay in the trash"
-            " and are never purged. Set KURZ_ARCHIVE to a folder or bucket."
-        )
-    if settings.counter_scramble == "offset":
-        warnings.append(
-            "KURZ_COUNTER_SCRAMBLE=offset: counted codes are consecutive, so anyone can"
-            " enumerate them."
-        )
-    if own := values.networks_of_this_machine(settings.check_networks):
-        warnings.append(
-            f"KURZ_CHECK_NETWORKS has {', '.join(own)}: anyone who creates links can find out"
-            " what runs on this machine, or read a cloud's metadata address."
-        )
-    return warnings
-
-
-def variable(name: str) -> str:
-    return PREFIX + name.upper()
-
-
-def _look_up(
-    name: str,
-    flags: Mapping[str, object],
-    environ: Mapping[str, str],
-    path: Path,
-    config: Mapping[str, object],
-) -> tuple[str | None, str]:
-    key = variable(name)
-    if flags.get(name) is not None:
-        return str(flags[name]), f"--{name.replace('_', '-')}"
-    if key in environ and f"{key}_FILE" in environ:
-        raise SettingRefused(f"Both {key} and {key}_FILE are set. Keep one of them.")
-    if key in environ:
-        return environ[key], key
-    if f"{key}_FILE" in environ:
-        return _read_twin(f"{key}_FILE", environ[f"{key}_FILE"]), f"{key}_FILE"
-    if name in config:
-        value = config[name]
-        listed = isinstance(value, list)
-        return ",".join(map(str, value)) if listed else str(value), f"{name} in {path}"  # type: ignore[call-overload]
-    return None, "default"
-
-
-def _parsed(item: dataclasses.Field[Any], given: str, source: str) -> Any:
-    try:
-        if not given:
-            raise ValueError("must not be empty")
-        return item.metadata["parse"](given)
-    except ValueError as error:
-        is_hidden = item.metadata["is_secret"] or not given or "@" in given  # a password, maybe
-        shown = "" if is_hidden else f", not “{given}”"
-        raise SettingRefused(f"{source} {error}{shown}.") from None
-
-
-def _read_twin(key: str, path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8-sig").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingRefused(f"{key}: the file cannot be read: {error}.") from None
-
-
-def _read_config(environ: Mapping[str, str]) -> tuple[Path, dict[str, object]]:
-    chosen = environ.get(f"{PREFIX}CONFIG")
-    if chosen == "":
-        raise SettingRefused(f"{PREFIX}CONFIG must not be empty.")
-    path = Path(chosen or CONFIG_FILE)
-    if chosen is None and not path.exists():
-        return path, {}
-    try:
-        config = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingRefused(f"{path} cannot be read: {error}.") from None
-    names = [item.name for item in fields()]
-    for name in config:
-        if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            raise SettingRefused(f"{path} has an unknown setting: {name}.{hint}")
-    return path, config
-
-
-def _unknown(environ: Mapping[str, str]) -> tuple[str, ...]:
-    known = {variable(item.name) for item in fields()}
-    known |= {f"{key}_FILE" for key in known} | {f"{PREFIX}CONFIG"}
-    return tuple(sorted(key for key in environ if key.startswith(PREFIX) and key not in known))

@@ -1,16 +1,16 @@
-"""The installation's secret: from the settings, or made once and kept in the data folder."""
+"""The installation's secret: from the settings, or created once and kept in the data folder."""
 
 import os
 import secrets
 from pathlib import Path
 
 from kurz.errors import SettingRefused
-from kurz.setting_values import check_secret
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.settings.values import check_secret
 
 
 def keep_secret(settings: Settings) -> str:
-    """The secret; whoever comes second finds the first one's."""
+    """The secret; a second process finds that of the first."""
     if settings.secret is not None:
         return settings.secret
     path = settings.secret_path
@@ -27,7 +27,7 @@ def keep_secret(settings: Settings) -> str:
 
 
 def _make(path: Path) -> None:
-    """Writes a new secret to a file of its own first: nobody ever reads half of one."""
+    """Writes a new secret to another file first, so that nobody reads an incomplete one."""
     if path.exists():
         return
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")

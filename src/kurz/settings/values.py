@@ -1,5 +1,5 @@
-"""What the values of settings may be. Each function gives what a text means, or raises `ValueError`
-with what it must be instead."""
+"""The values of settings. Each function parses a text, or raises `ValueError` that says what it
+must be."""
 
 import ipaddress
 import re
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from kurz import redis_address
+from kurz import redis_url as redis_address
 from kurz.rates import DAY_SECONDS, Rate
 from kurz.scheduling import Window
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-# Of networks that may be called: the widest private one of IPv4, and more than anybody is given of
+# For networks that may be called: the widest private one of IPv4, and more than anyone gets of
 # IPv6.
 MIN_PREFIX_V4 = 8
 MIN_PREFIX_V6 = 16
@@ -68,6 +68,11 @@ def setting(default: Any, parse: Parse, meaning: str, *, is_secret: bool = False
     )
 
 
+def switch(default: str, meaning: str) -> Any:
+    """A setting that is on or off."""
+    return setting(default, choice("on", "off"), meaning)
+
+
 def text(value: str) -> str:
     return value
 
@@ -99,7 +104,7 @@ def duration_or_never(value: str) -> timedelta:
 
 
 def show_duration(span: timedelta) -> str:
-    """As one would write it, in the largest unit that it is whole in."""
+    """As people write it, in the largest unit that gives a whole number."""
     if span == NEVER:
         return "never"
     for name in reversed(UNITS):
@@ -140,7 +145,7 @@ def choice(*words: str) -> Parse:
 
 
 def base_url(value: str) -> str:
-    from ada_url import normalize_url  # late: few commands meet a base URL
+    from ada_url import normalize_url  # late: few commands use a base URL
 
     try:
         normal = normalize_url(value)
@@ -174,7 +179,7 @@ def database_url(value: str) -> str:
 
 
 def database_urls(value: str) -> tuple[str, ...]:
-    # An address may name several hosts, between commas too.
+    # An address may name several hosts, separated by commas.
     return tuple(database_url(item) for item in re.split(r"\s*,\s*(?=postgres)", value))
 
 
@@ -200,7 +205,7 @@ def networks(value: str) -> tuple[str, ...]:
 
 
 def called_networks(value: str) -> tuple[str, ...]:
-    """As `networks`, but none that opens more than somebody can have meant."""
+    """Like `networks`, but refuses networks that are wider than anyone can have meant."""
     items = networks(value)
     for item in items:
         try:
@@ -220,12 +225,12 @@ def called_networks(value: str) -> tuple[str, ...]:
 
 
 def networks_of_this_machine(items: Iterable[str]) -> list[str]:
-    """Those that this machine itself is in, or its link."""
+    """Networks of this machine itself, or its link."""
     return [item for item in items if any(map(_called_network(item).overlaps, _THIS_MACHINE))]
 
 
 def _called_network(text: str) -> Network:
-    """By its IPv4 addresses, where it has such inside. Raises `ValueError`."""
+    """By its IPv4 addresses, if it contains such. Raises `ValueError`."""
     network = ipaddress.ip_network(text)
     if isinstance(network, ipaddress.IPv6Network) and network.subnet_of(_MAPPED):
         last_bits = int(network.network_address) & 0xFFFF_FFFF
@@ -254,7 +259,7 @@ def paths(value: str) -> tuple[Path, ...]:
 
 
 def check_secret(value: str) -> str:
-    """The secret, if nobody would guess it."""
+    """The secret, if it is hard to guess."""
     if len(value) < MIN_SECRET_LENGTH:
         raise ValueError(f"must have at least {MIN_SECRET_LENGTH} characters")
     if not value.isprintable():  # bytes that are no text, too
@@ -293,7 +298,7 @@ def name_servers(value: str) -> tuple[str, ...]:
 
 
 def archive(value: str) -> str:
-    """A folder as it is; a bucket without slashes at the end."""
+    """A folder unchanged; a bucket without slashes at the end."""
     if "://" not in value:
         if not value.startswith("/"):  # a server and a command may start in different folders
             raise ValueError(

@@ -1,8 +1,8 @@
-"""The settings of what browsers are told, and what everybody may see. `settings` reads them."""
+"""The settings of pages: what browsers get, and what everyone may see."""
 
 from dataclasses import dataclass
 
-from kurz import setting_values as values
+from kurz.settings import values
 
 MAX_HSTS_SECONDS = 2 * 365 * 24 * 60 * 60
 
@@ -17,8 +17,6 @@ class WebSettings:
         values.integer(0, MAX_HSTS_SECONDS),
         "Seconds that browsers use only HTTPS (HSTS), if the base URL is https; 0: off.",
     )
-    public_stats: str = values.setting(
-        "on",
-        values.choice("on", "off"),
-        "`off`: the totals of the installation at /api/stats need a token or key.",
+    public_stats: str = values.switch(
+        "on", "`off`: the totals of the installation at /api/stats need a token or key."
     )

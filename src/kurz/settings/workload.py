@@ -1,9 +1,9 @@
-"""The settings of how much an instance does at once, and what it does when it cannot go on."""
+"""The settings of how much an instance does at once, and what it does if it cannot write."""
 
 from dataclasses import dataclass
 
-from kurz import setting_values as values
-from kurz.setting_values import setting
+from kurz.settings import values
+from kurz.settings.values import setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +28,6 @@ class LoadSettings:
         values.integer(0, 1_000_000),
         "MiB that must be free on the data folder's disk to record clicks; 0: no limit.",
     )
-    ready_needs_writes: str = setting(
-        "off",
-        values.choice("on", "off"),
-        "`on`: /readyz answers 503 while clicks or links cannot be written.",
+    ready_needs_writes: str = values.switch(
+        "off", "`on`: /readyz answers 503 while clicks or links cannot be written."
     )

@@ -1,5 +1,5 @@
-"""A file of the archive: gzipped JSON Lines as `kurz export` writes them, and in each line one key
-more, `archive`, with what it takes to put the link back as it was
+"""A file of the archive: gzipped JSON Lines as `kurz export` writes them, with one more key in each
+line, `archive`, which has what is needed to restore the link
 (`docs/reference/transfer-format.md`)."""
 
 import gzip
@@ -8,14 +8,16 @@ import secrets
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import count
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from kurz.links.archives import ArchivedLink, CountedDay, CountedTotals
+from kurz.links.ending.archives import ArchivedLink, CountedDay, CountedTotals
 from kurz.links.errors import ArchiveFileBroken
 from kurz.links.model import DestinationStatus, Link, LinkType, Status, Strategy
+from kurz.links.urls import MAX_URL_BYTES
 from kurz.transfer.format import FIELDS
 from kurz.transfer.reading import MAX_LINE_BYTES as MAX_ROW_BYTES
 from kurz.transfer.unpacking import FREE_BYTES, MAX_LINE_BYTES, Unpacker
@@ -23,47 +25,16 @@ from kurz.transfer.writing import record
 
 MAX_LINKS = 10_000  # in a file; the archiver writes 1000
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024
+MAX_DAYS = 36_525  # of a link: a century
 ARCHIVE = "archive"  # the key
 SUFFIX = ".jsonl.gz"
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # what decoding raises
 _NAME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})-[0-9a-f]{16}" + re.escape(SUFFIX))
-# Fields of a line that are a link's own; `status` in a line is what people see.
-_SHARED = (
-    "short_code",
-    "original_url",
-    "created_at",
-    "updated_at",
-    "starts_at",
-    "expires_at",
-    "deleted_at",
-    "swept_at",
-    "redirect_status",
-    "title",
-    "tags",
-    "notes",
-    "forward_query",
-    "max_clicks",
-    "clicks_used",
-    "redirect_count",
-    "avg_redirect_ms",
-    "link_type",
-    "strategy",
-)
-_OWN = (
-    "id",
-    "version",
-    "workspace_id",
-    "canonical_url",
-    "location",
-    "owner_id",
-    "status",
-    "destination_status",
-    "destination_http_status",
-    "last_checked_at",
-    "held_at",
-)
-
-
+_SMALL_BYTES = 1024 * 1024  # a line of this size is decoded without a look at it first
+# A day has two braces; other fields may have some. Counting them needs no memory.
+_MAX_BRACES = 2 * MAX_DAYS + 10_000
+# What commands show of every line, with the lengths that no link exceeds.
+_LENGTHS = {"short_code": 128, "workspace": 100, "original_url": MAX_URL_BYTES}
 _Instant = Annotated[datetime, Meta(tz=True)]
 _Count = Annotated[int, Meta(ge=0, le=2**53)]  # what a JavaScript number holds exactly
 # Enough for half a billion new links a second for a week; a forged id cannot use up the rest.
@@ -128,9 +99,35 @@ class _Line(msgspec.Struct, kw_only=True):
     archive: _Archive
 
 
+# The fields of a link. `status` in a line is what people see.
+_SHARED = {*_Line.__struct_fields__} - {"workspace", ARCHIVE}
+_OWN = {*_Archive.__struct_fields__} - {"installation", "claim_hash", "totals", "days"}
+
+
+class _Outlined(msgspec.Struct):
+    days: msgspec.Raw
+
+
+class _Outline(msgspec.Struct):
+    """A line of which nothing is decoded."""
+
+    archive: _Outlined
+
+
+class _TooLarge(Exception):
+    """No link has such a line. Says what is wrong, after “Line 7 ”."""
+
+
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A line of a file: a link, the slug that its workspace had, and whose it is."""
+class RefusedLine:
+    """A line that would take too much memory. The others can be read."""
+
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveEntry:
+    """A line of a file: a link, the slug of its workspace at that time, and its installation."""
 
     archived: ArchivedLink
     workspace: str
@@ -138,12 +135,12 @@ class Entry:
 
 
 def new_name(now: datetime) -> str:
-    """A name that nobody else has or will have."""
+    """A name that is never used again."""
     return f"{now:%Y-%m-%d}-{secrets.token_hex(8)}{SUFFIX}"
 
 
 def day_of(name: str) -> date | None:
-    """The day in a file's name. None: it is no such name."""
+    """The day in a file's name. None: it is not such a name."""
     found = _NAME.fullmatch(name)
     try:
         return None if found is None else date.fromisoformat(found[1])
@@ -153,7 +150,7 @@ def day_of(name: str) -> date | None:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """The lines of a file, the links in it, and the ids of those that could not be put back from
+    """The lines of a file, the links in it, and the ids of those that could not be restored from
     their lines."""
 
     data: bytes
@@ -164,7 +161,7 @@ class Encoded:
 def encode(
     links: Iterable[ArchivedLink], slugs: Mapping[int, str], installation: str, now: datetime
 ) -> bytes:
-    """The lines of a file, which `Signer.pack` makes a file of."""
+    """The lines of a file; `Signer.pack` turns them into a file."""
     return b"".join(_line(item, slugs, installation, now) + b"\n" for item in links)
 
 
@@ -206,33 +203,57 @@ def _comes_back(item: ArchivedLink, line: bytes) -> bool:
         return False
     if len(line) >= FREE_BYTES:
         [entry] = decode(gzip.compress(line))
-    else:
-        entry = _entry(msgspec.json.decode(line, type=_Line))
-    return entry.archived == item
+        return entry.archived == item
+    found = _read(1, line)
+    return isinstance(found, ArchiveEntry) and found.archived == item
 
 
-def decode(data: bytes) -> Iterator[Entry]:
-    """The lines of a file, one at a time. Raises `ArchiveFileBroken` for what is not whole."""
-    unpacker = Unpacker(MAX_UNPACKED_BYTES)
-    for number, line in enumerate(_lines(unpacker, data), 1):
-        if number > MAX_LINKS:
-            raise ArchiveFileBroken(f"An archive file can have at most {MAX_LINKS:,} links.")
-        try:
-            yield _entry(msgspec.json.decode(line, type=_Line))
-        except UNREADABLE as error:
-            raise ArchiveFileBroken(
-                f"Line {number} is not a valid archive line: {error}"
-            ) from error
+def decode(data: bytes) -> Iterator[ArchiveEntry]:
+    """Like `decode_lines`, but a refused line raises `ArchiveFileBroken` too."""
+    for found in decode_lines(data):
+        if isinstance(found, RefusedLine):
+            raise ArchiveFileBroken(found.detail)
+        yield found
 
 
-def _lines(unpacker: Unpacker, data: bytes) -> Iterator[bytes]:
+def decode_lines(data: bytes) -> Iterator[ArchiveEntry | RefusedLine]:
+    """The lines of a file, one at a time. Raises `ArchiveFileBroken` if it is incomplete."""
+    # Unlike a loop here, `map` does not keep the last line while the next one is read.
+    return map(_read, count(1), _lines(Unpacker(MAX_UNPACKED_BYTES), data))
+
+
+def _read(number: int, line: bytes | None) -> ArchiveEntry | RefusedLine:
+    if number > MAX_LINKS:
+        raise ArchiveFileBroken(f"An archive file can have at most {MAX_LINKS:,} links.")
+    try:
+        if line is None:
+            raise _TooLarge(f"has more than {MAX_LINE_BYTES >> 20} MiB")
+        if len(line) > _SMALL_BYTES:
+            _check_size(line)
+        return _entry(msgspec.json.decode(line, type=_Line))
+    except _TooLarge as error:
+        return RefusedLine(f"Line {number} {error}.")
+    except UNREADABLE as error:
+        raise ArchiveFileBroken(f"Line {number} is not a valid archive line: {error}") from error
+
+
+def _check_size(line: bytes) -> None:
+    """Decoded, short texts and days take ten times the memory of their bytes."""
+    days = msgspec.json.decode(line, type=_Outline).archive.days
+    if len(line) - memoryview(days).nbytes > MAX_ROW_BYTES:
+        raise _TooLarge(f"has more than {MAX_ROW_BYTES >> 10} KiB besides its days")
+    if line.count(b"{") > _MAX_BRACES:
+        raise _TooLarge(f"has more than {MAX_DAYS:,} days")
+
+
+def _lines(unpacker: Unpacker, data: bytes) -> Iterator[bytes | None]:
     yield from unpacker.feed(data)
     yield from unpacker.end()
 
 
 async def plain_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The lines of a gzipped file of JSON objects as an import takes them: without `archive`, which
-    may be long. What is no object stays as it is, for the import to refuse."""
+    """The lines of a gzipped file of JSON objects, as an import reads them: without `archive`,
+    which may be long. What is not an object is unchanged, and the import refuses it."""
     unpacker = Unpacker()
     async for chunk in chunks:
         for line in unpacker.feed(chunk):
@@ -241,7 +262,9 @@ async def plain_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield _plain(line)
 
 
-def _plain(line: bytes) -> bytes:
+def _plain(line: bytes | None) -> bytes:
+    if line is None:
+        raise ArchiveFileBroken(f"A line has more than {MAX_LINE_BYTES >> 20} MiB.")
     try:
         if len(line) > MAX_ROW_BYTES:
             return _without_archive(line)
@@ -254,7 +277,7 @@ def _plain(line: bytes) -> bytes:
     return msgspec.json.encode(found)
 
 
-# The fields of a line as they are written, and nothing else: whatever is in them takes no memory.
+# The fields of a line as raw text: whatever is in them is not decoded into memory.
 _RawLine = msgspec.defstruct(
     "_RawLine",
     [(name, msgspec.Raw, msgspec.Raw()) for name in (*FIELDS, ARCHIVE)],
@@ -283,12 +306,17 @@ def _day(day: CountedDay) -> _Day:
     return _Day(*day._replace(counts=msgspec.Raw(day.counts)))  # type: ignore[arg-type]
 
 
-def _entry(line: _Line) -> Entry:
+def _entry(line: _Line) -> ArchiveEntry:
     own = line.archive
+    if len(own.days) > MAX_DAYS:
+        raise _TooLarge(f"has more than {MAX_DAYS:,} days")
+    for name, length in _LENGTHS.items():
+        if len(getattr(line, name)) > length:
+            raise _TooLarge(f"has more than {length:,} characters in `{name}`")
     fields: dict[str, Any] = {name: getattr(line, name) for name in _SHARED}
     fields |= {name: getattr(own, name) for name in _OWN} | {"tags": _tags(line.tags)}
     totals = own.totals
-    return Entry(
+    return ArchiveEntry(
         ArchivedLink(
             Link(**fields),
             own.claim_hash,
@@ -303,7 +331,7 @@ def _entry(line: _Line) -> Entry:
 def _tags(tags: msgspec.Raw) -> tuple[str, ...]:
     """A list of short texts takes ten times the memory of its bytes."""
     if len(bytes(tags)) > MAX_ROW_BYTES:
-        raise ArchiveFileBroken("A line has too many tags.")
+        raise _TooLarge("has too many tags")
     return msgspec.json.decode(tags, type=tuple[str, ...])
 
 

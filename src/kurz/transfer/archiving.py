@@ -1,5 +1,5 @@
-"""Moves links into the archive. Whatever is killed between any two steps, no link is lost, and
-none is in two files that count (`docs/adr/0017-archive.md`)."""
+"""Moves links into the archive. If a process is killed between any two steps, no link is lost, and
+none is in two valid files (`docs/adr/0017-archive.md`)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -9,21 +9,21 @@ from datetime import datetime, timedelta
 import structlog
 
 from kurz.errors import KurzError
-from kurz.links.archives import (
+from kurz.links.ending.archives import (
     ArchivedLink,
     ArchiveFiles,
+    ArchiveState,
     ArchiveStore,
     BatchDone,
     FileState,
-    State,
 )
+from kurz.links.ending.retention import EndedKind
 from kurz.links.errors import ArchiveFileBroken, ArchiveUnavailable
-from kurz.links.retention import Ended
 from kurz.transfer.archive_format import Encoded, decode, encode_sound, new_name
 from kurz.transfer.judging import judge
 from kurz.transfer.signing import Signer
 
-# For as long somebody who was asleep may still wake up and write a file that was given up.
+# For this long, a process that was suspended may still resume and write a file that was given up.
 REMEMBERED = timedelta(days=30)
 
 _log = structlog.get_logger(__name__)
@@ -33,7 +33,7 @@ Slugs = Callable[[], Awaitable[Mapping[int, str]]]
 
 class Archiver:
     """The `LinkArchiver` over any store and any place for files. `slugs` names the workspaces by
-    their ids; `installation` tells this one's links from others'."""
+    their ids; `installation` distinguishes this one's links from others'."""
 
     def __init__(
         self,
@@ -48,10 +48,11 @@ class Archiver:
         self._slugs = slugs
         self._installation = installation
         self._signer = signer
-        self._unfit: set[int] = set()  # told once; looked at again after the next start
+        self._unfit: set[int] = set()  # logged once; tried again after the next start
 
-    async def run(self, ended: Ended, before: datetime, now: datetime, limit: int) -> BatchDone:
-        """What somebody else began is finished first. What nobody may keep is only purged."""
+    async def run(self, ended: EndedKind, before: datetime, now: datetime, limit: int) -> BatchDone:
+        """Finishes first what another process began. Links that must not be kept are only
+        purged."""
         purged = await self._settle(now)
         purged += await self._store.purge_ownerless(ended, before, now, limit)
         found = await self._next_file(ended, before, now, limit)
@@ -68,10 +69,10 @@ class Archiver:
         return BatchDone(purged, is_more=True)
 
     async def _next_file(
-        self, ended: Ended, before: datetime, now: datetime, limit: int
+        self, ended: EndedKind, before: datetime, now: datetime, limit: int
     ) -> Encoded | None:
-        """Without links that could not be restored from it: they stay where they are. None: there
-        is none left."""
+        """Writes a file without links that could not be restored from it: they stay. None: there is
+        none left."""
         while True:
             found = await self._store.collect(ended, before, limit, self._unfit)
             if not found:
@@ -85,7 +86,7 @@ class Archiver:
                 return encoded
 
     async def _settle(self, now: datetime) -> int:
-        """Files that were begun: a whole one is finished, any other one is given up."""
+        """Handles files that were begun: a complete one is finished, any other is given up."""
         purged = 0
         for entry in await self._store.files(FileState.BEGUN):
             states = await self._read_states(entry.name)
@@ -95,7 +96,7 @@ class Archiver:
                 await self._files.remove(entry.name)
         return purged
 
-    async def _finish(self, name: str, states: Sequence[State], now: datetime) -> int:
+    async def _finish(self, name: str, states: Sequence[ArchiveState], now: datetime) -> int:
         purged = await self._store.finish_file(name, states, now)
         if purged is None:
             await self._files.remove(name)
@@ -103,9 +104,9 @@ class Archiver:
         _log.info("links archived", file=name, links=purged)
         return purged
 
-    async def _read_states(self, name: str) -> Sequence[State] | None:
-        """None: it is missing, incomplete or not from this installation. A file that somebody else
-        put there must not cause a purge."""
+    async def _read_states(self, name: str) -> Sequence[ArchiveState] | None:
+        """None: it is missing, incomplete or not from this installation. A file from somebody else
+        must not cause a purge."""
         try:
             data = await self._files.read(name)
             if data is None or not self._signer.is_signed(name, data):
@@ -115,7 +116,7 @@ class Archiver:
             return None
 
     async def _tidy(self, now: datetime) -> None:
-        """Removes what somebody wrote who did not know that it was given up, and died then."""
+        """Removes files that a process wrote after they were given up, before it died."""
         for entry in await self._store.files(FileState.GIVEN_UP):
             await self._files.remove(entry.name)
         await self._store.forget_files(now - REMEMBERED)
@@ -139,5 +140,5 @@ def _is_restorable(item: ArchivedLink, now: datetime) -> bool:
     return True
 
 
-def _states(data: bytes) -> list[State]:
+def _states(data: bytes) -> list[ArchiveState]:
     return [entry.archived.state for entry in decode(data)]

@@ -1,5 +1,5 @@
-"""Codes for rows that bring none. They are made of the URL and a secret: an import that is run
-again makes the same ones and so nothing twice, and nobody else can guess them."""
+"""Codes for rows without one. They are computed from the URL and a secret: running an import again
+makes the same codes and so no duplicates, and nobody else can guess them."""
 
 import hashlib
 import hmac
@@ -10,7 +10,7 @@ from kurz.links.codes.words import is_offensive, is_reserved
 from kurz.links.model import Link, Strategy
 
 ATTEMPTS = {Strategy.DETERMINISTIC: deterministic.SALTS, Strategy.RANDOM: 5}
-_WORDS = 100  # codes in a row that spell something: it does not happen
+_WORDS = 100  # unwanted codes in a row: this does not happen
 
 
 class RowCodes:

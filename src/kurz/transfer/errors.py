@@ -1,9 +1,11 @@
 """What can be wrong with a file as a whole. What is wrong with a row is that row's result."""
 
-from kurz.errors import Kind, KurzError
+from kurz.errors import Invalid
 
 
-class FileRefused(KurzError):
-    kind = Kind.INVALID
+class FileRefused(Invalid):
+    """Columns that are unknown or doubled are named in the error's fields, under `flaw`, so that
+    other languages can say it too."""
+
     code = "file-refused"
     title = "File cannot be imported"

@@ -1,5 +1,5 @@
 """The format of exports, imports and archives (`docs/reference/transfer-format.md`): its fields,
-the names other programs have for them, and how text stands in a cell."""
+the names other programs use for them, and how text is written in a cell."""
 
 import re
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ FIELDS = (
     "workspace",
 )
 KNOWN = frozenset(FIELDS)
-# What people have in their files, without case, spaces and marks.
+# Names in people's files, without case, spaces and punctuation.
 ALIASES = {
     "url": "original_url",
     "longurl": "original_url",
@@ -71,22 +71,30 @@ def fields_of(given: Iterable[str]) -> list[str]:
     for name in given:
         field = _NAMES.get(re.sub(r"[\s_-]", "", name.lower()))
         if field is None:
-            unknown.append(f"“{shown(name, _LONGEST_NAME)}”")
+            unknown.append(shown(name, _LONGEST_NAME))
             if len(unknown) == _MOST_NAMES:  # a row may have thousands
                 break
         elif field in found:
             both = f"“{shown(found[field])}” and “{shown(name)}”"
-            raise FileRefused(f"{both} are the same field: {field}. Remove one of them.")
+            raise FileRefused(
+                f"{both} are the same field: {field}. Remove one of them.",
+                field=field,
+                flaw="doubled-column",
+            )
         else:
             found[field] = name
     if unknown:
-        names = ", ".join(unknown)
-        raise FileRefused(f"Unknown fields: {names}. The fields are {', '.join(FIELDS)}.")
+        names = ", ".join(f"“{name}”" for name in unknown)
+        raise FileRefused(
+            f"Unknown fields: {names}. The fields are {', '.join(FIELDS)}.",
+            flaw="unknown-columns",
+            names=unknown,
+        )
     return list(found)
 
 
 def shown(text: str, longest: int = 200) -> str:
-    """A foreign text as a message, a terminal and a file can hold it."""
+    """Text from a file, made safe for messages, terminals and files."""
     cut = text if len(text) <= longest else text[: longest - 1] + "…"
     return "".join(letter if letter.isprintable() else "?" for letter in cut)
 

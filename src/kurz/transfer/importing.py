@@ -1,4 +1,5 @@
-"""Imports a file, as it arrives, in batches. What was imported before is met again, not doubled."""
+"""Imports a file in batches, while it arrives. What was imported before is found again, not
+duplicated."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
@@ -6,32 +7,34 @@ from contextlib import nullcontext, suppress
 
 from kurz.clock import Clock
 from kurz.links.bulk import BulkStore
+from kurz.links.imports import most_lines
 from kurz.links.ports import NullScreen, Screen
 from kurz.links.transfers import RowResult, Targets, TransferFormat
 from kurz.people.own_hosts import OwnHosts
 from kurz.people.quotas import Allowance
 from kurz.transfer.codes import RowCodes
+from kurz.transfer.errors import FileRefused
 from kurz.transfer.keeping import Keeper
-from kurz.transfer.pacing import NoPace, Pace, courtesy
-from kurz.transfer.preparing import Preparer, Row
-from kurz.transfer.reading import Reader, Record, reader
+from kurz.transfer.pacing import ImportPace, NoPace, courtesy
+from kurz.transfer.preparing import ImportRow, Preparer
+from kurz.transfer.reading import MAX_LINE_BYTES, Reader, Record, reader
 from kurz.transfer.rehearsal import Rehearsal
 
-# Rows a transaction: about 25 ms of SQLite's time, of the 50 that a write may take
+# Rows per transaction: about 25 ms of SQLite's time, of the 50 that a write may take
 # (`benchmarks/transfer.py`). A power of two is one statement there.
 BATCH = 512
 # The same where redirects are answered by the same process: a batch is 1 ms of Python.
 GENTLE_BATCH = 32
-RESULTS_A_ROW = 4  # where most rows are refused, they are told after so many batches' rows
-TURN = 50  # rows between two looks at the clock
+RESULTS_A_ROW = 4  # if most rows are refused, results are returned after this many batches of rows
+TURN = 50  # rows between two readings of the clock
 
 
 async def _nothing() -> None:
-    """There is nothing that could be others by now."""
+    """There are no rules that could have changed."""
 
 
 class Importer:
-    """`refresh` has the screen judge the rows of the next batch by the rules of now."""
+    """`refresh` makes the screen judge the next batch by the current rules."""
 
     def __init__(
         self,
@@ -61,10 +64,10 @@ class Importer:
         gives_way: bool = False,
     ) -> AsyncIterator[list[RowResult]]:
         """The results of the rows, in the order of the file, some at a time; `targets` says where
-        they go. `FileRefused`: this is no file of links. A dry run writes nothing. `own_hosts` as
-        in `LinkService.create`. `gives_way`: others in this process come first. While a batch is
-        stored, the next one is read."""
-        pace, size = (Pace(), GENTLE_BATCH) if gives_way else (NoPace(), BATCH)
+        they go. `FileRefused`: this is not a file of links. A dry run writes nothing. `own_hosts`
+        as in `LinkService.create`. `gives_way`: other work of this process goes first. While a
+        batch is stored, the next one is read."""
+        pace, size = (ImportPace(), GENTLE_BATCH) if gives_way else (NoPace(), BATCH)
         hosts = (await self._own_hosts.get(), own_hosts)
         preparer = Preparer(targets, self._codes, hosts, self._clock, self._screen)
         store = Rehearsal(self._store) if is_dry else self._store
@@ -75,7 +78,10 @@ class Importer:
                 yield results
 
     async def _keep(
-        self, batches: AsyncIterator[list[Row | RowResult]], keeper: Keeper, refresh_after: int
+        self,
+        batches: AsyncIterator[list[ImportRow | RowResult]],
+        keeper: Keeper,
+        refresh_after: int,
     ) -> AsyncIterator[list[RowResult]]:
         under_way: asyncio.Task[list[RowResult]] | None = None
         number = 0
@@ -101,29 +107,50 @@ class Importer:
         format: TransferFormat,  # noqa: A002  as above
         most: int,
     ) -> bool:
-        """Whether the file has more rows than that, also rows that would be refused. Gives way."""
-        pace, count = Pace(), 0
-        async for records in _records(source, reader(format), pace):
+        """Whether the file has more rows than that, including rows that would be refused.
+        `FileRefused`: it has, but only because a quote is not closed, or it has far more lines than
+        rows. Gives way."""
+        pace, count, reading = ImportPace(), 0, reader(format)
+        async for records in _records(source, reading, pace):
             for _ in records:
                 count += 1
                 if count > most:
+                    _check_quotes(reading)
                     return True
                 if pace.is_over():
                     await pace.rest()
+            if reading.line > most_lines(most):
+                _check_quotes(reading)
+                rows = "1 row" if count == 1 else f"{count:,} rows"
+                raise FileRefused(
+                    f"The file has more than {most_lines(most):,} lines, but only {rows} so far."
+                    " Remove the empty lines.",
+                    flaw="empty-lines",
+                )
         return False
 
 
+def _check_quotes(reading: Reader) -> None:
+    if reading.unclosed_line is not None:
+        raise FileRefused(
+            f"The quote in line {reading.unclosed_line} is not closed, or its row has more than"
+            f" {MAX_LINE_BYTES >> 10} KiB. Each line after it would be a row of its own.",
+            flaw="unclosed-quote",
+            line=reading.unclosed_line,
+        )
+
+
 async def _batches(
-    source: AsyncIterator[bytes], reading: Reader, preparer: Preparer, pace: Pace, size: int
-) -> AsyncIterator[list[Row | RowResult]]:
-    """Batches of exactly `size` rows to store, where there are so many."""
-    batch: list[Row | RowResult] = []
+    source: AsyncIterator[bytes], reading: Reader, preparer: Preparer, pace: ImportPace, size: int
+) -> AsyncIterator[list[ImportRow | RowResult]]:
+    """Batches of exactly `size` rows to store, if there are enough."""
+    batch: list[ImportRow | RowResult] = []
     rows = turn = 0
     async for records in _records(source, reading, pace):
         for record in records:
             item = preparer.prepare(record) or await preparer.look_up(record)
             batch.append(item)
-            rows += isinstance(item, Row)
+            rows += isinstance(item, ImportRow)
             if rows == size or len(batch) == RESULTS_A_ROW * size:
                 yield batch
                 batch, rows = [], 0
@@ -137,7 +164,7 @@ async def _batches(
 
 
 async def _records(
-    source: AsyncIterator[bytes], reading: Reader, pace: Pace
+    source: AsyncIterator[bytes], reading: Reader, pace: ImportPace
 ) -> AsyncIterator[Iterator[Record]]:
     """A chunk may have no row at all, and take time."""
     async for chunk in source:

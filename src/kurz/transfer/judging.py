@@ -10,10 +10,10 @@ import msgspec
 from kurz.clicks import counts, sketch
 from kurz.clock import EPOCH
 from kurz.links import urls
-from kurz.links.archives import ArchivedLink, CountedDay
+from kurz.links.ending.archives import ArchivedLink, CountedDay
 from kurz.links.errors import FieldRefused, InstantRefused
 from kurz.links.model import Link, Status, Strategy
-from kurz.links.transfers import Target
+from kurz.links.transfers import ImportTarget
 from kurz.transfer import rows
 from kurz.transfer.archive_format import UNREADABLE
 from kurz.transfer.writing import record
@@ -21,7 +21,8 @@ from kurz.transfer.writing import record
 CLAIM_HASH_BYTES = 32
 _LETTERS = frozenset(of.value for of in counts.Of)
 _MAX_VALUES = len(_LETTERS) * counts.SLACK * counts.MAX_OF_LINK
-_MAX_QUOTES = 8 * _MAX_VALUES  # two a value, and some in them: more need not be unpacked
+_MAX_QUOTES = 8 * _MAX_VALUES  # two per value, and some inside: more need not be unpacked
+_MAX_COUNTS_BYTES = 4 * 1024 * 1024  # of a day: less than 1 MiB, if kurz wrote it
 _MAX_VALUE_LENGTH = 1024  # of a referrer, the longest there are
 _decode_counts = msgspec.json.Decoder(dict[str, int]).decode
 
@@ -32,8 +33,8 @@ def judge(
     """Raises the `KurzError` that a new link would get."""
     found = archived.link
     url = urls.judge(found.original_url, *own_hosts)
-    target = Target(workspace_id=found.workspace_id, owner_id=found.owner_id)
-    # How it ended does not matter: that is about to be undone.
+    target = ImportTarget(workspace_id=found.workspace_id, owner_id=found.owner_id)
+    # How it ended does not matter, because the restore undoes it.
     alive = replace(found, status=Status.ACTIVE, deleted_at=None, swept_at=None)
     line = record(alive, "", now) | {"tags": [*alive.tags]}
     like_new = rows.to_link(line, target, url, now)
@@ -77,7 +78,7 @@ def _check_days(days: Collection[CountedDay], now: datetime) -> None:
 
 
 def _are_counts(data: bytes) -> bool:
-    if data.count(b'"') > _MAX_QUOTES:
+    if len(data) > _MAX_COUNTS_BYTES or data.count(b'"') > _MAX_QUOTES:
         return False
     try:
         found = _decode_counts(data)

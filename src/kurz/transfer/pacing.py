@@ -1,4 +1,4 @@
-"""How an import shares its process: in slices, with everybody else in between."""
+"""How an import shares its process: in slices, with other work in between."""
 
 import asyncio
 import sys
@@ -6,15 +6,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# A redirect takes 0.1 ms: one that comes in the middle of a slice should not wait much longer.
+# A redirect takes 0.1 ms: one that arrives in the middle of a slice should not wait much longer.
 SLICE_SECONDS = 0.0002
-REST_SECONDS = 0.001  # the shortest that the loop's timer knows
+REST_SECONDS = 0.001  # the shortest time of the loop's timer
 # The thread that stores rows gives the interpreter back after this; usually it is 5 ms.
 SWITCH_SECONDS = 0.0001
 
 
-class Pace:
-    """`is_over` costs 0.1 µs, to be asked for each row; when it says so, `rest`."""
+class ImportPace:
+    """`is_over` costs 0.1 µs: call it for each row, and `rest` when it is true."""
 
     def __init__(self) -> None:
         self._until = 0.0
@@ -27,7 +27,7 @@ class Pace:
         self._until = time.perf_counter() + SLICE_SECONDS
 
 
-class NoPace(Pace):
+class NoPace(ImportPace):
     """For a process that does nothing else."""
 
     def is_over(self) -> bool:
@@ -35,7 +35,7 @@ class NoPace(Pace):
 
 
 class Courtesy:
-    """Threads of this process take shorter turns while somebody needs that. One for a process."""
+    """Threads of this process take shorter turns while an import needs that. One per process."""
 
     def __init__(self) -> None:
         self._count = 0

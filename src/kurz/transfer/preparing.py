@@ -1,4 +1,4 @@
-"""A record → a row that can be stored, or the result that says why not. Nothing is written."""
+"""Turns a record into a row that can be stored, or a result that says why not. Writes nothing."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,24 +10,25 @@ from kurz.links import urls
 from kurz.links.errors import FieldRefused, UrlRefused
 from kurz.links.model import Link, Strategy
 from kurz.links.ports import Screen
-from kurz.links.transfers import Outcome, RowResult, Target, Targets
+from kurz.links.transfers import ImportTarget, RowOutcome, RowResult, Targets
 from kurz.people.errors import WorkspaceNotFound
 from kurz.transfer import rows
 from kurz.transfer.codes import RowCodes
 from kurz.transfer.format import shown
 from kurz.transfer.reading import Record
 
-MAX_TARGETS = 10_000  # workspaces remembered; a file may name any number of them
+MAX_TARGETS = 10_000  # cached workspaces; a file may name any number of them
 
 
 @dataclass(slots=True)
-class Row:
-    """A link on its way into the store. `attempt` counts the codes that were made for it; None: it
-    brought its own."""
+class ImportRow:
+    """A link to be stored. `attempt` counts the codes that were made for it; None: it has its
+    own."""
 
     line: int
     link: Link
     attempt: int | None
+    last_line: int
 
 
 class Preparer:
@@ -47,17 +48,17 @@ class Preparer:
         self._clock = clock
         self._screen = screen
         self._now = clock.now()
-        self._known: dict[str, Target] = {}
+        self._known: dict[str, ImportTarget] = {}
 
     def look_at_the_clock(self) -> None:
-        """To be called now and then: what a row does not tell is as of then."""
+        """To be called from time to time: sets the time for the next rows."""
         self._now = self._clock.now()
 
-    def prepare(self, record: Record) -> Row | RowResult | None:
-        """None: the row's workspace has to be looked up first."""
-        line, found = record
+    def prepare(self, record: Record) -> ImportRow | RowResult | None:
+        """None: the row's workspace must be looked up first."""
+        line, found, last_line = record
         if isinstance(found, str):
-            return refusal(line, {}, FieldRefused(found))
+            return refusal(record, FieldRefused(found))
         try:
             target = self._known.get(_workspace(found))
             if target is None:
@@ -66,17 +67,17 @@ class Preparer:
             link = rows.to_link(found, target, url, self._now)
             link.held_at = None if self._screen.admit(url.location) else self._now
         except KurzError as error:
-            return refusal(line, found, error)
+            return refusal(record, error)
         if link.short_code:
-            return Row(line, link, None)
+            return ImportRow(line, link, None, last_line)
         is_deterministic = target.strategy is Strategy.DETERMINISTIC
         link.strategy = Strategy.DETERMINISTIC if is_deterministic else Strategy.RANDOM
         link.short_code = self._codes.code(link, 0)
-        return Row(line, link, 0)
+        return ImportRow(line, link, 0, last_line)
 
-    async def look_up(self, record: Record) -> Row | RowResult:
-        """Learns where the row's workspace is, then prepares the row."""
-        line, found = record
+    async def look_up(self, record: Record) -> ImportRow | RowResult:
+        """Looks up the row's workspace, then prepares the row."""
+        _, found, _ = record
         name = "" if isinstance(found, str) else _workspace(found)
         target = await self._targets.find(name)
         if target is not None:
@@ -87,7 +88,7 @@ class Preparer:
             if prepared is not None:
                 return prepared
         missing = WorkspaceNotFound(f"There is no workspace “{shown(name)}”.", field="workspace")
-        return refusal(line, {} if isinstance(found, str) else found, missing)
+        return refusal(record, missing)
 
 
 def _workspace(record: dict[str, Any]) -> str:
@@ -97,15 +98,18 @@ def _workspace(record: dict[str, Any]) -> str:
     return name
 
 
-def refusal(line: int, record: dict[str, Any], error: KurzError) -> RowResult:
-    code, url = record.get("short_code"), record.get("original_url")
+def refusal(record: Record, error: KurzError) -> RowResult:
+    line, found, last_line = record
+    fields = {} if isinstance(found, str) else found
+    code, url = fields.get("short_code"), fields.get("original_url")
     return RowResult(
         line,
-        Outcome.REFUSED,
+        RowOutcome.REFUSED,
         shown(code) if isinstance(code, str) else None,
         shown(url) if isinstance(url, str) else None,
         error.code,
         error.detail,
         error.field,
         error.flaw if isinstance(error, UrlRefused) else None,
+        last_line if last_line > line else None,
     )

@@ -1,4 +1,4 @@
-"""Bytes → records, as they arrive. What cannot be read costs its own row, never the rest."""
+"""Turns bytes into records while they arrive. An unreadable row does not affect the others."""
 
 import codecs
 import csv
@@ -15,17 +15,25 @@ from kurz.transfer.format import KNOWN, fields_of
 MAX_LINE_BYTES = 64 * 1024  # also of a row over several lines
 _TOO_LONG = f"A row can have at most {MAX_LINE_BYTES // 1024} KiB."
 
-# A row's first line; and its fields that are not empty, or the sentence that says why there are
-# none.
-Record = tuple[int, dict[str, Any] | str]
+# A row's first line; its fields that are not empty, or the sentence that says why there are none;
+# and its last line.
+Record = tuple[int, dict[str, Any] | str, int]
 
 
 class Reader(Protocol):
+    """`unclosed_line` is the first one with a quote that is not closed in a row of allowed size."""
+
+    unclosed_line: int | None
+
+    @property
+    def line(self) -> int:
+        """The number of lines so far."""
+
     def feed(self, chunk: bytes) -> Iterator[Record]:
-        """The records that are whole now. To be used up before the next call."""
+        """The records that are complete now. Consume them before the next call."""
 
     def end(self) -> Iterator[Record]:
-        """What was left."""
+        """The rest."""
 
 
 def reader(format: TransferFormat) -> Reader:  # noqa: A002  the word of the product
@@ -33,11 +41,11 @@ def reader(format: TransferFormat) -> Reader:  # noqa: A002  the word of the pro
 
 
 class Lines:
-    """Cuts chunks into lines. A line that is too long is None, and never kept in memory."""
+    """Splits chunks into lines. A line that is too long is None, and never held in memory."""
 
     def __init__(self) -> None:
         self._rest = b""
-        self._number = 0
+        self.number = 0  # of the last one
         self._is_skipping = False
 
     def feed(self, chunk: bytes) -> Iterator[tuple[int, bytes | None]]:
@@ -55,22 +63,28 @@ class Lines:
             self._rest = b""
 
     def _next(self, line: bytes) -> tuple[int, bytes | None]:
-        self._number += 1
-        if self._number == 1:
+        self.number += 1
+        if self.number == 1:
             line = line.removeprefix(codecs.BOM_UTF8)
         is_too_long = self._is_skipping or len(line) > MAX_LINE_BYTES
         self._is_skipping = False
-        return self._number, None if is_too_long else line.removesuffix(b"\r")
+        return self.number, None if is_too_long else line.removesuffix(b"\r")
 
 
 def _text(line: bytes) -> str:
-    """What is no UTF-8 becomes halves of characters, which every field refuses."""
+    """Invalid UTF-8 becomes surrogates, which every field refuses."""
     return line.decode(errors="surrogateescape")
 
 
 class JsonLinesReader:
+    unclosed_line: int | None = None
+
     def __init__(self) -> None:
         self._lines = Lines()
+
+    @property
+    def line(self) -> int:
+        return self._lines.number
 
     def feed(self, chunk: bytes) -> Iterator[Record]:
         return self._read(self._lines.feed(chunk))
@@ -81,9 +95,9 @@ class JsonLinesReader:
     def _read(self, lines: Iterator[tuple[int, bytes | None]]) -> Iterator[Record]:
         for number, line in lines:
             if line is None:
-                yield number, _TOO_LONG
+                yield number, _TOO_LONG, number
             elif line.strip():
-                yield number, _read_object(line)
+                yield number, _read_object(line), number
 
 
 def _read_object(line: bytes) -> dict[str, Any] | str:
@@ -104,36 +118,45 @@ def _read_object(line: bytes) -> dict[str, Any] | str:
 
 
 class CsvReader:
-    """RFC 4180, with the header row first. The delimiter, a comma or a semicolon, is what the
+    """RFC 4180, with the header row first. The delimiter is a comma or a semicolon, whichever the
     header has more of."""
 
     def __init__(self) -> None:
         self._lines = Lines()
         self._fields: list[str] | None = None
         self._parser: _CsvParser | None = None
-        self._open: deque[tuple[int, bytes]] = deque()  # lines of a row that is not whole yet
+        self._open: deque[tuple[int, bytes]] = deque()  # lines of a row that is not complete yet
         self._open_bytes = 0
+        self.unclosed_line: int | None = None
+
+    @property
+    def line(self) -> int:
+        return self._lines.number
 
     def feed(self, chunk: bytes) -> Iterator[Record]:
         return self._take(self._lines.feed(chunk))
 
     def end(self) -> Iterator[Record]:
         yield from self._take(self._lines.end())
+        self._note_unclosed()
         while self._open:
             yield from self._give_up()
         if self._fields is None:
-            raise FileRefused("The file is empty. Its first line must name the columns.")
+            raise FileRefused(
+                "The file is empty. Its first line must name the columns.", flaw="empty"
+            )
 
     def _take(self, lines: Iterator[tuple[int, bytes | None]]) -> Iterator[Record]:
         for number, line in lines:
             if line is not None:
                 yield from self._add(number, line)
                 continue
+            self._note_unclosed()
             while self._open:
                 yield from self._give_up()
             if self._fields is None:
                 raise FileRefused("The first line must name the columns, but it is too long.")
-            yield number, _TOO_LONG
+            yield number, _TOO_LONG, number
 
     def _add(self, number: int, line: bytes) -> Iterator[Record]:
         is_odd = line.count(b'"') & 1
@@ -147,11 +170,16 @@ class CsvReader:
         if is_odd:  # the quotes are even now: the row ends here
             yield from self._close()
         elif self._open_bytes > MAX_LINE_BYTES:
+            self._note_unclosed()
             yield from self._give_up()
 
     def _keep(self, number: int, line: bytes) -> None:
         self._open.append((number, line))
         self._open_bytes += len(line) + 1
+
+    def _note_unclosed(self) -> None:
+        if self._open and self.unclosed_line is None:
+            self.unclosed_line = self._open[0][0]
 
     def _close(self) -> Iterator[Record]:
         number = self._open[0][0]
@@ -164,8 +192,8 @@ class CsvReader:
         yield from self._read(number, whole)
 
     def _give_up(self) -> Iterator[Record]:
-        """A quote was opened and not closed, or stands for itself: the first line is a row of its
-        own, and the lines after it get another chance."""
+        """A quote was not closed, or is just a character: the first line becomes a row of its own,
+        and the lines after it are parsed again."""
         if not self._open:
             return
         number, line = self._open.popleft()
@@ -182,20 +210,22 @@ class CsvReader:
 
     def _read(self, number: int, row: bytes) -> Iterator[Record]:
         cells = self._cells(row)
+        last = number + row.count(b"\n")
         if self._fields is None:
             if cells is None:
                 raise FileRefused("The first line must name the columns, but it cannot be read.")
             self._fields = fields_of(cells)
         elif cells is None:
-            yield number, "This row is not valid CSV: check its quotes."
+            yield number, "This row is not valid CSV: check its quotes.", last
         elif len(cells) != len(self._fields):
             wanted = len(self._fields)
             yield (
                 number,
                 f"This row has {len(cells)} cells, but the first line has {wanted} columns.",
+                last,
             )
         else:
-            yield number, _record(self._fields, cells)
+            yield number, _record(self._fields, cells), last
 
 
 def _record(fields: list[str], cells: list[str]) -> dict[str, Any]:
@@ -207,7 +237,7 @@ def _record(fields: list[str], cells: list[str]) -> dict[str, Any]:
 
 
 class _CsvParser:
-    """One row at a time through one `csv.reader`, which is what makes it cheap."""
+    """One row at a time through one `csv.reader`, which makes it cheap."""
 
     def __init__(self, delimiter: str) -> None:
         self._text: str | None = None
@@ -223,7 +253,7 @@ class _CsvParser:
         return text
 
     def parse(self, text: str) -> list[str] | None:
-        """None: this is no row."""
+        """None: this is not a row."""
         self._text = text
         try:
             return next(self._reader)

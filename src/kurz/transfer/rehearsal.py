@@ -9,7 +9,7 @@ from kurz.people.quotas import Allowance
 
 
 class Rehearsal:
-    """Remembers what the file brought so far, which takes about 0.5 KB of memory a row."""
+    """Remembers the rows of the file so far, which takes about 0.5 KB of memory per row."""
 
     def __init__(self, store: BulkStore) -> None:
         self._store = store

@@ -1,5 +1,5 @@
-"""A record → the link it stands for, or the error that refuses it. The same rules as for a new
-link, but its past is kept: dates, counts, and codes that nobody could choose any more."""
+"""Turns a record into a link, or raises the error that refuses it. The rules are those of a new
+link, but its past is kept: dates, counts, and codes that could no longer be chosen."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ from kurz.links.codes import custom, deterministic
 from kurz.links.codes.words import is_reserved
 from kurz.links.errors import CustomCodeRefused, FieldRefused, InstantRefused
 from kurz.links.model import ROOT_WORKSPACE_ID, Link, LinkType, Status, Strategy
-from kurz.links.transfers import Target
+from kurz.links.transfers import ImportTarget
 from kurz.transfer.format import split_tags
 
 MAX_COUNT = 2**53  # what a JavaScript number holds exactly
@@ -24,8 +24,10 @@ _TYPES = {link_type.value: link_type for link_type in LinkType}
 T = TypeVar("T")
 
 
-def to_link(record: dict[str, Any], target: Target, url: urls.JudgedUrl, now: datetime) -> Link:
-    """The link, without an id and, if the record brings none, a code."""
+def to_link(
+    record: dict[str, Any], target: ImportTarget, url: urls.JudgedUrl, now: datetime
+) -> Link:
+    """The link, without an id, and without a code if the record has none."""
     get = record.get
     created_at = _past(record, "created_at", now) or now
     link = Link(
@@ -71,7 +73,7 @@ def original_url(record: dict[str, Any]) -> str:
 
 
 def _check_fields(link: Link) -> None:
-    """Text that a glance shows to be fine is not looked at letter by letter: that costs 10 µs."""
+    """Text that is clearly fine is not checked letter by letter, which costs 10 µs."""
     is_titled = _is_plain(link.title, fields.MAX_TITLE_LENGTH)
     is_noted = _is_plain(link.notes, fields.MAX_NOTES_LENGTH)
     is_tagged = len(link.tags) <= fields.MAX_TAGS and all(
@@ -87,7 +89,7 @@ def _check_fields(link: Link) -> None:
 
 
 def _is_plain(text: str | None, longest: int) -> bool:
-    """True for what `fields.check` accepts; False: it has to decide."""
+    """True: `fields.check` would accept it. False: `fields.check` must decide."""
     if text is None:
         return True
     return text.isprintable() and len(text) <= longest and bool(text.strip())
@@ -99,15 +101,15 @@ def _settle(link: Link, record: dict[str, Any], now: datetime) -> None:
     _begin_trash(link, now)
     is_nobodys = link.workspace_id == ROOT_WORKSPACE_ID and link.owner_id is None
     if _choice(record, "link_type", _TYPES) is LinkType.TEMPORARY and is_nobodys:
-        # One without an end would be nobody's for ever.
+        # One without an expiry would stay permanently without an owner.
         link.link_type = LinkType.TEMPORARY if link.expires_at else LinkType.PERMANENT
     if record.get("strategy") == Strategy.DETERMINISTIC and _is_deterministic(link):
         link.strategy = Strategy.DETERMINISTIC
 
 
 def _begin_trash(link: Link, now: datetime) -> None:
-    """Its time in the trash begins now, however long it was in another one: else it could be purged
-    before anybody has seen it. What the reaper had swept is so still."""
+    """Its time in the trash begins now, however long it was in another trash: otherwise it could be
+    purged before anyone has seen it. A link that the reaper had swept stays swept."""
     is_deleted = link.status is Status.DELETED
     is_swept = is_deleted and link.swept_at is not None and lifecycle.is_expired(link, now)
     link.deleted_at = now if is_deleted else None
@@ -115,7 +117,7 @@ def _begin_trash(link: Link, now: datetime) -> None:
 
 
 def _status(status: Status | None, link: Link, now: datetime) -> Status:
-    """What the row keeps: a link is exhausted by its counts, and expired by its end too."""
+    """The status to store: counts make a link exhausted, and its expiry makes it expired."""
     if status is None:
         return Status.DELETED if link.deleted_at else Status.ACTIVE
     if status is Status.EXPIRED and (link.expires_at is None or link.expires_at > now):
@@ -132,7 +134,7 @@ def _status(status: Status | None, link: Link, now: datetime) -> Status:
 
 
 def _is_deterministic(link: Link) -> bool:
-    """True when the code is one that this URL gets in this workspace."""
+    """True if the code is one that this URL gets in this workspace."""
     if link.workspace_id == ROOT_WORKSPACE_ID:
         return False
     return any(

@@ -1,5 +1,5 @@
-"""What suits a process that does nothing but transfer, and one that works in the background. A
-server does other things too."""
+"""Tunes a process that only transfers, or only works in the background. A server does other things
+too."""
 
 import contextlib
 import ctypes
@@ -10,8 +10,8 @@ _M_ARENA_MAX = -8  # in malloc.h
 
 
 def favour_throughput() -> None:
-    """Rows make many objects and no cycles: looking for those takes a third of an import. And the
-    thread that writes to SQLite would wait 5 ms for the interpreter after every statement."""
+    """Rows create many objects and no cycles: searching for cycles takes a third of an import. And
+    the thread that writes to SQLite would wait 5 ms for the interpreter after every statement."""
     gc.freeze()
     gc.set_threshold(1_000_000, 20, 20)
     sys.setswitchinterval(0.0005)
@@ -28,6 +28,6 @@ def favour_small_memory() -> None:
 
 
 def _share_arenas() -> None:
-    """Each of the threads would keep an arena of its own that fills up with holes. (glibc only.)"""
+    """Each thread would keep its own arena, which becomes fragmented. (glibc only.)"""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)

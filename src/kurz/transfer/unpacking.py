@@ -1,32 +1,34 @@
-"""gzip → lines, a bounded piece at a time: what a file unpacks to is only known by unpacking it."""
+"""Unpacks gzip into lines, in bounded pieces: the unpacked size is only known by unpacking."""
 
 import zlib
 from collections.abc import Iterator
+from io import BytesIO
 
 from kurz.links.errors import ArchiveFileBroken
 
 PIECE_BYTES = 64 * 1024
-# A link alone may have many days: 20 years of a busy one's come to this.
-MAX_LINE_BYTES = 64 * 1024 * 1024
-# JSON of links is packed 5 to 30 times; zeros, 1000 times.
+# A single link may have many days: one that has as many counts as a day can have takes this much
+# in 7 years. Reading a line takes twice its size.
+MAX_LINE_BYTES = 24 * 1024 * 1024
+# JSON of links is compressed 5 to 30 times; zeros, 1000 times.
 MAX_RATIO = 100
-FREE_BYTES = 8 * 1024 * 1024  # that may be packed at any ratio
+FREE_BYTES = 8 * 1024 * 1024  # that may be compressed at any ratio
 
 
 class Unpacker:
     """Raises `ArchiveFileBroken` for a file that is not gzip, ends too early or continues after its
-    end, for a line that is too long and, if `most_bytes` is given, for more bytes or a higher
-    ratio."""
+    end and, if `most_bytes` is given, for more bytes or a higher ratio. A line that is too long is
+    None, and never held in memory."""
 
     def __init__(self, most_bytes: int | None = None) -> None:
         self._inflating = zlib.decompressobj(wbits=31)
         self._most_bytes = most_bytes
         self._packed = self._unpacked = 0
-        self._parts: list[bytes] = []
+        self._line = BytesIO()
         self._line_bytes = 0
 
-    def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """The lines that are whole now, without their ends."""
+    def feed(self, chunk: bytes) -> Iterator[bytes | None]:
+        """The lines that are complete now, without their ends."""
         for start in range(0, len(chunk), PIECE_BYTES):
             piece = chunk[start : start + PIECE_BYTES]
             self._packed += len(piece)
@@ -38,12 +40,12 @@ class Unpacker:
             if self._inflating.unused_data:
                 raise ArchiveFileBroken("There is more data after the end of the file.")
 
-    def end(self) -> Iterator[bytes]:
+    def end(self) -> Iterator[bytes | None]:
         """What is left: a last line without an end."""
         if not self._inflating.eof:
             raise ArchiveFileBroken("The file ends too early.")
         if self._line_bytes:
-            yield b"".join(self._parts)
+            yield self._take()
 
     def _inflate(self, piece: bytes) -> bytes:
         try:
@@ -59,19 +61,24 @@ class Unpacker:
                 raise ArchiveFileBroken("The file is too large when unpacked.")
         return found
 
-    def _cut(self, found: bytes) -> Iterator[bytes]:
+    def _cut(self, found: bytes) -> Iterator[bytes | None]:
         first, *more = found.split(b"\n")
         self._keep(first)
         if more:
-            yield b"".join(self._parts)
+            yield self._take()
             *whole, last = more
             yield from whole
-            self._parts, self._line_bytes = [], 0
             self._keep(last)
 
     def _keep(self, part: bytes) -> None:
-        if part:
-            self._parts.append(part)
-            self._line_bytes += len(part)
-        if self._line_bytes > MAX_LINE_BYTES:
-            raise ArchiveFileBroken(f"A line has more than {MAX_LINE_BYTES >> 20} MiB.")
+        self._line_bytes += len(part)
+        if self._line_bytes <= MAX_LINE_BYTES:
+            self._line.write(part)
+        else:
+            self._line = BytesIO()
+
+    def _take(self) -> bytes | None:
+        """The line, without a copy of it here."""
+        line = None if self._line_bytes > MAX_LINE_BYTES else self._line.getvalue()
+        self._line, self._line_bytes = BytesIO(), 0
+        return line

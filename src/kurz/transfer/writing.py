@@ -1,4 +1,4 @@
-"""Links → lines of an export."""
+"""Turns links into lines of an export."""
 
 import csv
 import io
@@ -44,7 +44,7 @@ def record(link: Link, workspace: str, now: datetime) -> dict[str, Any]:
 
 
 def head(format: TransferFormat) -> bytes:  # noqa: A002  the word of the product
-    """What stands before the first link."""
+    """What comes before the first link."""
     return ",".join(FIELDS).encode() + b"\r\n" if format is TransferFormat.CSV else b""
 
 
@@ -81,5 +81,5 @@ WRITERS: dict[TransferFormat, Writer] = {
 
 
 def _instant(instant: datetime | None) -> str | None:
-    """ISO 8601 in UTC, with microseconds where there are any."""
+    """ISO 8601 in UTC, with microseconds if there are any."""
     return None if instant is None else instant.isoformat().removesuffix("+00:00") + "Z"

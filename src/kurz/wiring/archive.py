@@ -1,24 +1,20 @@
-"""The archive that the settings name, over the parts that `bootstrap` has opened."""
+"""The archive that the settings name, over the parts that `core` has opened."""
 
 from datetime import timedelta
 from pathlib import Path
 
-from kurz.bootstrap import Kurz
 from kurz.errors import SettingRefused
-from kurz.links.archives import ArchiveFiles, LinkArchiver
+from kurz.links.ending.archives import ArchiveFiles, LinkArchiver
 from kurz.people.own_hosts import OwnHosts
-from kurz.settings import Settings
-from kurz.sharing import namespace_of
-from kurz.storage.archive import SqlArchiveStore
-from kurz.storage.installation import keep_key
+from kurz.settings.model import Settings
+from kurz.storage.ending.archive import SqlArchiveStore
 from kurz.transfer.archiving import Archiver
 from kurz.transfer.restoring import Archive
 from kurz.transfer.signing import Signer
+from kurz.wiring.core import Kurz
 
-_KEY = "id-key"  # of the installation: made once, and in every backup of the database
 
-
-async def open_archiver(kurz: Kurz) -> LinkArchiver | None:
+def open_archiver(kurz: Kurz) -> LinkArchiver | None:
     """None: there is no archive."""
     files = open_files(kurz.settings)
     if files is None:
@@ -27,21 +23,19 @@ async def open_archiver(kurz: Kurz) -> LinkArchiver | None:
     async def slugs() -> dict[int, str]:
         return {item.id: item.slug for item in await kurz.workspaces.list_all()}
 
-    key = await keep_key(kurz.database, _KEY)
-    return Archiver(_store(kurz), files, slugs, namespace_of(key), Signer(key))
+    return Archiver(_store(kurz), files, slugs, kurz.shared.namespace, Signer(kurz.id_key))
 
 
-async def open_archive(kurz: Kurz) -> Archive:
+def open_archive(kurz: Kurz) -> Archive:
     files = open_files(kurz.settings)
     if files is None:
         raise SettingRefused("No archive is configured. Set KURZ_ARCHIVE to a folder or bucket.")
     settings = kurz.settings
-    key = await keep_key(kurz.database, _KEY)
     return Archive(
         _store(kurz),
         files,
-        namespace_of(key),
-        Signer(key),
+        kurz.shared.namespace,
+        Signer(kurz.id_key),
         OwnHosts(settings.base_url, kurz.domains, settings.dashboard_url),
         kurz.clock,
         timedelta(hours=settings.temporary_link_hours),
@@ -50,8 +44,8 @@ async def open_archive(kurz: Kurz) -> Archive:
 
 
 def open_files(settings: Settings) -> ArchiveFiles | None:
-    """None: there is no archive. Nothing is asked of it yet. Raises `SettingRefused` for settings
-    that it cannot be opened with."""
+    """None: there is no archive. It is not contacted yet. Raises `SettingRefused` for invalid
+    settings."""
     place = settings.archive
     if place is None:
         return None

@@ -1,31 +1,32 @@
-"""Checks of destinations, over the parts that `bootstrap` has opened."""
+"""Checks of destinations, over the parts that `core` has opened."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from kurz.bootstrap import Kurz
 from kurz.jobs.boot_clock import BootClock
-from kurz.jobs.checks import LEASE_RUNS, REST_SECONDS, RUN_SECONDS, CheckJob
+from kurz.jobs.checks.destinations import LEASE_RUNS, CheckJob
+from kurz.jobs.checks.queue import USUAL_PACE, CheckPace
 from kurz.jobs.runner import Runner
 from kurz.people.own_hosts import OwnHosts
-from kurz.safety.checks import JOB, Checker, Turns
+from kurz.safety.checks import JOB, Checker, SiteTurns
 from kurz.safety.link_checks import LinkChecks
 from kurz.scheduling import Schedule
-from kurz.settings import Settings
-from kurz.storage.checks import SqlCheckStore
-from kurz.storage.database import Database
-from kurz.storage.destination_follower import DestinationFollower
-from kurz.storage.job_runs import SqlRunStore
-from kurz.storage.leases import SqlLeaseStore
+from kurz.settings.model import Settings
+from kurz.storage.engine.database import Database
+from kurz.storage.followers.destinations import DestinationFollower
+from kurz.storage.jobs.leases import SqlLeaseStore
+from kurz.storage.jobs.runs import SqlRunStore
+from kurz.storage.safety.checks import SqlCheckStore
+from kurz.wiring.core import Kurz
 
 TICK_SECONDS = 2.0  # somebody may wait for a check
 
 
 @dataclass(frozen=True)
 class Checking:
-    """What checks destinations. All of it is None where that is switched off."""
+    """The parts that check destinations. All are None if checks are switched off."""
 
     follower: DestinationFollower | None
     job: CheckJob | None
@@ -36,9 +37,9 @@ class Checking:
             self.follower.start()
             self.runner.start()
 
-    def leave_off(self) -> None:
+    def request_stop(self) -> None:
         if self.runner is not None:
-            self.runner.leave_off()
+            self.runner.request_stop()
 
     def counts(self) -> dict[str, int]:
         if self.job is None or self.runner is None:
@@ -48,7 +49,7 @@ class Checking:
 
 def schedule_of(settings: Settings) -> Schedule:
     """A run that was not done in its time is followed by the next one at once."""
-    longest = timedelta(seconds=RUN_SECONDS)
+    longest = timedelta(seconds=USUAL_PACE.run_seconds)
     return Schedule(
         job=JOB,
         every=longest,
@@ -64,7 +65,7 @@ def are_on(settings: Settings) -> bool:
 
 
 def open_link_checks(kurz: Kurz) -> LinkChecks:
-    """What any process can tell of checks, and ask of them."""
+    """Checks as any process can show and request them."""
     return LinkChecks(
         kurz.links,
         open_store(kurz),
@@ -84,8 +85,8 @@ async def open_checking(
     boot_clock: BootClock | None = None,
     followers_database: Database | None = None,
 ) -> AsyncIterator[Checking]:
-    """It goes on from `start`. Where checks are off, links are not followed to their destinations
-    either: the follower catches up when they are on again."""
+    """It runs from `start` on. If checks are off, destinations are not followed either: the
+    follower catches up when they are on again."""
     if not are_on(kurz.settings):
         yield Checking(None, None, None)
         return
@@ -97,7 +98,7 @@ async def open_checking(
     try:
         yield checking
     finally:
-        checking.leave_off()
+        checking.request_stop()
         await follower.stop()
         await runner.stop()
 
@@ -105,22 +106,13 @@ async def open_checking(
 def make_job(
     kurz: Kurz,
     checker: Checker,
-    turns: Turns,
+    turns: SiteTurns,
     *,
-    rest_seconds: float = REST_SECONDS,
+    pace: CheckPace = USUAL_PACE,
     boot_clock: BootClock | None = None,
 ) -> CheckJob:
-    leases = SqlLeaseStore(kurz.database, kurz.clock)
-    store = open_store(kurz)
-    return CheckJob(
-        store,
-        checker,
-        turns,
-        leases,
-        kurz.clock,
-        rest_seconds=rest_seconds,
-        boot_clock=boot_clock,
-    )
+    leases, clock = SqlLeaseStore(kurz.database, kurz.clock), kurz.clock
+    return CheckJob(open_store(kurz), checker, turns, leases, clock, pace, boot_clock=boot_clock)
 
 
 def make_runner(kurz: Kurz, job: CheckJob) -> Runner:
@@ -133,8 +125,8 @@ def make_runner(kurz: Kurz, job: CheckJob) -> Runner:
     )
 
 
-def open_checker(kurz: Kurz) -> tuple[Checker, Turns]:
-    """Imported late: workers call nobody."""
+def open_checker(kurz: Kurz) -> tuple[Checker, SiteTurns]:
+    """Imported late: workers never call destinations."""
     from kurz.outbound import checker, sites
 
     settings, turns = kurz.settings, sites.SiteGate()

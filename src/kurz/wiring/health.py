@@ -1,5 +1,5 @@
-"""How an instance is: its own numbers, and what each thing it stands on says of itself. What does
-not answer is told, too."""
+"""The health of an instance: its own numbers, and the state of each component. A component that
+does not answer is reported too."""
 
 import asyncio
 import platform
@@ -12,8 +12,8 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from kurz import __version__, metrics
-from kurz.api.cleanup import job_read
-from kurz.api.health import assess
+from kurz.api.http.health import assess
+from kurz.api.routes.cleanup import job_read
 from kurz.api.schemas.cleanup import JobRead
 from kurz.api.schemas.system import (
     ChosenRead,
@@ -29,29 +29,27 @@ from kurz.api.schemas.system import (
     RedisRead,
     SystemRead,
 )
-from kurz.bootstrap import Kurz
-from kurz.checking import are_on
-from kurz.checking import schedule_of as schedule_of_checks
 from kurz.errors import KurzError, SchemaOutdated, StoreUnavailable
-from kurz.links.upkeep import Upkeep
-from kurz.metrics import Numbers
-from kurz.reaping import chore_schedules
+from kurz.links.ending.reaper_admin import ReaperAdmin
+from kurz.metrics import InstanceNumbers
 from kurz.safety.lists_file import Source, SourceState
-from kurz.screening import SCHEDULE as SCREENING
-from kurz.settings import Settings
-from kurz.storage.migrate import Migrations, tell_version
-from kurz.storage.sqlite import can_use_wal, default_driver
+from kurz.storage.engine.migrate import Migrations, tell_version
+from kurz.wiring.checks import are_on
+from kurz.wiring.checks import schedule_of as schedule_of_checks
+from kurz.wiring.core import Kurz
+from kurz.wiring.reaper import chore_schedules
+from kurz.wiring.rescreen import SCHEDULE as SCREENING
 
 
 class Watch:
-    """`started_at` is when the instance did, in seconds."""
+    """`started_at` is the start of the instance, in seconds."""
 
-    def __init__(self, kurz: Kurz, upkeep: Upkeep, started_at: float) -> None:
+    def __init__(self, kurz: Kurz, reaper_admin: ReaperAdmin, started_at: float) -> None:
         self._kurz = kurz
-        self._upkeep = upkeep
+        self._reaper_admin = reaper_admin
         self._started_at = started_at
 
-    async def tell(self, numbers: Numbers) -> SystemRead:
+    async def tell(self, numbers: InstanceNumbers) -> SystemRead:
         kurz, settings = self._kurz, self._kurz.settings
         database = await self._database(numbers)
         system = SystemRead(
@@ -63,7 +61,7 @@ class Watch:
             memory=_memory(numbers),
             journal=_journal(numbers),
             feed=FeedRead(
-                workers_stale=numbers.of_the_living("feed_stale"),
+                workers_stale=numbers.sum_of_live_processes("feed_stale"),
                 age_seconds=numbers.feed_age_seconds,
                 wake_ups=numbers.total("feed_wake_ups"),
                 lost_connections=numbers.total("feed_lost_connections"),
@@ -71,11 +69,11 @@ class Watch:
             jobs=None if database.version is None else await self._jobs(),
             disk=await asyncio.to_thread(_disk, settings.data_dir),
             lists=await asyncio.to_thread(_lists, kurz, numbers),
-            chosen=_chosen(settings),
+            chosen=_chosen(kurz),
         )
         return system.model_copy(update={"health": assess(system)})
 
-    def _instance(self, numbers: Numbers) -> InstanceRead:
+    def _instance(self, numbers: InstanceNumbers) -> InstanceRead:
         return InstanceRead(
             version=__version__,
             python=platform.python_version(),
@@ -84,8 +82,8 @@ class Watch:
             workers=numbers.workers,
             workers_wanted=self._kurz.settings.workers,
             jobs=numbers.jobs,
-            connections=numbers.of_the_living("connections"),
-            connections_cap=numbers.of_the_living("connections_cap"),
+            connections=numbers.sum_of_live_processes("connections"),
+            connections_cap=numbers.sum_of_live_processes("connections_cap"),
             connections_closed_early=numbers.total("connections_closed_early"),
             connections_refused=numbers.total("connections_refused"),
             requests_refused=sum(
@@ -95,9 +93,8 @@ class Watch:
             api_errors=numbers.total("api_5xx"),
         )
 
-    async def _database(self, numbers: Numbers) -> DatabaseRead:
+    async def _database(self, numbers: InstanceNumbers) -> DatabaseRead:
         kurz = self._kurz
-        is_embedded = kurz.settings.is_embedded
         version = schema = problem = None
         try:
             await kurz.database.check()
@@ -105,27 +102,27 @@ class Watch:
         except KurzError as error:
             problem = error.detail
         return DatabaseRead(
-            engine="SQLite" if is_embedded else "PostgreSQL",
+            engine=kurz.engine.name,
             version=version,
             schema_version=schema,
             problem=problem,
-            has_write_ahead_log=not is_embedded or can_use_wal(default_driver.sqlite_version_info),
+            has_write_ahead_log=kurz.engine.has_write_ahead_log,
             replicas=len(kurz.settings.database_replica_urls),
-            connections=numbers.of_the_living("database_connections"),
-            in_use=numbers.of_the_living("database_in_use"),
-            waiting=numbers.of_the_living("database_waiting"),
+            connections=numbers.sum_of_live_processes("database_connections"),
+            in_use=numbers.sum_of_live_processes("database_in_use"),
+            waiting=numbers.sum_of_live_processes("database_waiting"),
             timeouts=numbers.total("database_timeouts"),
-            workers_failing=numbers.of_the_living("database_failing"),
+            workers_failing=numbers.sum_of_live_processes("database_failing"),
         )
 
-    async def _redis(self, numbers: Numbers) -> RedisRead | None:
+    async def _redis(self, numbers: InstanceNumbers) -> RedisRead | None:
         redis = self._kurz.shared.redis
         if redis is None:
             return None
         return RedisRead(
             is_up=await redis.answers(),
             kind=redis.kind,
-            workers_without=numbers.of_the_living("cache_out"),
+            workers_without=numbers.sum_of_live_processes("cache_out"),
             hits=numbers.total("cache_hits"),
             misses=numbers.total("cache_misses"),
             errors=numbers.total("cache_errors"),
@@ -134,19 +131,20 @@ class Watch:
     async def _jobs(self) -> list[JobRead] | None:
         settings = self._kurz.settings
         schedules = [
-            self._upkeep.schedule,
+            self._reaper_admin.schedule,
             *chore_schedules(settings).values(),
             SCREENING,
             schedule_of_checks(settings),
         ]
         try:
-            return [job_read(await self._upkeep.look_at(schedule)) for schedule in schedules]
+            return [job_read(await self._reaper_admin.look_at(schedule)) for schedule in schedules]
         except (StoreUnavailable, sa.exc.DatabaseError):  # another schema may lack their tables
             return None
 
 
 def _tell_schema(connection: sa.Connection) -> tuple[str, str | None, str | None]:
-    """The engine's version, the schema's, and why this program cannot use that one, if so."""
+    """The versions of the engine and the schema, and why this program cannot use that schema, if
+    so."""
     version, schema = tell_version(connection)
     try:
         Migrations().check(connection)
@@ -155,19 +153,19 @@ def _tell_schema(connection: sa.Connection) -> tuple[str, str | None, str | None
     return version, schema, None
 
 
-def _memory(numbers: Numbers) -> MemoryRead:
+def _memory(numbers: InstanceNumbers) -> MemoryRead:
     visits = sum(numbers.total(f"outcome_{outcome}") for outcome in metrics.OUTCOMES)
     look_ups = numbers.total("look_ups")
     return MemoryRead(
-        links=numbers.of_the_living("hot_links"),
-        bytes=numbers.of_the_living("hot_bytes"),
+        links=numbers.sum_of_live_processes("hot_links"),
+        bytes=numbers.sum_of_live_processes("hot_bytes"),
         visits=visits,
         look_ups=look_ups,
         hit_rate=max(visits - look_ups, 0) / visits if visits else None,
     )
 
 
-def _journal(numbers: Numbers) -> JournalRead:
+def _journal(numbers: InstanceNumbers) -> JournalRead:
     dropped = numbers.total("journal_dropped")
     return JournalRead(
         backlog_bytes=numbers.total("clicks_backlog_bytes"),
@@ -177,7 +175,7 @@ def _journal(numbers: Numbers) -> JournalRead:
         counted=numbers.total("clicks_loaded"),
         dropped=dropped,
         dropped_since_start=dropped - numbers.total(metrics.DROPPED_BEFORE),
-        workers_failing=numbers.of_the_living("journal_failing"),
+        workers_failing=numbers.sum_of_live_processes("journal_failing"),
         errors=numbers.total("journal_sync_errors") + numbers.total("clicks_load_errors"),
         damaged_bytes=numbers.total("clicks_damaged_bytes"),
     )
@@ -191,8 +189,8 @@ def _disk(folder: Path) -> DiskRead | None:
     return DiskRead(folder=str(folder.resolve()), total_bytes=usage.total, free_bytes=usage.free)
 
 
-def _lists(kurz: Kurz, numbers: Numbers) -> ListsRead:
-    """As this worker has them. Touches disks."""
+def _lists(kurz: Kurz, numbers: InstanceNumbers) -> ListsRead:
+    """The lists of this worker. Reads from disk."""
     shelf = kurz.screen.shelf
     found, sources = shelf.lists, shelf.sources
     states = (
@@ -206,7 +204,7 @@ def _lists(kurz: Kurz, numbers: Numbers) -> ListsRead:
     return ListsRead(
         hosts=0 if found is None else found.hosts,
         refuses_shorteners=sources.has_shorteners,
-        workers_unsure=numbers.of_the_living("lists_unsure"),
+        workers_unsure=numbers.sum_of_live_processes("lists_unsure"),
         files=[
             ListRead(**asdict(state), changed_at=_changed_at(source))
             for source, state in zip(sources.lists, states, strict=True)
@@ -221,14 +219,15 @@ def _changed_at(source: Source) -> datetime | None:
         return None
 
 
-def _chosen(settings: Settings) -> ChosenRead:
+def _chosen(kurz: Kurz) -> ChosenRead:
+    settings = kurz.settings
     return ChosenRead(
         access=settings.access,
         base_url=settings.base_url,
         trusted_proxies=[*settings.trusted_proxies],
         are_limits_on=settings.rate_limits == "on",
         are_checks_on=are_on(settings),
-        is_secret_shared=settings.is_embedded or settings.secret is not None,
+        is_secret_shared=not kurz.engine.is_remote or settings.secret is not None,
         retention=settings.retention,
         archive=settings.archive,
         abuse_contact=settings.abuse_contact,

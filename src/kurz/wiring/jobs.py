@@ -1,4 +1,4 @@
-"""What a jobs process does, over the parts that `bootstrap` has opened."""
+"""What a jobs process does, over the parts that `core` has opened."""
 
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -7,23 +7,23 @@ from datetime import datetime
 from pathlib import Path
 
 from kurz import logs, metrics
-from kurz.bootstrap import Kurz, open_followers_database
-from kurz.checking import are_on as are_checks_on
-from kurz.checking import open_checking
 from kurz.jobs.boot_clock import BootClock
-from kurz.loading import open_loader
-from kurz.reaping import open_chores, open_reaper
-from kurz.screening import open_screening
 from kurz.server.scoreboard import Scoreboard
 from kurz.server.usage import own_usage
-from kurz.serving import Board
-from kurz.storage.backlogs import Backlogs
-from kurz.storage.database import Database
-from kurz.storage.event_trimmer import EventTrimmer
-from kurz.storage.indexer import SearchIndexer
-from kurz.storage.link_counter import LinkCounter
-from kurz.storage.month_folder import MonthFolder
-from kurz.storage.trimmer import ChangeTrimmer
+from kurz.storage.engine.database import Database
+from kurz.storage.followers.change_log_trimmer import ChangeTrimmer
+from kurz.storage.followers.event_trimmer import EventTrimmer
+from kurz.storage.followers.link_counter import LinkCounter
+from kurz.storage.followers.month_folder import MonthFolder
+from kurz.storage.followers.search_indexer import SearchIndexer
+from kurz.storage.jobs.backlogs import Backlogs
+from kurz.wiring.checks import are_on as are_checks_on
+from kurz.wiring.checks import open_checking
+from kurz.wiring.core import Kurz
+from kurz.wiring.loader import open_loader
+from kurz.wiring.reaper import open_chores, open_reaper
+from kurz.wiring.rescreen import open_screening
+from kurz.wiring.worker import Board
 
 
 @asynccontextmanager
@@ -36,12 +36,12 @@ async def open_jobs(
     """Runs the background work, in one process on each machine: counts clicks and adds up their
     months, trims the change log and single clicks, counts active links after their writes, and on
     SQLite indexes their text. One process of the whole installation also reaps links and checks
-    destinations. Yields what has to be called every second."""
+    destinations. Yields what must be called every second."""
     boot_clock = boot_clock or BootClock()
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
     row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
     async with (
-        open_followers_database(kurz) as followers_database,
+        kurz.engine.open_followers_database(kurz.database) as followers_database,
         _open_followers(kurz, followers_database, boot_clock) as backlogs,
         open_reaper(kurz, boot_clock) as reaping,
         open_chores(kurz, boot_clock) as chores,
@@ -70,10 +70,10 @@ async def open_jobs(
         checking.start()
         try:
             yield tick
-        finally:  # all end at the same time, while the clicks that are left are counted
-            checking.leave_off()
+        finally:  # all end at the same time, while the remaining clicks are counted
+            checking.request_stop()
             for runner in (reaping.runner, screening.runner, *chores):
-                runner.leave_off()
+                runner.request_stop()
 
 
 @asynccontextmanager
@@ -99,7 +99,7 @@ async def _open_followers(
         MonthFolder(kurz.database, clock),
         LinkCounter(database),
     ]
-    if settings.is_embedded:
+    if kurz.engine.has_search_index:
         jobs.append(SearchIndexer(database))
     for job in jobs:
         job.start()

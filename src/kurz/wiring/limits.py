@@ -1,7 +1,5 @@
-"""Limits as settings say: rates and where they are counted, and how many of something there may
-be."""
+"""Limits from the settings: rates and where they are counted, and caps."""
 
-from kurz.bootstrap import Kurz
 from kurz.people.caps import Caps
 from kurz.people.keyring import Keyring
 from kurz.people.limits import (
@@ -14,7 +12,8 @@ from kurz.people.limits import (
     hashing,
     limit_table,
 )
-from kurz.settings import Settings
+from kurz.settings.model import Settings
+from kurz.wiring.core import Kurz
 
 DATABASE_PATIENCE_SECONDS = 0.5  # for a limit that is kept in the database
 
@@ -30,9 +29,9 @@ def caps_of(settings: Settings) -> Caps:
 
 
 def open_limits(kurz: Kurz, keyring: Keyring) -> Limits:
-    """In Redis, if there is one. Else several workers, and on PostgreSQL perhaps several instances,
-    share the limits of sign-ins, creates and bulks in the database; others are not worth a write.
-    Else in memory."""
+    """In Redis, if there is one. Otherwise several workers, and on PostgreSQL perhaps several
+    instances, share the limits of sign-ins, creates and bulk requests in the database; others are
+    not worth a write. The rest is counted in memory."""
     settings = kurz.settings
     if settings.rate_limits == "off":
         return NullLimits()
@@ -44,8 +43,8 @@ def open_limits(kurz: Kurz, keyring: Keyring) -> Limits:
 
         in_redis = RedisLimits(redis, hashed)
         return Limits(FallbackLimits(in_redis, local, processes=settings.workers), table)
-    if settings.workers > 1 or not settings.is_embedded:
-        from kurz.storage.limits import SqlLimits
+    if settings.workers > 1 or kurz.engine.is_remote:
+        from kurz.storage.people.limits import SqlLimits
 
         shared_store = SqlLimits(kurz.database, kurz.clock, hashed)
         shared = FallbackLimits(

@@ -1,29 +1,24 @@
-"""What counts clicks, over the parts that `bootstrap` has opened."""
+"""What counts clicks, over the parts that `core` has opened."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from kurz.bootstrap import Kurz
-from kurz.jobs.counting import ClickCounting
-from kurz.jobs.journals import JournalFolder
-from kurz.jobs.loader import Loader
+from kurz.jobs.clicks.counting import ClickCounting
+from kurz.jobs.clicks.journals import JournalFolder
+from kurz.jobs.clicks.loader import Loader
 from kurz.outbound.geo import open_countries
-from kurz.sharing import namespace_of
-from kurz.storage.clicks import SqlClickStore
-from kurz.storage.copier import ClickCopier
-from kurz.storage.installation import keep_key
-
-# Of a batch on SQLite, where nobody else can write meanwhile: half of what a write may take.
-MAX_HELD_SECONDS = 0.025
+from kurz.storage.clicks.store import SqlClickStore
+from kurz.storage.followers.click_count_copier import ClickCopier
+from kurz.wiring.core import Kurz
 
 
 @asynccontextmanager
 async def open_loader(kurz: Kurz, journals: Sequence[Path] = ()) -> AsyncIterator[Loader]:
-    """Counts the clicks of this instance, and those in the folders named: from the start of the
-    loader on. At the end, what is left is counted. Raises `SettingRefused` for a folder of another
+    """Counts the clicks of this instance and of the given folders, from the start of the loader on.
+    At the end, the rest is counted. Raises `SettingRefused` for a folder of another
     installation."""
-    folders = await _find_folders(kurz, journals)
+    folders = _find_folders(kurz, journals)
     kept_days = kurz.settings.click_event_days
     store = SqlClickStore(kurz.database, kurz.clock, kept_days=kept_days)
     copier = ClickCopier(kurz.database)
@@ -33,12 +28,11 @@ async def open_loader(kurz: Kurz, journals: Sequence[Path] = ()) -> AsyncIterato
         store,
         ClickCounting(countries),
         kurz.clock,
-        on_counted=copier.note,
-        copies_waiting=lambda: copier.waiting,
-        max_held_seconds=MAX_HELD_SECONDS if kurz.settings.is_embedded else None,
+        copier=copier,
+        max_held_seconds=kurz.engine.max_held_seconds,
     )
     feed = kurz.shared.feed
-    feed.subscribe(loader.homes)
+    feed.subscribe(loader.owners)
     try:
         await feed.start()
         copier.start()
@@ -46,26 +40,21 @@ async def open_loader(kurz: Kurz, journals: Sequence[Path] = ()) -> AsyncIterato
     finally:
         await loader.stop()
         await copier.stop()
-        feed.unsubscribe(loader.homes)
+        feed.unsubscribe(loader.owners)
 
 
-async def own_journals(kurz: Kurz) -> JournalFolder:
+def own_journals(kurz: Kurz) -> JournalFolder:
     """Those of this instance."""
-    return JournalFolder(kurz.settings.journal_dir, await _installation(kurz), is_own=True)
+    return JournalFolder(kurz.settings.journal_dir, kurz.shared.namespace, is_own=True)
 
 
-async def _find_folders(kurz: Kurz, journals: Sequence[Path]) -> list[JournalFolder]:
+def _find_folders(kurz: Kurz, journals: Sequence[Path]) -> list[JournalFolder]:
     """Those that somebody names are looked at now. Of its own the loader tells if they are another
     installation's by mistake, and goes on."""
-    own = await own_journals(kurz)
+    own = own_journals(kurz)
     paths = dict.fromkeys(path.resolve() for path in journals)
     paths.pop(own.path.resolve(), None)
-    installation = await _installation(kurz)
-    others = [JournalFolder(path, installation, is_own=False) for path in paths]
+    others = [JournalFolder(path, kurz.shared.namespace, is_own=False) for path in paths]
     for folder in others:
         folder.check()
     return [own, *others]
-
-
-async def _installation(kurz: Kurz) -> str:
-    return namespace_of(await keep_key(kurz.database, "id-key"))

@@ -1,34 +1,33 @@
-"""The reaper, over the parts that `bootstrap` has opened, and what settings say about it."""
+"""The reaper, over the parts that `core` has opened, and its settings."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from kurz.archiving import open_archiver
-from kurz.bootstrap import Kurz, open_custom_domains, retention_of
-from kurz.clock import EarliestClock
 from kurz.errors import SettingRefused
 from kurz.jobs.bans import BanWork
 from kurz.jobs.boot_clock import BootClock
-from kurz.jobs.chores import Chore, Errand
-from kurz.jobs.domain_checks import DomainChecks
+from kurz.jobs.checks.domains import DomainChecks
 from kurz.jobs.housekeeping import Housekeeping
-from kurz.jobs.reaper import Reaper
+from kurz.jobs.periodic import PeriodicTask, Task
+from kurz.jobs.reaper import Reaper, ReaperPace
 from kurz.jobs.runner import TICK_SECONDS, Runner, Work
 from kurz.jobs.workspace_purger import WorkspacePurger
-from kurz.links.reaping import JOB
-from kurz.links.retention import INTERVALS
-from kurz.links.upkeep import Plan, Upkeep
+from kurz.links.ending.ports import JOB
+from kurz.links.ending.reaper_admin import ReaperAdmin, RetentionPlan
+from kurz.links.ending.retention import INTERVALS
 from kurz.safety.banning import JOB as BANS
 from kurz.scheduling import Schedule
-from kurz.setting_values import show_duration
-from kurz.settings import Settings
-from kurz.storage.housekeeping import SqlHousekeepingStore
-from kurz.storage.job_runs import SqlRunStore
-from kurz.storage.leases import SqlLeaseStore
-from kurz.storage.reaping import SqlReaperStore
-from kurz.storage.workspace_ends import SqlWorkspaceEnds
+from kurz.settings.model import Settings
+from kurz.settings.values import show_duration
+from kurz.storage.ending.housekeeping import SqlHousekeepingStore
+from kurz.storage.ending.reaping import SqlReaperStore
+from kurz.storage.ending.workspaces import SqlWorkspaceEnds
+from kurz.storage.jobs.leases import SqlLeaseStore
+from kurz.storage.jobs.runs import SqlRunStore
+from kurz.wiring.archive import open_archiver
+from kurz.wiring.core import Kurz, open_custom_domains, retention_of
 
 HOUSEKEEPING, WORKSPACES, DOMAINS = "housekeeping", "workspaces", "domains"
 CHORES = {  # how often
@@ -37,16 +36,16 @@ CHORES = {  # how often
     DOMAINS: timedelta(days=1),
     BANS: timedelta(hours=1),
 }
-CHORE_TICK_SECONDS = 60.0  # but for bans, which somebody waits for
+CHORE_TICK_SECONDS = 60.0  # except for bans, which somebody waits for
 
 
 @dataclass(frozen=True)
 class Reaping:
-    """What reaps, and what tells of it."""
+    """The reaper, and its counts."""
 
     reaper: Reaper
     runner: Runner
-    upkeep: Upkeep
+    reaper_admin: ReaperAdmin
 
     def counts(self) -> dict[str, int]:
         return {**self.runner.counts(), **self.reaper.counts()}
@@ -73,10 +72,10 @@ def schedule_of(settings: Settings) -> Schedule:
     )
 
 
-def open_upkeep(kurz: Kurz) -> Upkeep:
-    """What any process can tell of the reaper."""
-    return Upkeep(
-        Plan(retention_of(kurz.settings), has_archive=kurz.settings.archive is not None),
+def open_upkeep(kurz: Kurz) -> ReaperAdmin:
+    """The reaper as any process can show it."""
+    return ReaperAdmin(
+        RetentionPlan(retention_of(kurz.settings), has_archive=kurz.settings.archive is not None),
         schedule_of(kurz.settings),
         _store(kurz),
         SqlLeaseStore(kurz.database, kurz.clock),
@@ -88,26 +87,24 @@ def open_upkeep(kurz: Kurz) -> Upkeep:
 
 @asynccontextmanager
 async def open_reaper(kurz: Kurz, boot_clock: BootClock | None = None) -> AsyncIterator[Reaping]:
-    """It reaps from the start of the runner on. At the end, a run under way comes to its own."""
-    settings, upkeep = kurz.settings, open_upkeep(kurz)
+    """It reaps from the start of the runner on. At the end, a current run is finished."""
+    settings, reaper_admin = kurz.settings, open_upkeep(kurz)
     reaper = Reaper(
         _store(kurz),
-        upkeep.plan,
-        await open_archiver(kurz),
-        batch=settings.reaper_batch,
-        pause=settings.reaper_pause,
-        longest=settings.reaper_longest_run,
+        reaper_admin.plan,
+        ReaperPace(settings.reaper_batch, settings.reaper_pause, settings.reaper_longest_run),
+        open_archiver(kurz),
         boot_clock=boot_clock,
-        is_enabled=upkeep.schedule.is_enabled,
+        is_enabled=reaper_admin.schedule.is_enabled,
     )
     runner = Runner(
-        upkeep.schedule,
+        reaper_admin.schedule,
         reaper,
         SqlLeaseStore(kurz.database, kurz.clock),
         SqlRunStore(kurz.database, kurz.clock),
     )
     try:
-        yield Reaping(reaper, runner, upkeep)
+        yield Reaping(reaper, runner, reaper_admin)
     finally:
         await runner.stop()
 
@@ -116,7 +113,7 @@ async def open_reaper(kurz: Kurz, boot_clock: BootClock | None = None) -> AsyncI
 async def open_chores(
     kurz: Kurz, boot_clock: BootClock | None = None
 ) -> AsyncIterator[Sequence[Runner]]:
-    """What else is to be done in one process of the installation, now and then."""
+    """Other periodic tasks that one process of the installation does."""
     runners = make_chores(kurz, boot_clock)
     for runner in runners:
         runner.start()
@@ -124,23 +121,24 @@ async def open_chores(
         yield runners
     finally:
         for runner in runners:
-            runner.leave_off()
+            runner.request_stop()
         for runner in runners:
             await runner.stop()
 
 
 def make_chores(kurz: Kurz, boot_clock: BootClock | None = None) -> list[Runner]:
     database, kept = kurz.database, kurz.settings.code_quarantine
-    # PostgreSQL's clock is followed; without it, the machine's may have been set back.
-    clock = EarliestClock(kurz.clock) if kurz.settings.is_embedded else kurz.clock
+    clock = kurz.engine.job_clock(kurz.clock)
     schedules = chore_schedules(kurz.settings)
-    errands: dict[str, Errand] = {
+    errands: dict[str, Task] = {
         HOUSEKEEPING: Housekeeping(SqlHousekeepingStore(database), clock),
         WORKSPACES: WorkspacePurger(SqlWorkspaceEnds(database, kept), clock),
         DOMAINS: DomainChecks(open_custom_domains(kurz), clock),
     }
     leases = SqlLeaseStore(database, clock)
-    works: dict[str, Work] = {job: Chore(errand, boot_clock) for job, errand in errands.items()}
+    works: dict[str, Work] = {
+        job: PeriodicTask(errand, boot_clock) for job, errand in errands.items()
+    }
     works[BANS] = BanWork(kurz.bans, leases)
     return [
         Runner(
@@ -155,7 +153,7 @@ def make_chores(kurz: Kurz, boot_clock: BootClock | None = None) -> list[Runner]
 
 
 def chore_schedules(settings: Settings) -> dict[str, Schedule]:
-    """By name. Where nothing is to be reaped, no workspace is purged either."""
+    """Tasks by name. If nothing is reaped, no workspace is purged either."""
     return {
         job: Schedule(
             job=job,

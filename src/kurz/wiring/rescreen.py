@@ -1,5 +1,5 @@
-"""Screening, over the parts that `bootstrap` has opened: what keeps a worker's lists up to date,
-and what screens the links that there are."""
+"""Screening, over the parts that `core` has opened: keeps a worker's lists up to date, and screens
+existing links."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,18 +7,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from kurz.bootstrap import Kurz
-from kurz.clock import EarliestClock
 from kurz.jobs.list_watch import ListWatch
+from kurz.jobs.rescreen import USUAL_PACE, Screening, ScreeningPace
 from kurz.jobs.runner import Runner
-from kurz.jobs.screening import SETTLE_SECONDS, Screening
 from kurz.safety.rescreening import JOB
 from kurz.safety.screening import ListScreen
 from kurz.scheduling import Schedule
-from kurz.storage.bans import SqlLinkBanStore
-from kurz.storage.job_runs import SqlRunStore
-from kurz.storage.leases import SqlLeaseStore
-from kurz.storage.screening import SqlScreeningStore
+from kurz.storage.jobs.leases import SqlLeaseStore
+from kurz.storage.jobs.runs import SqlRunStore
+from kurz.storage.safety.bans import SqlLinkBanStore
+from kurz.storage.safety.screening import SqlScreeningStore
+from kurz.wiring.core import Kurz
 
 SCHEDULE = Schedule(
     job=JOB,
@@ -30,7 +29,7 @@ SCHEDULE = Schedule(
 
 
 class ListKeeper:
-    """Looks every second whether there are newer lists for this worker."""
+    """Checks every second whether there are newer lists for this worker."""
 
     def __init__(self, screen: ListScreen) -> None:
         self._screen = screen
@@ -45,7 +44,7 @@ class ListKeeper:
         }
 
     def tick(self) -> None:
-        """No disk holds anybody up."""
+        """In a thread, so that a slow disk delays nothing."""
         shelf = self._screen.shelf
         if not shelf.sources.is_empty and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(asyncio.to_thread(shelf.refresh))
@@ -57,7 +56,7 @@ class ListKeeper:
 
 @asynccontextmanager
 async def open_lists(kurz: Kurz) -> AsyncIterator[ListKeeper]:
-    """Lists are there, as far as they can be read, before anybody is served."""
+    """Lists are loaded, as far as they can be read, before anything is served."""
     await asyncio.to_thread(kurz.screen.shelf.open)
     keeper = ListKeeper(kurz.screen)
     try:
@@ -90,10 +89,9 @@ async def open_screening(kurz: Kurz) -> AsyncIterator[Rescreening]:
         await watch.stop()
 
 
-def make_screening(kurz: Kurz, *, settle_seconds: float = SETTLE_SECONDS) -> Rescreening:
+def make_screening(kurz: Kurz, pace: ScreeningPace = USUAL_PACE) -> Rescreening:
     database = kurz.database
-    # As for chores: the machine's clock may have been set back.
-    clock = EarliestClock(kurz.clock) if kurz.settings.is_embedded else kurz.clock
+    clock = kurz.engine.job_clock(kurz.clock)
     leases = SqlLeaseStore(database, clock)
     screening = Screening(
         SqlScreeningStore(database),
@@ -102,7 +100,7 @@ def make_screening(kurz: Kurz, *, settle_seconds: float = SETTLE_SECONDS) -> Res
         kurz.screen,
         leases,
         kurz.clock,
-        settle_seconds=settle_seconds,
+        pace,
     )
     runner = Runner(SCHEDULE, screening, leases, SqlRunStore(database, clock))
     return Rescreening(screening, runner)

@@ -1,5 +1,4 @@
-"""What a process shares with others beside the database: the feed of changes, and Redis with the
-second tier in it."""
+"""What processes share beside the database: the feed of changes, and Redis with the second tier."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -9,45 +8,48 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from kurz.clock import Clock
-from kurz.feed.local import PipeWaker
 from kurz.feed.log import ChangeFeed, Waker
-from kurz.links.floors import Floors
-from kurz.links.model import Change
-from kurz.links.null_cache import NullRouteCache
-from kurz.settings import Settings
-from kurz.storage.changes import SqlChangeLog, wake_listeners
-from kurz.storage.database import Database, tell_nobody
+from kurz.freshness.null_cache import NullRouteCache
+from kurz.freshness.recent_writes import RecentWrites
+from kurz.freshness.routes import Change
+from kurz.settings.model import Settings
+from kurz.storage.engine.changes import SqlChangeLog
+from kurz.storage.engine.database import Database, tell_nobody
+from kurz.wiring.engine import Engine
 
 if TYPE_CHECKING:  # late: without Redis nothing of it is needed
     from kurz.cache.client import RedisClient
     from kurz.cache.routes import RedisRouteCache
 
-FLOORS_LOOK_BACK = 10_000  # changes that a new process hears of: half of what `Floors` holds
+FLOORS_LOOK_BACK = 10_000  # changes that a new process reads: half of what `RecentWrites` holds
 
 
 @dataclass(frozen=True)
 class Shared:
+    namespace: str  # what tells this installation from others
     feed: ChangeFeed
-    floors: Floors
+    recent_writes: RecentWrites
     redis: "RedisClient | None"
     cache: "RedisRouteCache | NullRouteCache"
 
 
 @asynccontextmanager
 async def open_shared(
-    settings: Settings, database: Database, id_key: bytes, clock: Clock
+    engine: Engine, database: Database, id_key: bytes, clock: Clock
 ) -> AsyncIterator[Shared]:
-    """What `database` writes is announced from now on. Nothing is listened to before the feed is
+    """What `database` writes is announced from now on. Nothing is received before the feed is
     started."""
-    namespace = namespace_of(id_key)
-    floors = Floors()
+    namespace = sha256(b"namespace:" + id_key).hexdigest()[:16]
+    recent_writes = RecentWrites()
     async with AsyncExitStack() as closing:
-        redis = _redis(settings, closing)
-        cache = _cache(settings, redis, namespace, clock, closing)
-        feed = _feed(settings, database, redis, namespace)
+        redis = _redis(engine.settings, closing)
+        # SQLite answers quicker than Redis.
+        cached = redis if engine.is_remote else None
+        cache = _cache(cached, namespace, clock, closing)
+        feed = _feed(engine, database, redis, namespace)
         closing.push_async_callback(feed.stop)
-        if not settings.is_embedded:
-            feed.subscribe(floors)
+        if engine.is_remote:
+            feed.subscribe(recent_writes)
 
         def announce(changes: Sequence[Change]) -> None:
             cache.forget(changes)
@@ -55,15 +57,10 @@ async def open_shared(
 
         database.on_commit = announce
         try:
-            yield Shared(feed, floors, redis, cache)
+            yield Shared(namespace, feed, recent_writes, redis, cache)
         finally:
-            # What is written from now on is heard of through the log: nothing is opened again.
+            # What is written from now on arrives through the log: nothing is opened again.
             database.on_commit = tell_nobody
-
-
-def namespace_of(id_key: bytes) -> str:
-    """What tells this installation from others in the same Redis."""
-    return sha256(b"namespace:" + id_key).hexdigest()[:16]
 
 
 def _redis(settings: Settings, closing: AsyncExitStack) -> "RedisClient | None":
@@ -77,14 +74,12 @@ def _redis(settings: Settings, closing: AsyncExitStack) -> "RedisClient | None":
 
 
 def _cache(
-    settings: Settings,
     redis: "RedisClient | None",
     namespace: str,
     clock: Clock,
     closing: AsyncExitStack,
 ) -> "RedisRouteCache | NullRouteCache":
-    """None beside SQLite, which answers quicker than Redis."""
-    if redis is None or settings.is_embedded:
+    if redis is None:
         return NullRouteCache()
     from kurz.cache.routes import RedisRouteCache
 
@@ -94,27 +89,16 @@ def _cache(
 
 
 def _feed(
-    settings: Settings, database: Database, redis: "RedisClient | None", namespace: str
+    engine: Engine, database: Database, redis: "RedisClient | None", namespace: str
 ) -> ChangeFeed:
-    change_log = SqlChangeLog(database)
-    if settings.database_url is None:
-        return ChangeFeed(change_log, PipeWaker(settings.feed_dir))
-    if settings.redis_url is None or redis is None:
-        waker = _postgres_waker(settings.database_url, database)
+    change_log, url = SqlChangeLog(database), engine.settings.redis_url
+    if not engine.is_remote:
+        return ChangeFeed(change_log, engine.waker(database))
+    if url is None or redis is None:
+        waker = engine.waker(database)
     else:
-        waker = _redis_waker(settings.redis_url, redis, f"kurz:{namespace}:changes")
+        waker = _redis_waker(url, redis, f"kurz:{namespace}:changes")
     return ChangeFeed(change_log, waker, look_back=FLOORS_LOOK_BACK)
-
-
-def _postgres_waker(url: str, database: Database) -> Waker:
-    from kurz.feed.postgres import APPLICATION, CHANNEL, listen
-    from kurz.feed.remote import RemoteWaker
-    from kurz.storage.postgres_hosts import Hosts
-
-    # Of its own: it wants the server that takes writes, whatever the address wants.
-    hosts = Hosts(url, wanted="primary")
-    connect = partial(hosts.connect, {"application_name": APPLICATION})
-    return RemoteWaker(partial(database.write, wake_listeners, CHANNEL), partial(listen, connect))
 
 
 def _redis_waker(url: str, redis: "RedisClient", channel: str) -> Waker:

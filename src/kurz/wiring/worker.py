@@ -1,5 +1,4 @@
-"""What a process of `kurz serve` is made of, over the parts that `bootstrap` has opened: the read
-path and the API."""
+"""A worker of `kurz serve`, over the parts that `core` has opened: the read path and the API."""
 
 import os
 import time
@@ -12,20 +11,18 @@ import structlog
 
 from kurz import __version__, logs, metrics
 from kurz.api.app import create_api
-from kurz.api.callers import is_member
-from kurz.api.cors import Cors
-from kurz.api.dependencies import Context
-from kurz.api.downloads import Downloads
-from kurz.api.idempotency import Receipts
+from kurz.api.http.callers import is_member
+from kurz.api.http.cors import Cors
+from kurz.api.http.dependencies import Context, ProcessState
+from kurz.api.http.downloads import Downloads
+from kurz.api.http.idempotency import Receipts
 from kurz.api.schemas.system import SystemRead
-from kurz.bootstrap import Kurz, open_custom_domains
-from kurz.checking import open_link_checks
+from kurz.asgi import AsgiApp
 from kurz.clicks.live import Live
 from kurz.dashboard.app import DashboardApp
-from kurz.dashboard.build import Files, NotBuilt
+from kurz.dashboard.build import NotBuilt, packaged_files
 from kurz.dashboard.shell import Facts
 from kurz.errors import SettingRefused, StoreUnavailable
-from kurz.limiting import caps_of, open_limits
 from kurz.links.imports import ImportLimits
 from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.totals import RecentTotals
@@ -35,38 +32,41 @@ from kurz.people.keyring import Keyring
 from kurz.people.limits import Limits
 from kurz.people.set_up import SetUpState
 from kurz.people.tokens import Tokens
-from kurz.reading import ReadPath, open_read_path
-from kurz.reaping import open_upkeep
+from kurz.redirect.answers.report_form import ReportForm
 from kurz.redirect.app import RedirectApp
 from kurz.redirect.misses import Misses
-from kurz.redirect.reporting import ReportForm
-from kurz.screening import open_lists
-from kurz.secret import keep_secret
-from kurz.server.app import App, AsgiApp
+from kurz.server.app import App
 from kurz.server.capacity import Capacity, connection_cap, file_limit, open_files
 from kurz.server.connection import Connection
 from kurz.server.hosts import Hosts
-from kurz.server.overload import BoundedWork, Work
+from kurz.server.overload import BoundedWork, WorkKind
 from kurz.server.proxies import TrustedProxies
 from kurz.server.quick_refusals import QuickRefusals
 from kurz.server.scoreboard import Scoreboard
-from kurz.server.turns import Turns
+from kurz.server.turns import PipelineTurns
 from kurz.server.usage import usage_of
-from kurz.settings import Settings
-from kurz.storage.held_slots import SqlImportSlots, SqlStreamSlots
-from kurz.storage.receipts import SqlReceiptStore
-from kurz.storage.totals import SqlTotalsStore
-from kurz.storage.usage import SqlUsageStore
-from kurz.watching import Watch
-from kurz.worker_numbers import FailingWrite, failing_writes, numbers_of
+from kurz.settings.model import Settings
+from kurz.settings.secret import keep_secret
+from kurz.storage.links.quota_usage import SqlUsageStore
+from kurz.storage.links.receipts import SqlReceiptStore
+from kurz.storage.links.totals import SqlTotalsStore
+from kurz.storage.people.held_slots import SqlImportSlots, SqlStreamSlots
+from kurz.wiring.checks import open_link_checks
+from kurz.wiring.core import Kurz, open_custom_domains
+from kurz.wiring.health import Watch
+from kurz.wiring.limits import caps_of, open_limits
+from kurz.wiring.read_path import ReadPath, open_read_path
+from kurz.wiring.reaper import open_upkeep
+from kurz.wiring.rescreen import open_lists
+from kurz.wiring.worker_numbers import failing_writes, numbers_of
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
 class Serving:
-    """What a server needs: the application, what makes its connections and how many there may be,
-    what to do every second, and when it begins to stop."""
+    """What a server needs: the application, how to create connections and how many, what to do
+    every second, and what to do when it begins to stop."""
 
     app: App
     connect: Callable[..., Connection]
@@ -83,26 +83,9 @@ class Board:
     slot: int
 
 
-@dataclass(frozen=True)
-class _Told:
-    """What a worker tells of itself, as `Context` has it."""
-
-    check_store: Callable[[], Awaitable[None]]
-    failing_writes: Callable[[], list[FailingWrite]]
-    metrics: Callable[[], bytes]
-    system: Callable[[], Awaitable[SystemRead]]
-
-
-@asynccontextmanager
-async def open_app(kurz: Kurz) -> AsyncIterator[App]:
-    """The application over these parts, with what only a server needs."""
-    async with open_serving(kurz) as serving:
-        yield serving.app
-
-
 @asynccontextmanager
 async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[Serving]:
-    """Without a board, its numbers are nobody else's."""
+    """Without a board, its numbers are not shared."""
     settings = kurz.settings
     root_workspace_id = await _root_workspace_id(kurz)
     hosts = _hosts(kurz, root_workspace_id)
@@ -136,7 +119,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
             return metrics.render(rows(), __version__, int(time.time()), supervisor())
 
         async def tell_system() -> SystemRead:
-            return await watch.tell(metrics.Numbers(rows(), int(time.time())))
+            return await watch.tell(metrics.InstanceNumbers(rows(), int(time.time())))
 
         async def tick() -> None:
             await path.tick()
@@ -147,18 +130,24 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
 
         async def check_store() -> None:
             await kurz.database.check()
-            if path.resolver.is_feed_stale:
+            if path.parts.resolver.is_feed_stale:
                 raise StoreUnavailable("Changes by other processes do not arrive at the moment.")
 
-        told = _Told(check_store, partial(failing_writes, kurz, path), tell_metrics, tell_system)
-        context = _context(kurz, keyring, limits, root_workspace_id, told)
-        watch = Watch(kurz, context.upkeep, board.scoreboard.made_at)
+        state = ProcessState(
+            check_store,
+            partial(failing_writes, kurz, path),
+            partial(_ask_redis, kurz),
+            tell_metrics,
+            tell_system,
+        )
+        context = _context(kurz, keyring, limits, root_workspace_id, state)
+        watch = Watch(kurz, context.reaper_admin, board.scoreboard.made_at)
         bounded = BoundedWork(create_api(context), most_in_flight(settings))
         hsts_seconds = _hsts_seconds(settings)
         quick = QuickRefusals(bounded, hosts, hsts_seconds)
         app = App(
             api=_with_cors(settings, bounded),
-            redirect=_redirect(kurz, path, context, own_links),
+            redirect=_redirect(kurz, path, context),
             dashboard=dashboard,
             hosts=hosts,
             proxies=proxies,
@@ -167,13 +156,13 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         )
         path.lane.answer_other = quick.answer
         shortcut = path.lane.answer if settings.fast_lane == "on" else None
-        connect = partial(Connection, shortcut=shortcut, capacity=capacity, turns=Turns())
+        connect = partial(Connection, shortcut=shortcut, capacity=capacity, turns=PipelineTurns())
         yield Serving(app, connect, capacity, tick, context.live.close)
 
 
 def _capacity(settings: Settings, path: ReadPath) -> Capacity:
-    """For the files that are left beside those open now. What opens more of them later, such as
-    connections to the database, comes out of the reserve."""
+    """From the number of files that can still be opened. Files that are opened later, such as
+    connections to the database, come out of the reserve."""
     cap = connection_cap(settings.max_connections, file_limit(), other_files=open_files())
     return Capacity(cap, settle=path.lane.flush)
 
@@ -192,17 +181,17 @@ def _with_cors(settings: Settings, api: AsgiApp) -> AsgiApp:
 
 
 def _hsts_seconds(settings: Settings) -> int:
-    """0: where any address of ours may be plain HTTP, browsers are not kept from it."""
+    """0 if any of our addresses may use plain HTTP: browsers must not be kept from it."""
     addresses = [url for url in (settings.base_url, settings.dashboard_url) if url]
     is_safe = addresses and all(url.startswith("https://") for url in addresses)
     return settings.hsts_seconds if is_safe else 0
 
 
-def most_in_flight(settings: Settings) -> dict[Work, int]:
+def most_in_flight(settings: Settings) -> dict[WorkKind, int]:
     return {
-        Work.CREATES: settings.creates_in_flight,
-        Work.TRANSFERS: settings.transfers_in_flight,
-        Work.REQUESTS: settings.requests_in_flight,
+        WorkKind.CREATES: settings.creates_in_flight,
+        WorkKind.TRANSFERS: settings.transfers_in_flight,
+        WorkKind.REQUESTS: settings.requests_in_flight,
     }
 
 
@@ -212,20 +201,13 @@ def _hosts(kurz: Kurz, root_workspace_id: int | None) -> Hosts:
     return Hosts(settings.base_url, kurz.domains, workspace_id, settings.dashboard_url)
 
 
-def _redirect(kurz: Kurz, path: ReadPath, context: Context, own_links: str | None) -> RedirectApp:
+def _redirect(kurz: Kurz, path: ReadPath, context: Context) -> RedirectApp:
     settings = kurz.settings
     return RedirectApp(
-        path.resolver,
-        path.slugs,
+        path.parts,
         kurz.store,
-        path.clicks,
-        path.misses,
-        kurz.clock,
-        path.tally,
         ReportForm(kurz.abuse, kurz.store, context.limits),
         base_url=settings.base_url,
-        contact=settings.abuse_contact,
-        dashboard=own_links,
         is_public=settings.access == "public",
         is_member=partial(is_member, identity=context.identity),
         is_refused=kurz.screen.is_refused,
@@ -233,10 +215,10 @@ def _redirect(kurz: Kurz, path: ReadPath, context: Context, own_links: str | Non
 
 
 def _dashboard(kurz: Kurz) -> DashboardApp | None:
-    """None where nobody has built it: links and the API work without."""
+    """None if it was not built: links and the API work without it."""
     settings = kurz.settings
     try:
-        files = Files()
+        files = packaged_files()
     except NotBuilt:
         log.warning("dashboard not built; run `make web`")
         return None
@@ -256,16 +238,16 @@ def _dashboard(kurz: Kurz) -> DashboardApp | None:
 
 
 def _own_links(settings: Settings) -> str:
-    """Where people find their expired links, to bring them back."""
+    """Where people find their expired links, to restore them."""
     return f"{settings.dashboard_url or settings.base_url or ''}/app/links?status=EXPIRED"
 
 
-def _stream_slots(kurz: Kurz) -> SqlStreamSlots | None:
-    """None: this is the only process that answers, or there is no limit."""
-    settings = kurz.settings
-    if not settings.limit_streams or (settings.workers == 1 and settings.is_embedded):
-        return None
-    return SqlStreamSlots(kurz.database, kurz.clock, settings.limit_streams)
+def _live(kurz: Kurz) -> Live:
+    """Without slots where this is the only process that answers, or there is no limit."""
+    most, clock = kurz.settings.limit_streams, kurz.clock
+    is_alone = kurz.settings.workers == 1 and not kurz.engine.is_remote
+    slots = SqlStreamSlots(kurz.database, clock, most) if most and not is_alone else None
+    return Live(kurz.stats.store, clock, max_of_account=most, slots=slots)
 
 
 def _context(
@@ -273,7 +255,7 @@ def _context(
     keyring: Keyring,
     limits: Limits,
     root_workspace_id: int | None,
-    told: _Told,
+    state: ProcessState,
 ) -> Context:
     settings, database, clock = kurz.settings, kurz.database, kurz.clock
     tokens = Tokens(keyring.key("tokens"), clock)
@@ -284,15 +266,10 @@ def _context(
         trash=kurz.trash,
         tagging=kurz.tagging,
         link_checks=open_link_checks(kurz),
-        reports=kurz.reports,
-        live=Live(
-            kurz.reports.store,
-            clock,
-            max_of_account=settings.limit_streams,
-            slots=_stream_slots(kurz),
-        ),
+        stats=kurz.stats,
+        live=_live(kurz),
         totals=RecentTotals(SqlTotalsStore(database, clock)),
-        upkeep=open_upkeep(kurz),
+        reaper_admin=open_upkeep(kurz),
         exporter=kurz.exporter,
         downloads=Downloads(settings.limit_downloads),
         importer=kurz.importer,
@@ -303,7 +280,7 @@ def _context(
         devices=Devices(keyring.key("devices"), clock),
         identity=Identity(tokens, kurz.account_store, kurz.keys, clock),
         keys=kurz.keys,
-        passes=kurz.passes,
+        one_time_tokens=kurz.one_time_tokens,
         teams=kurz.teams,
         workspaces=kurz.workspaces,
         custom_domains=open_custom_domains(kurz),
@@ -311,12 +288,8 @@ def _context(
         limits=limits,
         receipts=Receipts(SqlReceiptStore(database), keyring.key("receipts"), clock, limits),
         clock=clock,
-        check_store=told.check_store,
-        failing_writes=told.failing_writes,
+        state=state,
         ready_needs_writes=settings.ready_needs_writes == "on",
-        ask_redis=partial(_ask_redis, kurz),
-        metrics=told.metrics,
-        system=told.system,
         metrics_token=settings.metrics_token,
         are_metrics_public=settings.metrics == "public",
         base_url=settings.base_url,

@@ -5,31 +5,31 @@ from collections import Counter
 from typing import Literal
 
 from kurz import metrics
-from kurz.bootstrap import Kurz
-from kurz.reading import ReadPath
 from kurz.server.app import App
 from kurz.server.usage import own_usage
-from kurz.storage.sqlite import SqliteDatabase
+from kurz.wiring.core import Kurz
+from kurz.wiring.read_path import ReadPath
 
 FailingWrite = tuple[Literal["clicks", "database"], str]
 
 
 def numbers_of(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
     """What this worker has counted."""
-    tally, journal, hot = path.tally, path.journal, path.resolver.hot
+    visits, resolver = path.parts.visits, path.parts.resolver
+    counters, journal, hot = visits.counters, visits.journal, resolver.hot
     now = time.time()
     return {
         metrics.ALIVE_AT: int(now),
         **own_usage(),
         metrics.HEARD_AT: int(now - (time.monotonic() - kurz.shared.feed.heard_at)),
-        **{f"outcome_{outcome}": number for outcome, number in tally.outcomes.items()},
-        "outcome_limited": tally.limited,
-        "outcome_unavailable": tally.unavailable,
+        **{f"outcome_{outcome}": number for outcome, number in counters.outcomes.items()},
+        "outcome_limited": counters.limited,
+        "outcome_unavailable": counters.unavailable,
         **{f"api_{digit}xx": app.api_statuses[digit] for digit in (2, 3, 4, 5)},
-        **metrics.latency_counts(tally.latencies),
-        "latency_ns": tally.latency_ns,
-        "lane_answers": tally.lane_answers,
-        "look_ups": path.resolver.look_ups,
+        **metrics.latency_counts(counters.latencies),
+        "latency_ns": counters.latency_ns,
+        "lane_answers": counters.lane_answers,
+        "look_ups": resolver.look_ups,
         "journal_records": journal.records,
         "journal_bytes": journal.bytes,
         "journal_dropped": journal.dropped,
@@ -42,18 +42,14 @@ def numbers_of(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
 
 
 def failing_writes(kurz: Kurz, path: ReadPath) -> list[FailingWrite]:
-    problem = _write_problem(kurz)
+    problem = kurz.engine.write_problem(kurz.database)
     found: list[FailingWrite] = []
-    if path.journal.problem is not None:
-        found.append(("clicks", path.journal.problem))
+    journal = path.parts.visits.journal
+    if journal.problem is not None:
+        found.append(("clicks", journal.problem))
     if problem is not None:
         found.append(("database", problem))
     return found
-
-
-def _write_problem(kurz: Kurz) -> str | None:
-    database = kurz.database
-    return database.write_problem if isinstance(database, SqliteDatabase) else None
 
 
 def _numbers_of_stores(kurz: Kurz, path: ReadPath) -> dict[str, int]:
@@ -62,11 +58,11 @@ def _numbers_of_stores(kurz: Kurz, path: ReadPath) -> dict[str, int]:
     counts.update(path.store.counts())
     return {
         **counts,
-        "database_failing": int(_write_problem(kurz) is not None),
+        "database_failing": int(kurz.engine.write_problem(kurz.database) is not None),
         **shared.cache.counts(),
         **({} if kurz.replicas is None else kurz.replicas.counts()),
         "feed_pauses": path.heartbeat.pauses,
         "feed_wake_ups": shared.feed.wake_ups,
         "feed_lost_connections": shared.feed.lost_connections,
-        "feed_stale": int(path.resolver.is_feed_stale),
+        "feed_stale": int(path.parts.resolver.is_feed_stale),
     }

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from kurz.bootstrap import Kurz, open_kurz
-from kurz.links.model import Change, Draft, Edit, Link, Scope
+from kurz.freshness.routes import Change
+from kurz.links.model import Draft, Edit, Link, Scope
 from kurz.people.custom_domains import Domain
 from kurz.people.errors import QuotaExceeded
 from kurz.people.quotas import Allowance
-from kurz.storage.changes import SqlChangeLog
-from kurz.storage.domains import SqlDomainStore
+from kurz.storage.engine.changes import SqlChangeLog
+from kurz.storage.people.domains import SqlDomainStore
+from kurz.wiring.core import Kurz, open_kurz
 from support.feed import (
     NEVER_SECONDS,
     SOON_SECONDS,

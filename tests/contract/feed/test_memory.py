@@ -7,10 +7,11 @@ import pytest
 import sqlalchemy as sa
 
 from kurz.links.model import Draft
-from kurz.serving import open_app
-from kurz.storage.changes import SqlChangeLog
-from kurz.storage.schema import changes, links, workspace_slugs
+from kurz.storage.engine.changes import SqlChangeLog
+from kurz.storage.schema.links import changes, links
+from kurz.storage.schema.people import workspace_slugs
 from support.feed import Listener, until, until_told
+from support.serving import open_app
 
 
 @pytest.fixture

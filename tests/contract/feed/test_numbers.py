@@ -13,13 +13,14 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from kurz.bootstrap import Kurz
 from kurz.errors import StoreUnavailable
 from kurz.feed.log import BATCH, MAX_LEAP
-from kurz.links.model import Change, Draft, Link
-from kurz.links.ports import ChangeLog
-from kurz.storage.changes import SqlChangeLog
-from kurz.storage.schema import changes
+from kurz.freshness.ports import ChangeLog
+from kurz.freshness.routes import Change
+from kurz.links.model import Draft, Link
+from kurz.storage.engine.changes import SqlChangeLog
+from kurz.storage.schema.links import changes
+from kurz.wiring.core import Kurz
 from support.feed import (
     NEVER_SECONDS,
     SOON_SECONDS,
@@ -181,10 +182,10 @@ class Ledger(Listener):
         self.heard_at: dict[int, float] = {}
         self.started_at = 0.0
 
-    def hear(self, changes) -> None:
+    def on_changes(self, changes) -> None:
         self.heard_at |= dict.fromkeys([each.link_id for _, each in changes], time.monotonic())
 
-    def start_over(self, position: int) -> None:
+    def reset(self, position: int) -> None:
         self.started_at = time.monotonic()
 
     def has_settled(self, position: int) -> bool:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from kurz.bootstrap import Kurz
 from kurz.feed.local import PipeWaker, is_anybody_listening
 from kurz.feed.log import ChangeFeed
-from kurz.links.model import Change, Draft, Link
-from kurz.storage.changes import SqlChangeLog
+from kurz.freshness.routes import Change
+from kurz.links.model import Draft, Link
+from kurz.storage.engine.changes import SqlChangeLog
+from kurz.wiring.core import Kurz
 from support.feed import NEVER_SECONDS, SOON_SECONDS, Listener, another_process, until
 
 pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)

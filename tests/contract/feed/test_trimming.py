@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from kurz.background import open_jobs
-from kurz.bootstrap import Kurz
-from kurz.storage.changes import KEPT_NUMBERS
-from kurz.storage.safety_schema import destination_position
-from kurz.storage.schema import changes, count_position, search_position
-from kurz.storage.trimmer import BATCH, ChangeTrimmer
+from kurz.storage.engine.changes import KEPT_NUMBERS
+from kurz.storage.followers.change_log_trimmer import BATCH, ChangeTrimmer
+from kurz.storage.schema.links import changes, count_position, search_position
+from kurz.storage.schema.safety import destination_position
+from kurz.wiring.core import Kurz
+from kurz.wiring.jobs import open_jobs
 from support.failing import FailingWrites
 from support.feed import SOON_SECONDS, another_process, until, until_told
 

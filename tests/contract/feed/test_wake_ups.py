@@ -11,10 +11,11 @@ import asyncpg
 import pytest
 from redis.asyncio import Redis
 
-from kurz.bootstrap import Kurz
 from kurz.feed import local, remote
 from kurz.feed.postgres import APPLICATION
-from kurz.links.model import Change, Draft, Link
+from kurz.freshness.routes import Change
+from kurz.links.model import Draft, Link
+from kurz.wiring.core import Kurz
 from support.feed import NEVER_SECONDS, SOON_SECONDS, Listener, another_process, until, until_told
 
 on_redis = pytest.mark.parametrize("engine", ["postgres+redis"], indirect=True)

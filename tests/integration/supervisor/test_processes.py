@@ -1,110 +1,29 @@
-"""The processes of `kurz serve`: what becomes of them by crashes and signals, and of requests."""
+"""The processes of `kurz serve`: how many run, and what happens when they crash or are stopped."""
 
-import json
 import os
 import pty
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
-import httpx2
-import pytest
-
-from support import nursery
-from support.long_run import in_the_long_run
 from support.program import KURZ, Program
 from support.slack import slack
+from support.supervised import (
+    API,
+    PATIENCE_SECONDS,
+    RepeatVisitor,
+    answers,
+    events,
+    is_alive,
+    is_free,
+    kill_worker,
+    wait_until,
+)
 from support.terminal import WITH_TERMINAL
-
-PATIENCE_SECONDS = 15.0  # for what should take a moment: the machine may be busy
-API = "/api/v1/links"
-
-
-def wait_until(holds: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-
-
-def is_alive(pid: int) -> bool:
-    with suppress(OSError):
-        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
-    return False
-
-
-def answers(program: Program) -> bool:
-    """Whether a request on a new connection is answered."""
-    with program.client() as client:
-        return client.get("/healthz").status_code == 200
-
-
-def kill_worker(program: Program) -> None:
-    [killed] = program.workers
-    os.kill(killed, signal.SIGKILL)
-    wait_until(lambda: killed not in program.workers)
-
-
-def is_free(port: int) -> bool:
-    with closing(socket.socket()) as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
-
-
-def events(program: Program, name: str) -> list[dict[str, object]]:
-    lines = [json.loads(line) for line in program.log().splitlines() if line.startswith("{")]
-    return [line for line in lines if name in line["event"]]
-
-
-@pytest.fixture
-def start_program(start_program: Callable[..., Program]) -> Callable[..., Program]:
-    """As ever, but all processes are there: a new jobs process has the socket for a moment."""
-
-    def start(**environment: str) -> Program:
-        program = start_program(**environment)
-        wait_until(lambda: len(program.jobs) == 1)
-        return program
-
-    return start
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    """A `kurz.toml` that a test may change."""
-    path = tmp_path / "kurz.toml"
-    path.write_text("")
-    return path
-
-
-class Visitor:
-    """Visits a link over and over, each time on a new connection; notes what came back."""
-
-    def __init__(self, program: Program) -> None:
-        with program.client() as client:
-            made = client.post(API, json={"original_url": "https://example.com/"})
-        self._address = made.json()["short_url"]
-        self.statuses: list[int | str] = []
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def end(self) -> list[int | str]:
-        self._is_over.set()
-        self._thread.join(30)
-        return self.statuses
-
-    def _run(self) -> None:
-        while not self._is_over.is_set():
-            try:
-                with httpx2.Client(trust_env=False, timeout=30) as client:
-                    self.statuses.append(client.get(self._address).status_code)
-            except httpx2.HTTPError as error:
-                self.statuses.append(repr(error))
 
 
 def test_there_are_as_many_workers_as_were_asked_for_and_all_of_them_serve(start_program):
@@ -140,7 +59,7 @@ def test_a_killed_worker_is_replaced_and_nobody_is_refused(start_program):
 def test_a_worker_that_somebody_else_ended_is_replaced(start_program):
     program = start_program()
     [ended] = program.workers
-    visitor = Visitor(program)
+    visitor = RepeatVisitor(program)
     os.kill(ended, signal.SIGTERM)
     wait_until(lambda: program.workers and program.workers != [ended])
     assert set(visitor.end()) == {302}
@@ -220,147 +139,6 @@ def test_a_second_stop_does_not_wait_for_requests(start_program):
         assert time.monotonic() - started < slack(6)
 
 
-def test_a_changed_setting_is_in_force_after_sighup_and_no_request_fails(start_program, config):
-    program = start_program(KURZ_CONFIG=str(config), KURZ_WORKERS="2")
-    visitor = Visitor(program)
-    before, jobs = set(program.workers), program.jobs
-    config.write_text("redirect_status = 307\n")
-    program.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: events(program, "workers replaced"))
-    wait_until(lambda: not before & set(program.workers))
-    wait_until(lambda: len(program.workers) == 2)
-    with program.client() as client:
-        made = client.post(API, json={"original_url": "https://example.com/new"}).json()
-        assert client.get(made["short_url"]).status_code == 307
-    wait_until(lambda: len(visitor.statuses) > 10)
-    assert set(visitor.end()) == {302}
-    wait_until(lambda: len(program.jobs) == 1 and program.jobs != jobs)
-    assert not events(program, "process ended")
-
-
-def test_the_number_of_workers_follows_the_settings(start_program, config):
-    program = start_program(KURZ_CONFIG=str(config))
-    config.write_text("workers = 3\n")
-    program.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: len(program.workers) == 3 and events(program, "workers replaced"))
-    config.write_text("workers = 1\n")
-    program.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: len(program.workers) == 1)
-    assert answers(program)
-    assert program.stop() == 0
-
-
-def test_a_worker_that_is_killed_while_it_is_renewed_leaves_one_successor(start_program):
-    program = start_program()
-    [old] = program.workers
-    os.kill(old, signal.SIGSTOP)  # else it may be gone before anybody looks
-    program.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: len(program.workers) == 2)
-    os.kill(old, signal.SIGKILL)
-    wait_until(lambda: events(program, "workers replaced") and len(program.workers) == 1)
-    time.sleep(1)
-    assert (len(program.workers), len(program.jobs)) == (1, 1)
-    assert answers(program)
-    assert program.stop() == 0
-
-
-BAD = {
-    "no setting": ("prot = 1\n", "settings refused", "prot"),
-    "no file": ('geoip_db = "/nowhere"\n', "settings refused", "KURZ_GEOIP_DB"),
-    "half a key": (
-        'archive = "s3://bucket"\narchive_s3_key_id = "x"\n',
-        "settings refused",
-        "KURZ_ARCHIVE_S3_SECRET_KEY",
-    ),
-    # It can be read, and only a worker finds that it leads nowhere.
-    "no workspace": ('root_workspace = "nobody"\n', "process ended", "there is no workspace"),
-}
-
-
-@pytest.mark.parametrize(
-    ("text", "event", "reason"),
-    [BAD["no setting"], BAD["no workspace"], *in_the_long_run(BAD["no file"], BAD["half a key"])],
-    ids=["no setting", "no workspace", "no file", "half a key"],
-)
-def test_settings_that_cannot_be_used_change_nothing(start_program, config, text, event, reason):
-    program = start_program(KURZ_CONFIG=str(config))
-    visitor = Visitor(program)
-    before = program.workers
-    config.write_text(text)
-    program.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: events(program, event))
-    assert reason in str(events(program, event)[0]["reason"])
-    time.sleep(0.5)
-    assert program.workers == before
-    assert set(visitor.end()) == {302}
-    config.write_text("")
-    program.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: program.workers and program.workers != before)
-
-
-def serve(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("KURZ_")}
-    environment |= {"KURZ_PORT": "0", "KURZ_DATA_DIR": str(tmp_path / "kurz-data")}
-    done = nursery.run(["serve"], {**inherited, **environment}, seconds=30)
-    return subprocess.CompletedProcess(
-        done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
-    )
-
-
-def test_a_setting_that_only_workers_refuse_ends_it_with_one_line(tmp_path):
-    ended = serve(tmp_path, KURZ_WORKERS="3", KURZ_ROOT_WORKSPACE="nobody")
-    assert ended.returncode == 78
-    assert ended.stderr.startswith("kurz: KURZ_ROOT_WORKSPACE: there is no workspace “nobody”.")
-    assert len(ended.stderr.splitlines()) == 1
-    assert ended.stdout == ""
-
-
-def test_a_file_of_countries_that_is_not_there_ends_it_with_one_line(tmp_path):
-    ended = serve(tmp_path, KURZ_GEOIP_DB="/nowhere/country.mmdb")
-    assert ended.returncode == 78
-    assert ended.stderr == (
-        "kurz: KURZ_GEOIP_DB: the file /nowhere/country.mmdb cannot be used:"
-        " No such file or directory.\n"
-    )
-    assert ended.stdout == ""
-
-
-@pytest.mark.parametrize(
-    ("settings", "name"),
-    [
-        ({"KURZ_ARCHIVE": "folder"}, "KURZ_ARCHIVE"),
-        ({"KURZ_ARCHIVE": "s3://bucket", "KURZ_ARCHIVE_S3_KEY_ID": "x"}, "KURZ_ARCHIVE_S3_KEY_ID"),
-    ],
-)
-def test_an_archive_that_cannot_be_opened_ends_it_with_one_line(tmp_path, settings, name):
-    """Before the jobs process would, which counts the clicks."""
-    ended = serve(tmp_path, **settings)
-    assert ended.returncode == 78
-    assert len(ended.stderr.splitlines()) == 1
-    assert name in ended.stderr
-    assert ended.stdout == ""
-
-
-@pytest.mark.parametrize("number", ["0", "65", "many"])
-def test_a_number_of_workers_that_makes_no_sense_is_refused(tmp_path, number):
-    ended = serve(tmp_path, KURZ_WORKERS=number)
-    assert ended.returncode == 78
-    assert "from 1 to 64" in ended.stderr
-
-
-def test_systemd_is_told_of_start_renewal_and_stop(start_program, tmp_path):
-    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as channel:
-        channel.bind(str(tmp_path / "notify"))
-        channel.settimeout(PATIENCE_SECONDS)
-        program = start_program(NOTIFY_SOCKET=str(tmp_path / "notify"))
-        assert channel.recv(1024) == b"READY=1"
-        program.process.send_signal(signal.SIGHUP)
-        assert channel.recv(1024).startswith(b"RELOADING=1\n")
-        assert channel.recv(1024) == b"READY=1"
-        assert program.stop() == 0
-        assert channel.recv(1024) == b"STOPPING=1"
-
-
 def test_the_index_of_searches_is_kept_by_the_jobs_process(start_program, tmp_path):
     program = start_program(KURZ_WORKERS="2")
     database = tmp_path / "kurz-data" / "kurz.db"
@@ -386,8 +164,8 @@ def is_created(program: Program) -> bool:
 
 
 def is_backlogged(database: Path) -> bool:
-    from kurz.storage import search
-    from kurz.storage.sqlite import create_engine
+    from kurz.storage.engine.sqlite import create_engine
+    from kurz.storage.links import search
 
     with create_engine(database).connect() as connection:
         return search.is_backlogged(connection)

@@ -17,7 +17,9 @@ from kurz.cache.codec import (
     encode_route,
     reason_of,
 )
-from kurz.links.model import Cached, Change, Route, Status
+from kurz.freshness.routes import Cached, Change, Route
+from kurz.links.model import Status
+from support.links import route
 
 KEY = "kurz:n:route:0/abc"
 NOW = 1_800_000_000_000_000
@@ -48,8 +50,8 @@ anything = st.recursive(
 
 
 def example(**changes: Any) -> Route:
-    fields = (7, 3, "ACTIVE", "https://example.com/", 302, False, None, 0, NOW)
-    return Route(*fields, starts_at=None, expires_at=None)._replace(**changes)
+    usual = {"location": "https://example.com/", "created_at": NOW}
+    return route(7, 3, **{**usual, **changes})
 
 
 def text_of(**changes: object) -> bytes:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kurz.clicks.agents import MAX_NAME_LENGTH
-from kurz.clicks.counts import Sort
+from kurz.clicks.counts import VisitKind
 from kurz.clicks.crawlers import Crawlers
 from kurz.clicks.previews import PREVIEWS
 from kurz.clicks.trimming import MAX_USER_AGENT_BYTES
@@ -43,30 +43,30 @@ def crawlers() -> Crawlers:
 def test_user_agents_of_the_table(agents, sort, browser, system, device, text):
     agent = agents.get(text.encode())
     assert agent[:4] == (sort, browser, system, device)
-    is_person = sort == Sort.PERSON
+    is_person = sort == VisitKind.PERSON
     assert agent.keys == (
         (f"b{browser}", f"o{system}", f"d{device}") if is_person else (f"n{browser}",)
     )
 
 
 def test_the_table_has_every_sort_and_device():
-    assert {row[0] for row in ROWS} == {Sort.PERSON, Sort.BOT, Sort.PREVIEW}
+    assert {row[0] for row in ROWS} == {VisitKind.PERSON, VisitKind.BOT, VisitKind.PREVIEW}
     assert {row[3] for row in ROWS} == {"desktop", "phone", "tablet", "tv", "other", ""}
 
 
 def test_the_table_has_every_preview():
-    assert {row[1] for row in ROWS if row[0] == Sort.PREVIEW} == {name for _, name in PREVIEWS}
+    assert {row[1] for row in ROWS if row[0] == VisitKind.PREVIEW} == {name for _, name in PREVIEWS}
 
 
 @pytest.mark.parametrize("nothing", [b"", b"   ", b"\t"])
 def test_who_says_nothing_is_a_bot(agents, nothing):
-    assert agents.get(nothing) == (Sort.BOT, "", "", "", ("n",))
+    assert agents.get(nothing) == (VisitKind.BOT, "", "", "", ("n",))
 
 
 @pytest.mark.parametrize("size", range(0, 120, 9))
 def test_a_browser_that_is_cut_short_is_no_bot(agents, size):
     text = CHROME.format(version=129)
-    assert agents.get(text[: len(text) - size].encode()).sort == Sort.PERSON
+    assert agents.get(text[: len(text) - size].encode()).sort == VisitKind.PERSON
 
 
 @given(st.one_of(st.binary(max_size=MAX_USER_AGENT_BYTES), st.text(max_size=80).map(str.encode)))

@@ -7,21 +7,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kurz.clicks.batch import INSTALLATION, Batch, Event, Home, Kind, Position, Subject, tag_subject
-from kurz.clicks.counts import MAX_OF_LINK, OTHER, PEOPLE, Sort, merge
+from kurz.clicks.aggregate import aggregate
+from kurz.clicks.batch import (
+    INSTALLATION,
+    Batch,
+    Event,
+    JournalPosition,
+    LinkOwner,
+    Subject,
+    SubjectKind,
+    tag_subject,
+)
+from kurz.clicks.counts import MAX_OF_LINK, OTHER, PEOPLE, VisitKind, merge
 from kurz.clicks.moments import Moments
 from kurz.clicks.record import COUNT_ONLY, PREFETCH, UNKNOWN_VISITOR, Fields
-from kurz.clicks.tally import tally
 from kurz.clicks.visitors import DAY_MICROS
 
 TODAY = 20_700
 NOON = TODAY * DAY_MICROS + DAY_MICROS // 2
-HOMES = {1: Home(5, ("red", "blue")), 2: Home(5, ("red",)), 3: Home(-9, ()), 4: Home(0, ("red",))}
+HOMES = {
+    1: LinkOwner(5, ("red", "blue")),
+    2: LinkOwner(5, ("red",)),
+    3: LinkOwner(-9, ()),
+    4: LinkOwner(0, ("red",)),
+}
 CHROME = b"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/129.0 Safari/537.36"
 IPHONE = (
     b"Mozilla/5.0 (iPhone; CPU iPhone OS 17_6 like Mac OS X) Version/17.6 Mobile/1 Safari/604.1"
 )
-START, END = Position(b"s" * 16, 36), Position(b"s" * 16, 999)
+START, END = JournalPosition(b"s" * 16, 36), JournalPosition(b"s" * 16, 999)
 
 
 class FixedCountries:
@@ -67,18 +81,18 @@ clicks = st.builds(
 def subjects(event: Event) -> Iterator[Subject]:
     home = HOMES.get(event.link_id)
     if home is not None:
-        yield Subject(Kind.LINK, event.link_id)
+        yield Subject(SubjectKind.LINK, event.link_id)
         yield from (tag_subject(home.space, tag) for tag in home.tags)
-    yield Subject(Kind.SPACE, event.space)
+    yield Subject(SubjectKind.SPACE, event.space)
     yield INSTALLATION
 
 
-def recount(event: Event, kind: Kind) -> Iterator[str]:
+def recount(event: Event, kind: SubjectKind) -> Iterator[str]:
     hour = event.at_micros // 3_600_000_000 % 24
     is_person = event.sort in PEOPLE
     yield f"{'h' if is_person else 'H'}{hour:02}"
     yield f"s{event.sort}"
-    if event.sort in (Sort.BOT, Sort.PREVIEW):
+    if event.sort in (VisitKind.BOT, VisitKind.PREVIEW):
         yield f"n{event.browser}"
     if is_person:
         yield f"c{event.country}"
@@ -87,14 +101,14 @@ def recount(event: Event, kind: Kind) -> Iterator[str]:
         yield f"o{event.system}"
         yield f"d{event.device}"
         yield f"l{event.language}"
-        if kind is not Kind.LINK:
+        if kind is not SubjectKind.LINK:
             yield f"L{event.link_id}"
 
 
 @pytest.fixture(scope="session")
 def batch_of(agents):
     def make(*records: Fields) -> Batch:
-        return tally(records, HOMES, agents, FixedCountries(), START, END)
+        return aggregate(records, HOMES, agents, FixedCountries(), START, END)
 
     return make
 
@@ -164,7 +178,7 @@ def test_a_journal_counts_the_same_in_whatever_stretches(batch_of, records, cut)
 def test_the_worked_example_of_the_seeds(batch_of):
     latencies_ms = [150, 200, 180, 160]
     batch = batch_of(*(click(latency_ns=latency * 10**6) for latency in latencies_ms))
-    assert batch.moments[Subject(Kind.LINK, 1)].mean == pytest.approx(172.5)
+    assert batch.moments[Subject(SubjectKind.LINK, 1)].mean == pytest.approx(172.5)
 
 
 def test_one_click(batch_of):
@@ -177,15 +191,15 @@ def test_one_click(batch_of):
     assert isinstance(batch.events[0], Event)
     counts = {"h12": 1, "sperson": 1, "cDE": 1, "ra.example": 1, "bChrome": 1, "oWindows": 1}
     counts |= {"ddesktop": 1, "lde-DE": 1}
-    assert batch.days[Subject(Kind.LINK, 1), TODAY].counts == counts
+    assert batch.days[Subject(SubjectKind.LINK, 1), TODAY].counts == counts
     assert batch.days[INSTALLATION, TODAY].counts == counts | {"L1": 1}
     assert batch.days.keys() == {
         (subject, TODAY)
         for subject in (
-            Subject(Kind.LINK, 1),
+            Subject(SubjectKind.LINK, 1),
             tag_subject(5, "red"),
             tag_subject(5, "blue"),
-            Subject(Kind.SPACE, 5),
+            Subject(SubjectKind.SPACE, 5),
             INSTALLATION,
         )
     }
@@ -194,31 +208,31 @@ def test_one_click(batch_of):
 @pytest.mark.parametrize(
     ("flags", "user_agent", "sort"),
     [
-        (0, CHROME, Sort.PERSON),
-        (PREFETCH, CHROME, Sort.PREFETCH),
-        (COUNT_ONLY, b"", Sort.PRIVATE),
-        (COUNT_ONLY | PREFETCH, b"", Sort.PREFETCH),
-        (0, b"Twitterbot/1.0", Sort.PREVIEW),
-        (PREFETCH, b"Twitterbot/1.0", Sort.PREVIEW),
-        (0, b"curl/8.5", Sort.BOT),
-        (0, b"", Sort.BOT),
-        (128, CHROME, Sort.PERSON),  # a flag of the future
+        (0, CHROME, VisitKind.PERSON),
+        (PREFETCH, CHROME, VisitKind.PREFETCH),
+        (COUNT_ONLY, b"", VisitKind.PRIVATE),
+        (COUNT_ONLY | PREFETCH, b"", VisitKind.PREFETCH),
+        (0, b"Twitterbot/1.0", VisitKind.PREVIEW),
+        (PREFETCH, b"Twitterbot/1.0", VisitKind.PREVIEW),
+        (0, b"curl/8.5", VisitKind.BOT),
+        (0, b"", VisitKind.BOT),
+        (128, CHROME, VisitKind.PERSON),  # a flag of the future
     ],
 )
 def test_sorts(batch_of, flags, user_agent, sort):
     batch = batch_of(click(flags=flags, user_agent=user_agent))
-    day = batch.days[Subject(Kind.LINK, 1), TODAY]
+    day = batch.days[Subject(SubjectKind.LINK, 1), TODAY]
     assert batch.events[0].sort == sort
     assert day.counts[f"s{sort}"] == day.clicks == 1
-    assert day.people == (sort in (Sort.PERSON, Sort.PRIVATE))
-    assert day.visitors == ({b"visitor1"} if sort == Sort.PERSON else set())
+    assert day.people == (sort in (VisitKind.PERSON, VisitKind.PRIVATE))
+    assert day.visitors == ({b"visitor1"} if sort == VisitKind.PERSON else set())
 
 
 def test_a_link_that_is_gone_counts_for_its_workspace_and_the_installation(batch_of):
     batch = batch_of(click(link_id=77, workspace_id=8), click(link_id=77, workspace_id=9))
     assert batch.days.keys() == {
         (subject, TODAY)
-        for subject in (Subject(Kind.SPACE, 8), Subject(Kind.SPACE, 9), INSTALLATION)
+        for subject in (Subject(SubjectKind.SPACE, 8), Subject(SubjectKind.SPACE, 9), INSTALLATION)
     }
     assert batch.days[INSTALLATION, TODAY].counts["L77"] == 2
 
@@ -226,7 +240,7 @@ def test_a_link_that_is_gone_counts_for_its_workspace_and_the_installation(batch
 def test_above_the_cap_sums_stay_exact(batch_of):
     origins = [f"https://{number % 300}.example".encode() for number in range(1000)]
     day = batch_of(*(click(referrer=origin) for origin in origins)).days[
-        Subject(Kind.LINK, 1), TODAY
+        Subject(SubjectKind.LINK, 1), TODAY
     ]
     counts: dict[str, int] = {}
     merge(counts, day.counts, MAX_OF_LINK)

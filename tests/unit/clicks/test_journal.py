@@ -15,7 +15,8 @@ from structlog.testing import capture_logs
 from kurz.clicks.dropped import DroppedClicks
 from kurz.clicks.header import HEADER_BYTES
 from kurz.clicks.journal import RECOVERY_SECONDS, RETRY_SECONDS, Journal
-from kurz.clicks.segments import find_header, is_held, list_segments, read
+from kurz.clicks.segments import find_header, is_held, list_segments
+from support.journal_reader import read
 from support.journal_writer import batch
 
 

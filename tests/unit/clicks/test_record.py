@@ -15,13 +15,13 @@ from kurz.clicks.record import (
     MAX_RECORD_BYTES,
     PREFETCH,
     UNKNOWN_VISITOR,
-    decode,
     encode,
     end_of,
-    mark_of,
+    link_tag_of,
     visit_of,
 )
 from kurz.clicks.trimming import language_of, origin_of
+from support.journal_reader import decode
 
 headers = st.binary(max_size=600)
 visits = st.fixed_dictionaries(
@@ -50,8 +50,8 @@ clicks = st.fixed_dictionaries(
 
 
 def encoded(click) -> bytes:
-    mark = mark_of(click["link_id"], click["workspace_id"])
-    return encode(click["at_micros"], click["latency_ns"], mark, visit_of(**click["visit"]))
+    link_tag = link_tag_of(click["link_id"], click["workspace_id"])
+    return encode(click["at_micros"], click["latency_ns"], link_tag, visit_of(**click["visit"]))
 
 
 @given(clicks)
@@ -87,7 +87,7 @@ def test_the_longest_record_is_as_long_as_the_limit():
         referrer=b"https://" + b"a" * 120,
         language=b"abcdefgh" + b"-abcdefgh" * 9,
     )
-    assert len(encode(0, 0, mark_of(0, 0), visit)) == MAX_RECORD_BYTES == 466
+    assert len(encode(0, 0, link_tag_of(0, 0), visit)) == MAX_RECORD_BYTES == 466
 
 
 def test_the_bytes_are_those_of_the_documentation():
@@ -106,7 +106,7 @@ def test_the_bytes_are_those_of_the_documentation():
         + b"dehttps://a.exampleagent"
     )
     expected = struct.pack("<HI", len(body), crc32(body)) + body
-    assert encode(1_700_000_000_000_000, 123_456, mark_of(5, 6), visit) == expected
+    assert encode(1_700_000_000_000_000, 123_456, link_tag_of(5, 6), visit) == expected
 
 
 def test_what_asks_to_be_counted_only_leaves_nothing_but_its_flags():
@@ -119,7 +119,7 @@ def test_what_asks_to_be_counted_only_leaves_nothing_but_its_flags():
         language=b"de",
     )
     assert visit == bytes([COUNT_ONLY | PREFETCH]) + bytes(19)
-    click = decode(encode(1, 1, mark_of(1, 1), visit)[FRAME_BYTES:])
+    click = decode(encode(1, 1, link_tag_of(1, 1), visit)[FRAME_BYTES:])
     assert click.is_count_only
     assert click.is_prefetch
 
@@ -163,7 +163,7 @@ def test_a_body_that_encode_would_not_make_is_refused(place, value):
     visit = visit_of(
         network=b"abc", visitor=bytes(8), flags=0, user_agent=b"", referrer=b"", language=b""
     )
-    body = bytearray(encode(1, 1, mark_of(1, 1), visit)[FRAME_BYTES:])
+    body = bytearray(encode(1, 1, link_tag_of(1, 1), visit)[FRAME_BYTES:])
     body[place] = value
     with pytest.raises(ValueError, match=r"."):
         decode(bytes(body))

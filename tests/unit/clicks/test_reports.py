@@ -18,8 +18,8 @@ from kurz.clicks.errors import ListenersFull, TooManyStreams
 from kurz.clicks.live import Live
 from kurz.clicks.moments import Moments
 from kurz.clicks.months import add_up, merge, month_of, months_of, pack, unpack, without
-from kurz.clicks.reports import EVERYTHING, About, EventPage
 from kurz.clicks.series import Day
+from kurz.clicks.stats import EVERYTHING, About, EventPage
 from kurz.clock import EPOCH
 from kurz.errors import StoreUnavailable
 from support.clock import FrozenClock
@@ -82,7 +82,7 @@ def test_a_month_has_as_many_values_as_a_day_and_all_clicks():
 
 
 class CountingStore:
-    """A `ReportStore` of one number; counts how often it is asked."""
+    """A `StatsStore` of one number; counts how often it is asked."""
 
     def __init__(self) -> None:
         self.clicks = 1

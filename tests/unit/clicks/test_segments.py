@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kurz.clicks.header import HEADER_BYTES, Header, path_of
-from kurz.clicks.record import MAX_RECORD_BYTES, UNKNOWN_VISITOR, Click, encode, mark_of, visit_of
-from kurz.clicks.segments import Corrupt, find_header, is_held, list_segments, quarantine, read
+from kurz.clicks.record import MAX_RECORD_BYTES, UNKNOWN_VISITOR, encode, link_tag_of, visit_of
+from kurz.clicks.segments import Corrupt, find_header, is_held, list_segments, quarantine
+from support.journal_reader import Click, read
 
 ID = bytes(range(16))
 HEADER = Header(ID, 1_700_000_000_000_000).encode()
@@ -29,7 +30,7 @@ def record(number: int, agent: int = 20) -> bytes:
         referrer=b"https://a.example",
         language=b"de",
     )
-    return encode(1_700_000_000_000_000 + number, 12_300, mark_of(number, 1), visit)
+    return encode(1_700_000_000_000_000 + number, 12_300, link_tag_of(number, 1), visit)
 
 
 def segment(folder: Path, data: bytes, header: bytes = HEADER) -> Path:
@@ -213,7 +214,7 @@ def test_a_record_over_the_edge_of_a_chunk_is_found_behind_damage(tmp_path):
 def test_a_record_made_of_bytes_that_a_header_can_have_is_not_taken_for_one(tmp_path):
     """A visitor can compute a checksum, but cannot send the zero byte that ends every instant."""
     visit = record(1)[30:]
-    forged = encode(2**56, 1, mark_of(9, 9), visit)
+    forged = encode(2**56, 1, link_tag_of(9, 9), visit)
     path = segment(tmp_path, record(1) + forged + record(2))
     assert [click.link_id for click in read_all(path)[0]] == [1, 2]
 

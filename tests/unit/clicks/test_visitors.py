@@ -6,18 +6,11 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from kurz.clicks.journal import Journal
-from kurz.clicks.record import (
-    COUNT_ONLY,
-    FRAME_BYTES,
-    UNKNOWN_VISITOR,
-    Click,
-    decode,
-    encode,
-    mark_of,
-)
+from kurz.clicks.record import COUNT_ONLY, FRAME_BYTES, UNKNOWN_VISITOR, encode, link_tag_of
 from kurz.clicks.visitors import Visitors
 from kurz.clock import to_micros
 from kurz.errors import StoreUnavailable
+from support.journal_reader import Click, decode
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 3, 2, tzinfo=UTC)
@@ -49,7 +42,7 @@ def store() -> MemorySaltStore:
 
 def seen(visitors: Visitors, client="203.0.113.77", user_agent=AGENT, flags=0) -> Click:
     visit = visitors.visit(client, user_agent, b"https://a.example/x", b"de", flags)
-    return decode(encode(0, 0, mark_of(0, 0), visit)[FRAME_BYTES:])
+    return decode(encode(0, 0, link_tag_of(0, 0), visit)[FRAME_BYTES:])
 
 
 async def test_a_visitor_is_the_same_all_day_and_another_one_is_not(store):
@@ -214,7 +207,7 @@ async def test_no_full_address_path_or_query_is_in_the_files(store, tmp_path):
     }
     for client in clients:
         visit = visitors.visit(client, AGENT, b"https://a.example/secret?token", b"de,fr", 0)
-        journal.write([encode(1, 1, mark_of(1, 1), visit)])
+        journal.write([encode(1, 1, link_tag_of(1, 1), visit)])
     journal.close()
     (data,) = (path.read_bytes() for path in tmp_path.iterdir())
     assert data.count(b"https://a.example" + AGENT) == len(clients)

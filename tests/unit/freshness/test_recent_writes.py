@@ -5,24 +5,9 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kurz.links.floors import Floors
-from kurz.links.model import Change, Route, Status
-
-
-def route(link_id: int, version: int) -> Route:
-    return Route(
-        link_id=link_id,
-        version=version,
-        status=Status.ACTIVE,
-        location="https://example.com/",
-        redirect_status=302,
-        forward_query=False,
-        max_clicks=None,
-        clicks_used=0,
-        created_at=0,
-        starts_at=None,
-        expires_at=None,
-    )
+from kurz.freshness.recent_writes import RecentWrites
+from kurz.freshness.routes import Change
+from support.links import route
 
 
 def change(link_id: int, version: int, code: str = "abc", workspace_id: int = 0) -> Change:
@@ -30,84 +15,92 @@ def change(link_id: int, version: int, code: str = "abc", workspace_id: int = 0)
 
 
 def test_what_nothing_was_heard_of_is_believed():
-    floors = Floors()
-    floors.hear([(5, change(1, 2, "other")), (6, change(1, 2, "abc", workspace_id=7))])
-    assert floors.admits(0, "abc", route(1, 1), 0)
-    assert floors.admits(0, "abc", None, 6)
+    recent_writes = RecentWrites()
+    recent_writes.on_changes([(5, change(1, 2, "other")), (6, change(1, 2, "abc", workspace_id=7))])
+    assert recent_writes.is_current(0, "abc", route(1, 1), 0)
+    assert recent_writes.is_current(0, "abc", None, 6)
 
 
 def test_an_older_version_another_link_and_an_absence_are_not():
-    floors = Floors()
-    floors.hear([(5, change(1, 3))])
-    assert not floors.admits(0, "abc", route(1, 2), 5)
-    assert not floors.admits(0, "abc", route(2, 8), 5)
-    assert not floors.admits(0, "abc", None, 5)
-    assert floors.admits(0, "abc", route(1, 3), 5)
-    assert floors.admits(0, "abc", route(1, 4), 5)
+    recent_writes = RecentWrites()
+    recent_writes.on_changes([(5, change(1, 3))])
+    assert not recent_writes.is_current(0, "abc", route(1, 2), 5)
+    assert not recent_writes.is_current(0, "abc", route(2, 8), 5)
+    assert not recent_writes.is_current(0, "abc", None, 5)
+    assert recent_writes.is_current(0, "abc", route(1, 3), 5)
+    assert recent_writes.is_current(0, "abc", route(1, 4), 5)
 
 
 def test_own_changes_count_before_they_are_read_back():
-    floors = Floors()
-    floors.hear([(5, change(2, 1, "other")), (0, change(1, 2))])
-    assert not floors.admits(0, "abc", route(1, 1), 5)
-    assert floors.admits(0, "abc", route(1, 2), 5)
+    recent_writes = RecentWrites()
+    recent_writes.on_changes([(5, change(2, 1, "other")), (0, change(1, 2))])
+    assert not recent_writes.is_current(0, "abc", route(1, 1), 5)
+    assert recent_writes.is_current(0, "abc", route(1, 2), 5)
 
 
 def test_a_change_that_is_heard_late_lowers_nothing():
-    floors = Floors()
-    floors.hear([(5, change(1, 3)), (4, change(1, 2))])
-    assert not floors.admits(0, "abc", route(1, 2), 5)
+    recent_writes = RecentWrites()
+    recent_writes.on_changes([(5, change(1, 3)), (4, change(1, 2))])
+    assert not recent_writes.is_current(0, "abc", route(1, 2), 5)
 
 
 def test_what_was_read_before_the_first_change_at_hand_is_not_believed():
-    floors = Floors(max_floors=2)
-    floors.hear([(number, change(number, 2, f"code-{number}")) for number in (3, 4, 5, 6)])
-    assert not floors.admits(0, "code-3", route(3, 1), 3)  # its floor is gone
-    assert floors.admits(0, "code-3", route(3, 2), 4)
-    assert not floors.admits(0, "any", route(9, 1), 3)
-    assert not floors.admits(0, "code-6", route(6, 1), 6)
+    recent_writes = RecentWrites(max_writes=2)
+    recent_writes.on_changes(
+        [(number, change(number, 2, f"code-{number}")) for number in (3, 4, 5, 6)]
+    )
+    assert not recent_writes.is_current(0, "code-3", route(3, 1), 3)  # its floor is gone
+    assert recent_writes.is_current(0, "code-3", route(3, 2), 4)
+    assert not recent_writes.is_current(0, "any", route(9, 1), 3)
+    assert not recent_writes.is_current(0, "code-6", route(6, 1), 6)
 
 
 def test_what_was_read_from_a_log_that_is_ahead_is_not_believed():
     """It may be a log that was lost since."""
-    floors = Floors()
-    floors.hear([(5, change(1, 2))])
-    assert floors.admits(0, "any", route(9, 1), 5)
-    assert not floors.admits(0, "any", route(9, 1), 6)
+    recent_writes = RecentWrites()
+    recent_writes.on_changes([(5, change(1, 2))])
+    assert recent_writes.is_current(0, "any", route(9, 1), 5)
+    assert not recent_writes.is_current(0, "any", route(9, 1), 6)
 
 
 def test_own_changes_are_not_pushed_out_before_they_are_read_back():
-    floors = Floors(max_floors=2)
-    floors.hear([(0, change(1, 2))])
-    floors.hear([(number, change(number, 2, f"code-{number}")) for number in range(3, 9)])
-    assert not floors.admits(0, "abc", route(1, 1), 8)
+    recent_writes = RecentWrites(max_writes=2)
+    recent_writes.on_changes([(0, change(1, 2))])
+    recent_writes.on_changes(
+        [(number, change(number, 2, f"code-{number}")) for number in range(3, 9)]
+    )
+    assert not recent_writes.is_current(0, "abc", route(1, 1), 8)
 
 
 def test_starting_over_believes_nothing_from_before():
-    floors = Floors()
-    floors.hear([(5, change(1, 2)), (0, change(2, 2, "own"))])
-    floors.start_over(100)
-    assert floors.position == 100
-    assert not floors.admits(0, "any", route(9, 1), 99)
-    assert floors.admits(0, "abc", route(1, 1), 100)
-    assert floors.position_of(0) == 100
+    recent_writes = RecentWrites()
+    recent_writes.on_changes([(5, change(1, 2)), (0, change(2, 2, "own"))])
+    recent_writes.reset(100)
+    assert recent_writes.position == 100
+    assert not recent_writes.is_current(0, "any", route(9, 1), 99)
+    assert recent_writes.is_current(0, "abc", route(1, 1), 100)
+    assert recent_writes.required_position(0) == 100
 
 
 def test_a_list_has_to_hold_the_last_change_of_its_workspace():
-    floors = Floors()
-    floors.start_over(2)
-    floors.hear([(5, change(1, 2)), (7, change(2, 1, "x", workspace_id=3))])
-    assert (floors.position_of(0), floors.position_of(3), floors.position_of(4)) == (5, 7, 2)
+    recent_writes = RecentWrites()
+    recent_writes.reset(2)
+    recent_writes.on_changes([(5, change(1, 2)), (7, change(2, 1, "x", workspace_id=3))])
+    assert (
+        recent_writes.required_position(0),
+        recent_writes.required_position(3),
+        recent_writes.required_position(4),
+    ) == (5, 7, 2)
 
 
 def test_a_list_waits_for_the_numbers_of_own_changes():
-    floors = Floors()
-    floors.hear([(0, change(1, 2)), (0, change(2, 1, "x"))])
-    assert floors.position_of(0) is None
-    floors.hear([(5, change(1, 2))])
-    assert floors.position_of(0) is None
-    floors.hear([(6, change(2, 1, "x"))])
-    assert floors.position_of(0) == 6
+    recent_writes = RecentWrites()
+    recent_writes.on_changes([(0, change(1, 2)), (0, change(2, 1, "x"))])
+    assert recent_writes.required_position(0) is None
+    recent_writes.on_changes([(5, change(1, 2))])
+    assert recent_writes.required_position(0) is None
+    recent_writes.on_changes([(6, change(2, 1, "x"))])
+    assert recent_writes.required_position(0) == 6
 
 
 @given(
@@ -116,20 +109,22 @@ def test_a_list_waits_for_the_numbers_of_own_changes():
     st.integers(1, 8),
 )
 def test_whatever_is_admitted_is_as_new_as_what_was_heard(
-    writes: Sequence[int], read_at: int, max_floors: int
+    writes: Sequence[int], read_at: int, max_writes: int
 ):
     """Links 0 to 5 are written in turn, and each is read when the log stands somewhere."""
-    floors = Floors(max_floors)
+    recent_writes = RecentWrites(max_writes)
     versions = dict.fromkeys(range(6), 1)
     seen = dict(versions)  # by who reads at `read_at`
     for number, link_id in enumerate(writes, 1):
         versions[link_id] += 1
         if number <= read_at:
             seen[link_id] = versions[link_id]
-        floors.hear([(number, change(link_id, versions[link_id], f"code-{link_id}"))])
+        recent_writes.on_changes([(number, change(link_id, versions[link_id], f"code-{link_id}"))])
     position = min(read_at, len(writes))
     for link_id, version in seen.items():
-        is_admitted = floors.admits(0, f"code-{link_id}", route(link_id, version), position)
+        is_admitted = recent_writes.is_current(
+            0, f"code-{link_id}", route(link_id, version), position
+        )
         assert not is_admitted or version == versions[link_id]
         if position == len(writes):
             assert is_admitted

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kurz.errors import SettingRefused
-from kurz.jobs.journals import KEPT, OWNER, REMEMBERED, JournalFolder
-from kurz.jobs.loader import Loader
+from kurz.jobs.clicks.journals import KEPT, OWNER, REMEMBERED, JournalFolder
+from kurz.jobs.clicks.loader import Loader
 from support.clicks import LinkCounting, MemoryClickStore, click, write_segment
 
 OURS, THEIRS = "0123456789abcdef", "fedcba9876543210"

@@ -15,8 +15,8 @@ from structlog.testing import capture_logs
 from kurz.clicks.batch import Batch
 from kurz.clicks.header import HEADER_BYTES
 from kurz.errors import StoreUnavailable
-from kurz.jobs.journals import JournalFolder
-from kurz.jobs.loader import Loader
+from kurz.jobs.clicks.journals import JournalFolder
+from kurz.jobs.clicks.loader import Loader
 from support.clicks import LinkCounting, MemoryClickStore, click, write_segment
 from support.clock import FrozenClock
 
@@ -219,10 +219,10 @@ async def test_random_bytes_never_make_a_click_count_twice(store, clock, journal
 
 async def test_a_segment_that_cannot_be_counted_stops_no_other(loader, store, journal):
     class Broken(LinkCounting):
-        def tally(self, records: Any, homes: Any, start: Any, end: Any) -> Batch:
+        def aggregate(self, records: Any, owners: Any, start: Any, end: Any) -> Batch:
             if records[0].link_id == 1:
                 raise RuntimeError("no good")
-            return super().tally(records, homes, start, end)
+            return super().aggregate(records, owners, start, end)
 
     loader._counting = Broken()
     for link_id in (1, 2, 3):
@@ -335,12 +335,25 @@ async def test_it_works_in_the_background_and_counts_the_rest_at_the_end(store, 
     assert store.clicks == Counter({1: 1, 2: 1, 3: 1})
 
 
+class NotingCopier:
+    def __init__(self) -> None:
+        self.told: list[set[int]] = []
+
+    def note(self, link_ids):
+        self.told.append(link_ids)
+
+    @property
+    def waiting(self):
+        return len(self.told)
+
+
 async def test_links_that_were_counted_are_told(store, clock, journal):
-    told: list[set[int]] = []
-    loader = make_loader(store, clock, journal, on_counted=told.append)
+    copier = NotingCopier()
+    loader = make_loader(store, clock, journal, copier=copier)
     write_segment(journal, click(1), click(2), click(1))
     await loader.load_all()
-    assert told == [{1, 2}]
+    assert copier.told == [{1, 2}]
+    assert loader.counts()["click_copies_waiting"] == 1
 
 
 async def test_the_backlog_is_known(loader, store, journal):

@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 
 from kurz.clicks.ports import ClickStore
 from kurz.errors import StoreUnavailable
-from kurz.jobs.journals import KEPT, REMEMBERED, JournalFolder
-from kurz.jobs.loader import Loader
+from kurz.jobs.clicks.journals import KEPT, REMEMBERED, JournalFolder
+from kurz.jobs.clicks.loader import Loader
 from support.clicks import LinkCounting, MemoryClickStore, click, write_segment
 from support.clock import FrozenClock
 from support.failpoints import FailingStore, Failpoints, Stopped, watch_files
@@ -94,8 +94,8 @@ async def test_the_same_loader_goes_on_after_an_error_at_any_point(
             if are_files:
                 watch_files(patch, journal, failpoints)
             with capture_logs():
-                await loader._try(loader.load_all)
-        await loader._try(loader.load_all)
+                await loader.attempt(loader.load_all)
+        await loader.attempt(loader.load_all)
         assert store.clicks == CLICKS, at
         if failpoints.is_over:
             break

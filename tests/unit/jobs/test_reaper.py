@@ -9,11 +9,11 @@ import pytest
 
 from kurz.errors import StoreUnavailable
 from kurz.jobs.boot_clock import BootClock
-from kurz.jobs.reaper import Reaper
+from kurz.jobs.reaper import Reaper, ReaperPace
+from kurz.links.ending.reaper_admin import RetentionPlan
+from kurz.links.ending.retention import PRESETS, EndedKind
 from kurz.links.errors import ArchiveUnavailable
-from kurz.links.retention import PRESETS, Ended
-from kurz.links.upkeep import Plan
-from kurz.scheduling import Outcome, Result, Turn
+from kurz.scheduling import Result, RunContext, RunOutcome
 from support.clock import FrozenClock
 from support.reaping import MemoryArchiver, MemoryReaperStore
 
@@ -48,36 +48,33 @@ def boot(seconds: Seconds) -> BootClock:
 @pytest.fixture
 def make_reaper(store, seconds, boot) -> Callable[..., Reaper]:
     def make(preset: str = "default", archiver: Any = None, **more: Any) -> Reaper:
-        plan = Plan(PRESETS[preset], has_archive=archiver is not None)
-        numbers: dict[str, Any] = {
-            "batch": 10,
-            "pause": timedelta(),
-            "longest": timedelta(minutes=5),
-        } | more
-        return Reaper(store, plan, archiver, boot_clock=boot, monotonic=seconds, **numbers)
+        plan = RetentionPlan(PRESETS[preset], has_archive=archiver is not None)
+        numbers = {"batch": 10, "pause": timedelta(), "longest": timedelta(minutes=5)}
+        pace = ReaperPace(**{name: more.pop(name, usual) for name, usual in numbers.items()})
+        return Reaper(store, plan, pace, archiver, boot_clock=boot, monotonic=seconds, **more)
 
     return make
 
 
 async def reap(reaper: Reaper) -> tuple[Result, dict[str, int]]:
-    turn = Turn(asyncio.Event())
+    turn = RunContext(asyncio.Event())
     result = await reaper.run(turn)
     return result, dict(turn.counts)
 
 
 async def test_links_are_marked_then_swept(store, make_reaper):
-    store.add(Ended.TEMPORARY, 5, is_marked=False, hours=2)
+    store.add(EndedKind.TEMPORARY, 5, is_marked=False, hours=2)
     result, counts = await reap(make_reaper())
-    assert result == Result(Outcome.DONE)
+    assert result == Result(RunOutcome.DONE)
     assert counts == {"marked": 5, "purged": 5}
     assert store.batches == [("mark", 5), ("purge temporary", 5)]
     assert store.items == []
 
 
 async def test_what_is_within_its_grace_stays(store, make_reaper):
-    store.add(Ended.TEMPORARY, 1, minutes=59)
-    store.add(Ended.PERMANENT, 1, days=6)
-    store.add(Ended.DELETED, 1, days=29)
+    store.add(EndedKind.TEMPORARY, 1, minutes=59)
+    store.add(EndedKind.PERMANENT, 1, days=6)
+    store.add(EndedKind.DELETED, 1, days=29)
     result, counts = await reap(make_reaper())
     assert (result, counts) == (Result(), {})
     assert len(store.items) == 3
@@ -87,29 +84,29 @@ async def test_what_is_within_its_grace_stays(store, make_reaper):
 async def test_one_that_is_off_does_not_count_what_waits(
     store, make_reaper, clock, is_enabled, waiting
 ):
-    store.add(Ended.TEMPORARY, 5, hours=2)
+    store.add(EndedKind.TEMPORARY, 5, hours=2)
     reaper = make_reaper(is_enabled=is_enabled)
     await reaper.look(clock.now())
     assert reaper.counts()["reaper_waiting"] == waiting
 
 
 async def test_each_kind_has_its_fate(store, make_reaper):
-    store.add(Ended.TEMPORARY, 1, hours=1)
-    store.add(Ended.PERMANENT, 2, days=7)
-    store.add(Ended.DELETED, 3, days=30)
+    store.add(EndedKind.TEMPORARY, 1, hours=1)
+    store.add(EndedKind.PERMANENT, 2, days=7)
+    store.add(EndedKind.DELETED, 3, days=30)
     _, counts = await reap(make_reaper())
     assert counts == {"purged": 4, "trashed": 2}
-    assert [item.ended for item in store.items] == [Ended.SWEPT] * 2
+    assert [item.ended for item in store.items] == [EndedKind.SWEPT] * 2
 
 
 async def test_without_an_archive_links_stay_in_the_trash(store, make_reaper):
-    store.add(Ended.SWEPT, 3, days=91)
+    store.add(EndedKind.SWEPT, 3, days=91)
     assert await reap(make_reaper()) == (Result(), {})
     assert len(store.items) == 3
 
 
 async def test_with_an_archive_links_go_there(store, make_reaper):
-    store.add(Ended.SWEPT, 3, days=91)
+    store.add(EndedKind.SWEPT, 3, days=91)
     archiver = MemoryArchiver(store)
     _, counts = await reap(make_reaper(archiver=archiver))
     assert counts == {"archived": 3}
@@ -118,15 +115,15 @@ async def test_with_an_archive_links_go_there(store, make_reaper):
 
 
 async def test_a_file_that_was_given_up_is_not_the_end_of_its_kind(store, make_reaper):
-    store.add(Ended.SWEPT, 25, days=91)
+    store.add(EndedKind.SWEPT, 25, days=91)
     archiver = MemoryArchiver(store)
     archiver.given_up = 2
     assert await reap(make_reaper(archiver=archiver)) == (Result(), {"archived": 25})
 
 
 async def test_a_file_that_is_given_up_again_and_again_is_left_to_the_next_run(store, make_reaper):
-    store.add(Ended.SWEPT, 3, days=91)
-    store.add(Ended.DELETED, 15, days=91)
+    store.add(EndedKind.SWEPT, 3, days=91)
+    store.add(EndedKind.DELETED, 15, days=91)
     archiver = MemoryArchiver(store)
     archiver.given_up = 4
     reaper = make_reaper(archiver=archiver)
@@ -137,42 +134,42 @@ async def test_a_file_that_is_given_up_again_and_again_is_left_to_the_next_run(s
 
 
 async def test_an_archive_that_cannot_be_used_keeps_nobody_else_waiting(store, make_reaper):
-    store.add(Ended.TEMPORARY, 15, is_marked=False, hours=2)
-    store.add(Ended.SWEPT, 3, days=91)
-    store.add(Ended.DELETED, 15, days=31)
+    store.add(EndedKind.TEMPORARY, 15, is_marked=False, hours=2)
+    store.add(EndedKind.SWEPT, 3, days=91)
+    store.add(EndedKind.DELETED, 15, days=31)
     archiver = MemoryArchiver(store)
     archiver.trouble = ArchiveUnavailable("The disk of the archive is full.")
     reaper = make_reaper(archiver=archiver)
     result, counts = await reap(reaper)
-    assert result == Result(Outcome.FAILED, "The disk of the archive is full.")
+    assert result == Result(RunOutcome.FAILED, "The disk of the archive is full.")
     assert counts == {"marked": 15, "purged": 30}
-    assert [item.ended for item in store.items] == [Ended.SWEPT] * 3
+    assert [item.ended for item in store.items] == [EndedKind.SWEPT] * 3
     archiver.trouble = None
     assert await reap(reaper) == (Result(), {"archived": 3})
 
 
 async def test_what_is_to_be_kept_is_never_swept(store, make_reaper):
-    store.add(Ended.PERMANENT, 3, days=3650)
-    store.add(Ended.SWEPT, 3, days=3650)
+    store.add(EndedKind.PERMANENT, 3, days=3650)
+    store.add(EndedKind.SWEPT, 3, days=3650)
     assert await reap(make_reaper("keep")) == (Result(), {})
 
 
 async def test_no_batch_is_larger_than_it_may_be(store, make_reaper):
-    store.add(Ended.TEMPORARY, 25, is_marked=False, hours=2)
+    store.add(EndedKind.TEMPORARY, 25, is_marked=False, hours=2)
     _, counts = await reap(make_reaper())
     assert counts == {"marked": 25, "purged": 25}
     assert [number for _, number in store.batches] == [10, 10, 10, 10, 5, 5]
 
 
 async def test_kinds_take_turns(store, make_reaper):
-    store.add(Ended.TEMPORARY, 20, hours=2)
-    store.add(Ended.DELETED, 20, days=31)
+    store.add(EndedKind.TEMPORARY, 20, hours=2)
+    store.add(EndedKind.DELETED, 20, days=31)
     await reap(make_reaper())
     assert [what for what, _ in store.batches] == ["purge temporary", "purge deleted"] * 2
 
 
 async def test_a_run_ends_when_its_time_is_over_and_the_next_goes_on(store, make_reaper, seconds):
-    store.add(Ended.TEMPORARY, 100, hours=2)
+    store.add(EndedKind.TEMPORARY, 100, hours=2)
 
     def slowly() -> None:
         seconds.now += 60
@@ -182,7 +179,7 @@ async def test_a_run_ends_when_its_time_is_over_and_the_next_goes_on(store, make
     reaper = make_reaper()
     result, counts = await reap(reaper)
     assert (result.outcome, result.reason) == (
-        Outcome.DONE,
+        RunOutcome.DONE,
         "The run reached its time limit; the next run continues.",
     )
     assert counts == {"purged": 20}  # three of the minutes went on looking for others
@@ -191,7 +188,7 @@ async def test_a_run_ends_when_its_time_is_over_and_the_next_goes_on(store, make
 
 
 async def test_time_that_marking_takes_is_time_of_the_run(store, make_reaper, seconds):
-    store.add(Ended.TEMPORARY, 100, is_marked=False, hours=2)
+    store.add(EndedKind.TEMPORARY, 100, is_marked=False, hours=2)
 
     def slowly() -> None:
         seconds.now += 60
@@ -203,11 +200,11 @@ async def test_time_that_marking_takes_is_time_of_the_run(store, make_reaper, se
 
 
 async def test_links_that_expire_all_the_time_do_not_keep_a_run_from_sweeping(store, make_reaper):
-    store.add(Ended.TEMPORARY, 20, is_marked=False, hours=2)
+    store.add(EndedKind.TEMPORARY, 20, is_marked=False, hours=2)
 
     def more_expire() -> None:
         store.clock.advance(seconds=0.05)
-        store.add(Ended.TEMPORARY, 10, is_marked=False)
+        store.add(EndedKind.TEMPORARY, 10, is_marked=False)
 
     store.before_batch = more_expire
     result, counts = await reap(make_reaper())
@@ -215,10 +212,10 @@ async def test_links_that_expire_all_the_time_do_not_keep_a_run_from_sweeping(st
 
 
 async def test_each_part_of_a_run_gets_the_same_share_of_its_time(store, make_reaper, seconds):
-    store.add(Ended.TEMPORARY, 1000, is_marked=False, hours=2)
-    store.add(Ended.DELETED, 1000, days=31)
+    store.add(EndedKind.TEMPORARY, 1000, is_marked=False, hours=2)
+    store.add(EndedKind.DELETED, 1000, days=31)
     archiver = MemoryArchiver(store)
-    store.add(Ended.SWEPT, 1000, days=91)
+    store.add(EndedKind.SWEPT, 1000, days=91)
     costs = {"mark": 1, "purge temporary": 2, "purge deleted": 5, "archive swept": 20}
     spent = dict.fromkeys(costs, 0)
 
@@ -235,24 +232,24 @@ async def test_each_part_of_a_run_gets_the_same_share_of_its_time(store, make_re
 
 
 async def test_a_run_that_is_to_stop_ends_between_batches(store, make_reaper):
-    store.add(Ended.TEMPORARY, 100, hours=2)
-    turn = Turn(asyncio.Event())
+    store.add(EndedKind.TEMPORARY, 100, hours=2)
+    turn = RunContext(asyncio.Event())
     turn.tell = lambda _, __: turn.stopping.set()
     result = await make_reaper(pause=timedelta(hours=1)).run(turn)
-    assert (result.outcome, result.reason) == (Outcome.DONE, "The run was stopped.")
+    assert (result.outcome, result.reason) == (RunOutcome.DONE, "The run was stopped.")
     assert turn.counts == {"purged": 10}
 
 
 async def test_a_run_tells_how_it_gets_on(store, make_reaper):
-    store.add(Ended.TEMPORARY, 15, is_marked=False, hours=2)
+    store.add(EndedKind.TEMPORARY, 15, is_marked=False, hours=2)
     told: list[tuple[str, int]] = []
-    await make_reaper().run(Turn(asyncio.Event(), tell=lambda *it: told.append(it)))
+    await make_reaper().run(RunContext(asyncio.Event(), tell=lambda *it: told.append(it)))
     assert told == [("marked", 10), ("purged", 10), ("marked", 5), ("purged", 5)]
 
 
 async def test_what_was_done_before_a_failure_is_told(store, make_reaper):
-    store.add(Ended.TEMPORARY, 30, hours=2)
-    turn = Turn(asyncio.Event())
+    store.add(EndedKind.TEMPORARY, 30, hours=2)
+    turn = RunContext(asyncio.Event())
 
     def fail() -> None:
         if turn.counts["purged"] == 20:
@@ -268,35 +265,35 @@ async def test_what_was_done_before_a_failure_is_told(store, make_reaper):
 async def test_when_the_clock_has_jumped_nothing_is_marked_or_swept(
     store, make_reaper, clock, jump
 ):
-    store.add(Ended.TEMPORARY, 5, days=2)
-    store.add(Ended.TEMPORARY, 5, is_marked=False, days=2)
+    store.add(EndedKind.TEMPORARY, 5, days=2)
+    store.add(EndedKind.TEMPORARY, 5, is_marked=False, days=2)
     reaper = make_reaper()
     await reaper.look(clock.now())
     clock.advance(seconds=jump.total_seconds())
     result, counts = await reap(reaper)
-    assert result.outcome is Outcome.SKIPPED
+    assert result.outcome is RunOutcome.SKIPPED
     assert "The clock has jumped" in str(result.reason)
     assert counts == {}
     assert [item.is_marked for item in store.items] == [True] * 5 + [False] * 5
 
 
 async def test_when_the_clock_is_back_links_are_swept_again(store, make_reaper, clock):
-    store.add(Ended.TEMPORARY, 5, days=2)
+    store.add(EndedKind.TEMPORARY, 5, days=2)
     reaper = make_reaper()
     await reaper.look(clock.now())
     clock.advance(hours=8)
-    assert (await reap(reaper))[0].outcome is Outcome.SKIPPED
+    assert (await reap(reaper))[0].outcome is RunOutcome.SKIPPED
     clock.advance(hours=-8)
     assert await reap(reaper) == (Result(), {"purged": 5})
 
 
 async def test_a_clock_that_jumps_within_a_run_ends_it(store, make_reaper, clock):
-    store.add(Ended.TEMPORARY, 15, hours=2)
-    store.add(Ended.TEMPORARY, 15)
+    store.add(EndedKind.TEMPORARY, 15, hours=2)
+    store.add(EndedKind.TEMPORARY, 15)
     reaper = make_reaper()
     store.before_batch = lambda: clock.advance(hours=8) if len(store.items) == 20 else None
     result, counts = await reap(reaper)
-    assert result.outcome is Outcome.SKIPPED
+    assert result.outcome is RunOutcome.SKIPPED
     assert counts == {"purged": 10}
     assert len(store.items) == 20
 
@@ -305,7 +302,7 @@ async def test_time_that_passes_is_no_jump(store, make_reaper, clock, seconds):
     reaper = make_reaper()
     await reaper.look(clock.now())
     for _ in range(3):
-        store.add(Ended.TEMPORARY, 5, hours=2)
+        store.add(EndedKind.TEMPORARY, 5, hours=2)
         clock.advance(hours=8)
         seconds.now += 8 * 3600
         assert await reap(reaper) == (Result(), {"purged": 5})
@@ -336,18 +333,18 @@ def test_a_jump_is_more_than_clocks_differ_by(boot, seconds, clock, wall, boot_s
 async def test_a_clock_that_goes_on_evenly_is_believed_again(
     store, make_reaper, clock, seconds, jump, hours
 ):
-    store.add(Ended.TEMPORARY, 5, days=2)
+    store.add(EndedKind.TEMPORARY, 5, days=2)
     reaper = make_reaper()
     await reaper.look(clock.now())
     clock.advance(seconds=jump.total_seconds())
     for _ in range(hours * 12):
         await reaper.look(clock.now())
-        assert (await reap(reaper))[0].outcome is Outcome.SKIPPED
+        assert (await reap(reaper))[0].outcome is RunOutcome.SKIPPED
         clock.advance(minutes=5)
         seconds.now += 300
     assert await reap(reaper) == (Result(), {"purged": 5})
     clock.advance(seconds=-jump.total_seconds())
-    assert (await reap(reaper))[0].outcome is Outcome.SKIPPED
+    assert (await reap(reaper))[0].outcome is RunOutcome.SKIPPED
 
 
 def test_a_clock_that_jumps_again_and_again_is_not(boot, seconds, clock):
@@ -362,10 +359,10 @@ def test_a_clock_that_jumps_again_and_again_is_not(boot, seconds, clock):
 
 async def test_what_waits_is_counted_now_and_then(store, make_reaper, clock, seconds):
     reaper = make_reaper()
-    store.add(Ended.TEMPORARY, 3, hours=2)
+    store.add(EndedKind.TEMPORARY, 3, hours=2)
     await reaper.look(clock.now())
     assert reaper.counts()["reaper_waiting"] == 3
-    store.add(Ended.TEMPORARY, 4, is_marked=False, minutes=1)
+    store.add(EndedKind.TEMPORARY, 4, is_marked=False, minutes=1)
     await reaper.look(clock.now())
     assert reaper.counts()["reaper_waiting"] == 3
     seconds.now += 60
@@ -384,11 +381,11 @@ async def test_what_waits_is_counted_now_and_then(store, make_reaper, clock, sec
 
 
 async def test_a_link_that_is_marked_and_swept_in_one_run_waits_once(store):
-    plan = Plan(PRESETS["default"], has_archive=False)
-    store.add(Ended.TEMPORARY, 3, is_marked=False, hours=2)
-    store.add(Ended.TEMPORARY, 2, is_marked=False, minutes=2)
-    store.add(Ended.TEMPORARY, 1, hours=2)
-    store.add(Ended.SWEPT, 9, days=91)
+    plan = RetentionPlan(PRESETS["default"], has_archive=False)
+    store.add(EndedKind.TEMPORARY, 3, is_marked=False, hours=2)
+    store.add(EndedKind.TEMPORARY, 2, is_marked=False, minutes=2)
+    store.add(EndedKind.TEMPORARY, 1, hours=2)
+    store.add(EndedKind.SWEPT, 9, days=91)
     waiting = await plan.count(store)
     assert (waiting.unmarked, waiting.go_on, waiting.total) == (5, 3, 6)
-    assert waiting.by_kind == {Ended.TEMPORARY: 4, Ended.PERMANENT: 0, Ended.DELETED: 0}
+    assert waiting.by_kind == {EndedKind.TEMPORARY: 4, EndedKind.PERMANENT: 0, EndedKind.DELETED: 0}

@@ -11,9 +11,9 @@ from structlog.testing import capture_logs
 
 from kurz.errors import StoreUnavailable
 from kurz.jobs.runner import GIVEN_UP, Runner, holder_name
-from kurz.scheduling import Cause, Lease, Outcome, Result, Schedule, Turn, Window
-from kurz.storage.job_runs import SqlRunStore
-from kurz.storage.leases import SqlLeaseStore
+from kurz.scheduling import Lease, Result, RunCause, RunContext, RunOutcome, Schedule, Window
+from kurz.storage.jobs.leases import SqlLeaseStore
+from kurz.storage.jobs.runs import SqlRunStore
 from support.jobs import SCHEDULE
 
 NIGHT = Window(time(2), time(5))
@@ -37,7 +37,7 @@ class Work:
     async def look(self, now: datetime) -> None:
         self.looks += 1
 
-    async def run(self, turn: Turn) -> Result:
+    async def run(self, turn: RunContext) -> Result:
         self.runs += 1
         self.on_run()
         for name, count in self.counts.items():
@@ -137,7 +137,7 @@ async def test_of_two_processes_one_runs(make_runner, work, clock):
 async def test_a_dead_holder_is_replaced_within_the_longest_time_and_a_tick(
     make_runner, leases, work, clock
 ):
-    await leases.take(SCHEDULE, "dead", Cause.DUE)
+    await leases.take(SCHEDULE, "dead", RunCause.DUE)
     runner = make_runner()
     clock.advance(minutes=14, seconds=-1)
     assert not await runner.tick()
@@ -257,7 +257,7 @@ async def test_7a_a_failed_run_is_logged_and_counted_and_the_next_has_its_usual_
         (line["event"], line["log_level"], line.get("outcome")) for line in logs
     ]
     (run,) = await runs.last("reaper", 9)
-    assert (run.outcome, run.reason, run.counts) == (Outcome.FAILED, reason, {"purged": 3})
+    assert (run.outcome, run.reason, run.counts) == (RunOutcome.FAILED, reason, {"purged": 3})
     totals = await runs.totals("reaper")
     assert (totals.failed_runs, totals.successful_runs) == (1, 0)
     lease, now = await leases.look("reaper")
@@ -274,12 +274,12 @@ async def test_7a_a_failed_run_is_logged_and_counted_and_the_next_has_its_usual_
 
 
 async def test_a_run_that_was_skipped_says_why(make_runner, runs, work, clock):
-    work.result = Result(Outcome.SKIPPED, "The clock has jumped.")
+    work.result = Result(RunOutcome.SKIPPED, "The clock has jumped.")
     runner = make_runner()
     clock.advance(minutes=1)
     assert await runner.tick()
     (run,) = await runs.last("reaper", 9)
-    assert (run.outcome, run.reason) == (Outcome.SKIPPED, "The clock has jumped.")
+    assert (run.outcome, run.reason) == (RunOutcome.SKIPPED, "The clock has jumped.")
     counts = runner.counts()
     assert (counts["reaper_runs"], counts["reaper_skipped_runs"]) == (0, 1)
 
@@ -308,7 +308,7 @@ async def test_what_a_run_did_is_written_down_after_an_outage(make_runner, runs,
     async with asyncio.timeout(10):
         await work.begun.wait()
     outages.are_out = True
-    runner.leave_off()
+    runner.request_stop()
     await runner.stop()
     (run,) = await runs.last("reaper", 9)
     assert run.outcome is None  # it could not be, before the process ended
@@ -317,7 +317,7 @@ async def test_what_a_run_did_is_written_down_after_an_outage(make_runner, runs,
     clock.advance(minutes=15)
     assert await make_runner(replace(SCHEDULE, first_after=timedelta())).tick()
     newest, oldest = await runs.last("reaper", 9)
-    assert (newest.outcome, oldest.outcome) == (Outcome.DONE, Outcome.FAILED)
+    assert (newest.outcome, oldest.outcome) == (RunOutcome.DONE, RunOutcome.FAILED)
 
 
 async def test_an_outage_at_the_end_of_a_run_is_waited_for(make_runner, runs, leases, work, clock):
@@ -346,7 +346,7 @@ async def test_a_runner_that_stops_lets_its_run_end(make_runner, runs, leases, w
     await runner.stop()
     (run,) = await runs.last("reaper", 9)
     lease, now = await leases.look("reaper")
-    assert run.outcome is Outcome.DONE
+    assert run.outcome is RunOutcome.DONE
     assert not lease.is_held(now)
 
 
@@ -363,7 +363,7 @@ async def test_work_that_does_not_end_when_it_is_to_stop_is_given_up(
         await runner.stop()
     (run,) = await runs.last("reaper", 9)
     lease, now = await leases.look("reaper")
-    assert (run.outcome, run.reason) == (Outcome.DONE, GIVEN_UP.reason)
+    assert (run.outcome, run.reason) == (RunOutcome.DONE, GIVEN_UP.reason)
     assert run.counts == {"purged": 3}
     assert not lease.is_held(now)
 
@@ -371,7 +371,7 @@ async def test_work_that_does_not_end_when_it_is_to_stop_is_given_up(
 async def test_no_run_is_given_up_before_it_is_to_stop(make_runner, runs, work):
     work.hangs = asyncio.Event()
     runner = make_runner(stop_seconds=0)
-    running = asyncio.create_task(runner.run(Cause.NOW))
+    running = asyncio.create_task(runner.run(RunCause.NOW))
     async with asyncio.timeout(10):
         await work.begun.wait()
         for _ in range(10):

@@ -7,9 +7,9 @@ import pytest
 
 from kurz.links import lifecycle
 from kurz.links.lifecycle import Outcome
-from kurz.links.model import Link, LinkType, Status, Strategy
+from kurz.links.model import Link, Status
+from support.links import NOW, link
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MOMENT = timedelta(microseconds=1)
 EXPIRIES = {
     "no end": None,
@@ -34,27 +34,6 @@ CLICKS = {
 every_status_and_expiry = pytest.mark.parametrize(
     ("status", "expiry"), list(product(Status, EXPIRIES))
 )
-
-
-def link(**fields) -> Link:
-    return Link(
-        **{
-            "id": 1,
-            "workspace_id": 0,
-            "short_code": "abc",
-            "version": 1,
-            "strategy": Strategy.RANDOM,
-            "original_url": "https://example.com/",
-            "canonical_url": "https://example.com/",
-            "location": "https://example.com/",
-            "owner_id": None,
-            "link_type": LinkType.PERMANENT,
-            "status": Status.ACTIVE,
-            "created_at": NOW,
-            "updated_at": NOW,
-            **fields,
-        }
-    )
 
 
 def row(status: Status, expiry: str, start: str, clicks: str) -> Link:

@@ -18,11 +18,11 @@ from kurz.people.limits import (
     LimitClass,
     Limits,
     LimitsUnavailable,
+    LimitVerdict,
     MemoryLimits,
     NullLimits,
     Policy,
     TooManyRequests,
-    Verdict,
     hashing,
     header_fields,
     site_of_address,
@@ -74,10 +74,10 @@ async def test_a_burst_is_allowed_at_once_and_then_one_per_interval(store, now):
 
 
 async def test_a_verdict_tells_what_remains_and_when_it_is_whole_again(store, now):
-    assert await store.hit("k", MINUTE) == Verdict(True, 10, 9, 6.0, 0.0, 60)  # noqa: FBT003
+    assert await store.hit("k", MINUTE) == LimitVerdict(True, 10, 9, 6.0, 0.0, 60)  # noqa: FBT003
     now.advance(1)
-    assert await store.hit("k", MINUTE, 9) == Verdict(True, 10, 0, 59.0, 0.0, 60)  # noqa: FBT003
-    assert await store.hit("k", MINUTE) == Verdict(False, 10, 0, 59.0, 5.0, 60)  # noqa: FBT003
+    assert await store.hit("k", MINUTE, 9) == LimitVerdict(True, 10, 0, 59.0, 0.0, 60)  # noqa: FBT003
+    assert await store.hit("k", MINUTE) == LimitVerdict(False, 10, 0, 59.0, 5.0, 60)  # noqa: FBT003
 
 
 @given(st.integers(1, 50), st.integers(1, 100), st.integers(1, 50))
@@ -293,7 +293,7 @@ class SharedStore:
         self.state = "up"
         self.asked = 0
 
-    async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
+    async def hit(self, key: str, rate: Rate, cost: int = 1) -> LimitVerdict:
         self.asked += 1
         if self.state == "down":
             raise LimitsUnavailable

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kurz.clicks.record import mark_of
+from kurz.clicks.record import link_tag_of
 from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
 from kurz.links import lifecycle
 from kurz.links.lifecycle import Outcome
-from kurz.links.model import Link, LinkType, Route, Status, Strategy
-from kurz.redirect import wire
+from kurz.links.model import Link, Status
+from kurz.redirect.answers import wire
 from kurz.redirect.entry import ABSENCE_MICROS, Entry, absence, key_of, prefix_of
 from support.clock import FrozenClock
+from support.links import link, route, route_of
 
 NOW = FrozenClock().micros()
 SECOND = 1_000_000
@@ -44,51 +45,13 @@ def links(draw: st.DrawFn, /, **fixed: Any) -> Link:
         "location": draw(st.sampled_from(["https://example.com/", "https://e.example/a?b=c#d"])),
         **fixed,
     }
-    return Link(
+    return link(
         id=draw(st.integers(1, 2**62)),
         workspace_id=draw(st.sampled_from([0, 7])),
-        short_code="abc",
         version=draw(st.integers(1, 5)),
-        strategy=Strategy.RANDOM,
-        original_url=drawn["location"],
-        canonical_url=drawn["location"],
-        owner_id=None,
-        link_type=LinkType.PERMANENT,
-        created_at=from_micros(NOW),
-        updated_at=from_micros(NOW),
+        url=drawn["location"],
         **drawn,
     )
-
-
-def route_of(link: Link) -> Route:
-    return Route(
-        link.id,
-        link.version,
-        link.status.value,
-        link.location,
-        link.redirect_status,
-        link.forward_query,
-        link.max_clicks,
-        link.clicks_used,
-        to_micros(link.created_at),
-        to_micros_or_none(link.starts_at),
-        to_micros_or_none(link.expires_at),
-    )
-
-
-PLAIN = Route(
-    link_id=1,
-    version=1,
-    status=Status.ACTIVE,
-    location="https://example.com/",
-    redirect_status=302,
-    forward_query=False,
-    max_clicks=None,
-    clicks_used=0,
-    created_at=NOW,
-    starts_at=None,
-    expires_at=None,
-)
 
 
 def entry_of(link: Link, now: int) -> Entry:
@@ -119,7 +82,7 @@ def test_settling_anew_changes_no_later_outcome(link, moments):
 
 @given(links(status=Status.ACTIVE, max_clicks=3, clicks_used=2), st.lists(instants, min_size=2))
 def test_a_link_that_is_used_up_meanwhile_is_as_if_it_had_been_loaded_so(link, moments):
-    """As the long way does it: only what redirects can be used up."""
+    """As the ASGI path does it: only what redirects can be used up."""
     loaded_at, *later = sorted(moments)
     entry = entry_of(link, loaded_at)
     for now in later:
@@ -128,11 +91,11 @@ def test_a_link_that_is_used_up_meanwhile_is_as_if_it_had_been_loaded_so(link, m
             entry.settle(now)
             link.clicks_used = 3
         assert entry.outcome(now) is truth(link, now)
-        assert not entry.is_plain
+        assert not entry.is_lane_servable
 
 
 def lane_would_send(entry: Entry, now: int) -> bool:
-    return entry.is_plain and (entry.plain_until is None or now < entry.plain_until)
+    return entry.is_lane_servable and (entry.servable_until is None or now < entry.servable_until)
 
 
 @given(
@@ -140,7 +103,7 @@ def lane_would_send(entry: Entry, now: int) -> bool:
     st.lists(st.tuples(instants, st.booleans()), min_size=1, max_size=6),
     st.sampled_from(["", "x=1", "b=2&b=3"]),
 )
-def test_what_the_lane_sends_is_what_the_long_way_says(link, moments, query):
+def test_what_the_lane_sends_is_what_the_asgi_path_says(link, moments, query):
     (loaded_at, _), *later = sorted(moments)
     entry = entry_of(link, loaded_at)
     heads = wire.plain_heads(DATE)
@@ -163,7 +126,7 @@ def test_what_the_lane_sends_is_what_the_long_way_says(link, moments, query):
 @pytest.mark.parametrize("left", [1, SECOND, 60 * SECOND - 1, 60 * SECOND, 60 * SECOND + 1])
 def test_a_permanent_redirect_is_the_lanes_while_it_may_be_kept_a_whole_minute(status, left):
     fixed = {"redirect_status": status, "expires_at": NOW + left}
-    entry = Entry(b"/abc", 0, PLAIN._replace(**fixed), NOW - HOUR)
+    entry = Entry(b"/abc", 0, route(**fixed), NOW - HOUR)
     caching = dict(wire.redirect(entry, "", NOW).headers)[b"cache-control"]
     assert lane_would_send(entry, NOW) == (left > 60 * SECOND)
     assert left <= 60 * SECOND or caching == b"private, max-age=60"
@@ -177,7 +140,7 @@ def test_an_ordinary_link_is_for_the_lane_at_every_instant(link, now):
 
 
 @given(links(), instants)
-def test_a_live_link_goes_the_long_way_only_for_a_reason(link, now):
+def test_a_live_link_takes_the_asgi_path_only_for_a_reason(link, now):
     """Limited, or permanent with less than a minute to live."""
     entry = entry_of(link, now)
     ends_soon = link.expires_at is not None and link.expires_at - from_micros(now) <= timedelta(
@@ -219,7 +182,7 @@ def test_an_absence_is_believed_for_half_a_minute_and_never_redirects():
     assert entry.outcome(NOW) is entry.outcome(NOW + HOUR) is Outcome.MISSING
     assert not entry.is_stale(NOW + ABSENCE_MICROS - 1)
     assert entry.is_stale(NOW + 30 * SECOND)
-    assert not entry.is_plain
+    assert not entry.is_lane_servable
     assert (entry.version, entry.link_id) == (0, 0)
 
 
@@ -227,7 +190,7 @@ def test_an_absence_is_believed_for_half_a_minute_and_never_redirects():
 def test_an_entry_knows_its_link(link):
     entry = entry_of(link, NOW)
     assert entry.link_id == link.id
-    assert entry.mark == mark_of(link.id, link.workspace_id)
+    assert entry.link_tag == link_tag_of(link.id, link.workspace_id)
     assert entry.location == link.location
     assert entry.size > len(entry.key) + len(entry.location)
     assert entry.created_at == to_micros(link.created_at)

@@ -17,11 +17,12 @@ from hypothesis.stateful import (
     rule,
 )
 
-from kurz.links.model import Route, Status
+from kurz.links.model import Status
 from kurz.redirect import hot as module
 from kurz.redirect.entry import ABSENCE_MICROS, OWN_BYTES, Entry, absence
 from kurz.redirect.hot import HotSet, Load
 from support.clock import FrozenClock
+from support.links import route
 
 NOW = FrozenClock().micros()
 HOUR = 3600 * 1_000_000
@@ -33,20 +34,8 @@ def entry(
     key: bytes, version: int = 1, link_id: int = 1, status: Status = Status.ACTIVE, length: int = 20
 ) -> Entry:
     location = "https://e.example/".ljust(length, "x")
-    route = Route(
-        link_id=link_id,
-        version=version,
-        status=status,
-        location=location,
-        redirect_status=302,
-        forward_query=False,
-        max_clicks=None,
-        clicks_used=0,
-        created_at=NOW,
-        starts_at=None,
-        expires_at=None,
-    )
-    return Entry(key, 0, route, NOW)
+    found = route(link_id, version, status=status, location=location)
+    return Entry(key, 0, found, NOW)
 
 
 def store(hot: HotSet, found: Entry) -> None:
@@ -166,7 +155,7 @@ class Memory(RuleBasedStateMachine):
         assert (self.hot.size, len(self.hot.entries), len(self.hot.absences)) == (0, 0, 0)
 
     @rule()
-    def start_over(self) -> None:
+    def reset(self) -> None:
         """Whatever was read before is not to be believed any more."""
         self.hot.clear()
         for truth in self.truths.values():

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kurz.redirect import pages
-from kurz.redirect.languages import ENGLISH, GERMAN, language_of
+from kurz.redirect.answers import pages
+from kurz.redirect.answers.languages import ENGLISH, GERMAN, language_of
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kurz.people.limits import LimitClass, Limits, TooManyRequests, Verdict
+from kurz.people.limits import LimitClass, Limits, LimitVerdict, TooManyRequests
 from kurz.redirect import misses as module
 from kurz.redirect.misses import Misses
 
@@ -16,9 +16,9 @@ class Refusing(Limits):
         self.refused = set(refused)
         self.charged: list[tuple[LimitClass, str]] = []
 
-    async def check(self, class_: LimitClass, subject: str, cost: int = 1) -> Verdict:
+    async def check(self, class_: LimitClass, subject: str, cost: int = 1) -> LimitVerdict:
         self.charged.append((class_, subject))
-        verdict = Verdict(
+        verdict = LimitVerdict(
             is_allowed=subject not in self.refused,
             limit=30,
             remaining=0,

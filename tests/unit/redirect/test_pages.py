@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from kurz.redirect import pages
-from kurz.safety.reports import Category
+from kurz.redirect.answers import pages
+from kurz.safety.abuse_reports import Category
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
 DESTINATION = "https://docs.example.com/guides/start?lang=en&step=2#install"
@@ -140,14 +140,14 @@ def test_the_page_for_an_outage_offers_the_same_address_again():
 @pytest.mark.parametrize(
     ("name", "heading"),
     [
-        ("missing", "There is no link here."),
+        ("missing", "Link not found."),
         ("expired", "This link has expired."),
-        ("exhausted", "This link has been used up."),
+        ("exhausted", "This link has reached its click limit."),
         ("banned", "This link was taken down."),
-        ("reported", "Thank you, it is reported."),
-        ("unavailable", "kurz cannot look this link up right now."),
-        ("misdirected", "This server does not answer for that name."),
-        ("home", "Make it short."),
+        ("reported", "Thank you for your report."),
+        ("unavailable", "This link cannot be looked up right now."),
+        ("misdirected", "Unknown host name."),
+        ("home", "Shorten a link."),
     ],
 )
 def test_the_heading_says_what_happened(name, heading):
@@ -178,7 +178,7 @@ def test_a_preview_shows_the_host_large_and_the_whole_url_and_links_to_it():
 
 def test_the_preview_of_a_limited_link_keeps_its_destination_to_itself():
     reading = Reading(preview(None))
-    assert "limited number of times" in reading.texts["h1"]
+    assert "has a click limit" in reading.texts["h1"]
     assert "destination is not shown" in reading.texts["p"]
     assert reading.all("a") == []
 
@@ -211,8 +211,8 @@ def test_whom_to_ask_is_told_on_the_page_of_a_link_that_was_taken_down(contact, 
 
 
 def test_a_preview_points_out_letters_that_may_deceive():
-    assert "letters beyond a to z" in Reading(preview("https://xn--pple-43d.com/")).texts["p"]
-    assert "letters beyond a to z" not in Reading(preview()).texts["p"]
+    assert "contains special letters" in Reading(preview("https://xn--pple-43d.com/")).texts["p"]
+    assert "contains special letters" not in Reading(preview()).texts["p"]
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_a_link_that_expires_says_when(left, words):
 
 
 def test_a_link_that_never_expires_does_not_mention_it():
-    assert Reading(preview()).texts["dt"] == "Made"
+    assert Reading(preview()).texts["dt"] == "Created"
 
 
 def test_the_exact_instant_stands_behind_the_words_in_utc():

@@ -11,36 +11,22 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from kurz.bootstrap import prepare
 from kurz.errors import StoreUnavailable
+from kurz.freshness.ports import NotNow
+from kurz.freshness.routes import Change, Route
 from kurz.links.lifecycle import Outcome
-from kurz.links.model import Change, Route, Status
-from kurz.links.ports import NotNow
+from kurz.links.model import Status
 from kurz.redirect.hot import HotSet
 from kurz.redirect.resolve import Resolver
-from kurz.settings import Settings
-from kurz.storage.routes import SqliteRouteStore
-from kurz.storage.schema import metadata
-from kurz.storage.sqlite import BUSY_TIMEOUT_SECONDS, SqliteDatabase
+from kurz.settings.model import Settings
+from kurz.storage.engine.sqlite import BUSY_TIMEOUT_SECONDS, SqliteDatabase
+from kurz.storage.routes.sqlite import SqliteRouteStore
+from kurz.storage.schema.base import metadata
+from kurz.wiring.engine import prepare
 from support.clock import FrozenClock
+from support.links import route
 
 CLOCK = FrozenClock()
-
-
-def route(version: int = 1, link_id: int = 1, location: str = "https://e.example/") -> Route:
-    return Route(
-        link_id=link_id,
-        version=version,
-        status=Status.ACTIVE,
-        location=location,
-        redirect_status=302,
-        forward_query=False,
-        max_clicks=None,
-        clicks_used=0,
-        created_at=CLOCK.micros(),
-        starts_at=None,
-        expires_at=None,
-    )
 
 
 class SlowStore:
@@ -208,9 +194,9 @@ async def test_a_mistake_is_told_and_leaves_nothing_behind(resolver, store):
 
 
 async def test_a_write_during_a_look_up_makes_those_who_come_later_look_again(resolver, store):
-    store.rows[0, "abc"] = route(1, location="https://old.example/")
+    store.rows[0, "abc"] = route(location="https://old.example/")
     before = await ask(resolver, 2)
-    store.rows[0, "abc"] = route(2, location="https://new.example/")
+    store.rows[0, "abc"] = route(version=2, location="https://new.example/")
     resolver.forget([Change(1, 0, "abc", 2)])
     after = await ask(resolver, 2)
     assert store.finds == 2

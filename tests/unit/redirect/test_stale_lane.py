@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 
-from kurz.links.model import Route, Status
-from kurz.links.ports import NotNow
+from kurz.freshness.ports import NotNow
+from kurz.freshness.routes import Route
 from kurz.redirect.hot import HotSet
-from kurz.redirect.lane import Lane
+from kurz.redirect.lane import Lane, LaneResult
+from kurz.redirect.parts import RedirectParts
 from kurz.redirect.resolve import Resolver
 from support.clock import FrozenClock
+from support.links import route
 
 HEAD = b" HTTP/1.1\r\nHost: a\r\n\r\n"
 CLOCK = FrozenClock()
-ROUTE = Route(1, 1, Status.ACTIVE, "https://example.com/", 302, False, None, 0, 0, None, None)  # noqa: FBT003
+ROUTE = route()
 
 
 class Store:
@@ -34,13 +36,13 @@ class Client:
         self.client: tuple[str, int] | None = ("127.0.0.1", 1)
         self.deadline = 0.0
         self.lane_head: bytes | None = HEAD
-        self.lane_note: Any = SimpleNamespace(
-            epoch=lane._epoch, prefix=b"", visit=b"", subject="127.0.0.1", manner=""
+        self.lane_parsed: Any = SimpleNamespace(
+            epoch=lane._epoch, prefix=b"", visit=b"", subject="127.0.0.1", page_language=""
         )
         self.is_waiting = False
         self.until: asyncio.Task[Any] | None = None
 
-    def put_aside(self, data: bytes, began_ns: int, until: asyncio.Task[Any]) -> None:
+    def park(self, data: bytes, began_ns: int, until: asyncio.Task[Any]) -> None:
         self.is_waiting, self.until = True, until
 
 
@@ -49,29 +51,20 @@ async def test_a_link_in_memory_is_looked_up_again_before_it_is_answered(is_feed
     resolver = Resolver(HotSet(100, 10**9), Store(), CLOCK)
     await resolver.get(0, "abc")
     misses: Any = SimpleNamespace(is_slowed=lambda _: False)
-    nothing: Any = SimpleNamespace(generation=0)
-    lane = Lane(
-        resolver,
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-        misses,
-        CLOCK,
-        nothing,
-        SimpleNamespace(fresh_until_ns=2**63),
-    )
-    resolver.listen(is_feed_stale=is_feed_stale)
+    nothing: Any = None
+    visits: Any = SimpleNamespace(generation=0, counters=None)
+    parts = RedirectParts(resolver, nothing, visits, misses, CLOCK)
+    lane = Lane(parts, nothing, nothing, SimpleNamespace(fresh_until_ns=2**63))
+    resolver.set_stale(is_feed_stale=is_feed_stale)
     lane.renew(5)
     lane._call_soon = lambda _: None
     client = Client(lane)
     data = b"GET /abc" + HEAD
-    assert lane.answer(client, data)
+    result = lane.answer(client, data)
+    assert result is (LaneResult.PARKED if is_feed_stale else LaneResult.ANSWERED)
     assert client.is_waiting is is_feed_stale
     if client.until is not None:
         await client.until
         client.is_waiting = False
-        assert lane.answer(client, data)  # it was checked a moment ago
+        assert lane.answer(client, data) is LaneResult.ANSWERED  # it was checked a moment ago
         assert not client.is_waiting

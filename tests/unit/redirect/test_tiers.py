@@ -1,40 +1,21 @@
 """The second tier, and what is believed while nothing is heard of changes."""
 
-from typing import Any
-
 import pytest
 
 from kurz.errors import StoreUnavailable
-from kurz.links.floors import Floors
+from kurz.freshness.ports import NotNow
+from kurz.freshness.recent_writes import RecentWrites
+from kurz.freshness.routes import Cached, Change, Route
 from kurz.links.lifecycle import Outcome
-from kurz.links.model import Cached, Change, Route, Status
-from kurz.links.ports import NotNow
+from kurz.links.model import Status
 from kurz.redirect.entry import key_of
 from kurz.redirect.hot import HotSet
 from kurz.redirect.resolve import BELIEF_SECONDS, Resolver
 from support.clock import FrozenClock
+from support.links import route
 
 CLOCK = FrozenClock()
 KEY = key_of(0, "abc")
-
-
-def route(version: int = 1, link_id: int = 1, **fields: Any) -> Route:
-    return Route(
-        **{
-            "link_id": link_id,
-            "version": version,
-            "status": Status.ACTIVE,
-            "location": f"https://example.com/{link_id}/{version}",
-            "redirect_status": 302,
-            "forward_query": False,
-            "max_clicks": None,
-            "clicks_used": 0,
-            "created_at": CLOCK.micros(),
-            "starts_at": None,
-            "expires_at": None,
-            **fields,
-        }
-    )
 
 
 def cached(found: Route, position: int = 10) -> Cached:
@@ -82,15 +63,15 @@ class Tiers:
     """A resolver, what is around it, and a monotonic clock."""
 
     def __init__(self) -> None:
-        self.store, self.cache, self.floors = Store(), Cache(), Floors()
-        self.floors.hear([(10, Change(9, 0, "other", 1))])
+        self.store, self.cache, self.recent_writes = Store(), Cache(), RecentWrites()
+        self.recent_writes.on_changes([(10, Change(9, 0, "other", 1))])
         self.seconds = 0.0
         self.resolver = Resolver(
             HotSet(100, 10**9),
             self.store,
             CLOCK,
             cache=self.cache,
-            floors=self.floors,
+            recent_writes=self.recent_writes,
             now_seconds=lambda: self.seconds,
         )
 
@@ -99,8 +80,8 @@ class Tiers:
         outcome = entry.outcome(CLOCK.micros())
         return entry.location if outcome is Outcome.REDIRECT else outcome
 
-    def hear(self, change: Change, number: int) -> None:
-        self.floors.hear([(number, change)])
+    def on_changes(self, change: Change, number: int) -> None:
+        self.recent_writes.on_changes([(number, change)])
         self.resolver.forget([change])
 
 
@@ -117,7 +98,7 @@ async def test_the_second_tier_spares_the_store(tiers):
 
 
 async def test_what_the_store_says_is_kept_with_the_position_before_it_was_asked(tiers):
-    tiers.floors.settle(41)
+    tiers.recent_writes.on_caught_up(41)
     tiers.store.row = route()
     assert await tiers.get() == "https://example.com/1/1"
     assert tiers.cache.kept == [(route(), 41)]
@@ -140,7 +121,7 @@ async def test_an_absence_is_kept_and_believed_too(tiers):
 async def test_what_is_behind_a_change_that_was_heard_of_is_asked_for_again(tiers, has):
     tiers.store.row = route(version=2)
     tiers.cache.has = has
-    tiers.hear(Change(1, 0, "abc", 2), 50)
+    tiers.on_changes(Change(1, 0, "abc", 2), 50)
     assert await tiers.get() == "https://example.com/1/2"
     assert tiers.store.finds == 1
 
@@ -160,7 +141,7 @@ async def test_the_second_tier_answers_while_the_store_is_out(tiers):
 async def test_a_look_up_during_which_something_was_written_is_not_passed_on(tiers):
     class Meanwhile(Store):
         async def find(self, workspace_id: int, short_code: str) -> Route | None:
-            tiers.hear(Change(1, 0, "abc", 2), 50)
+            tiers.on_changes(Change(1, 0, "abc", 2), 50)
             return route(version=1)
 
     tiers.resolver._store = Meanwhile()
@@ -177,7 +158,7 @@ async def stale(tiers: Tiers) -> Tiers:
     """Knows version 1 from before."""
     tiers.store.row = route()
     await tiers.get()
-    tiers.resolver.listen(is_feed_stale=True)
+    tiers.resolver.set_stale(is_feed_stale=True)
     tiers.store.finds = tiers.cache.finds = 0
     return tiers
 
@@ -211,7 +192,7 @@ async def test_redirects_go_on_while_the_store_is_out(stale):
 
 async def test_nobody_hears_unknown_while_the_store_is_out(tiers):
     assert await tiers.get() is Outcome.MISSING
-    tiers.resolver.listen(is_feed_stale=True)
+    tiers.resolver.set_stale(is_feed_stale=True)
     tiers.store.is_out = True
     with pytest.raises(StoreUnavailable):
         await tiers.get()
@@ -222,7 +203,7 @@ async def test_nobody_hears_unknown_while_the_store_is_out(tiers):
 async def test_nobody_hears_gone_while_the_store_is_out(tiers, status):
     tiers.store.row = route(status=status)
     await tiers.get()
-    tiers.resolver.listen(is_feed_stale=True)
+    tiers.resolver.set_stale(is_feed_stale=True)
     tiers.store.is_out = True
     with pytest.raises(StoreUnavailable):
         await tiers.get()
@@ -232,7 +213,7 @@ async def test_no_redirect_outlives_its_expiry_while_the_store_is_out(tiers):
     clock = FrozenClock()
     tiers.resolver._clock = clock
     tiers.store.row = route(expires_at=clock.micros() + 60_000_000)
-    tiers.resolver.listen(is_feed_stale=True)
+    tiers.resolver.set_stale(is_feed_stale=True)
     assert await tiers.get() == "https://example.com/1/1"
     tiers.store.is_out = True
     clock.advance(seconds=61)
@@ -250,7 +231,7 @@ async def test_the_second_tier_is_asked_when_the_store_is_out(stale):
 async def test_memory_stands_against_what_is_older_in_the_second_tier(tiers):
     tiers.store.row = route(version=2)
     await tiers.get()
-    tiers.resolver.listen(is_feed_stale=True)
+    tiers.resolver.set_stale(is_feed_stale=True)
     tiers.store.is_out = True
     for has in (cached(route(version=1)), ABSENCE):
         tiers.cache.has = has
@@ -294,8 +275,8 @@ async def test_memory_stands_when_another_instance_has_just_found_the_same(stale
 
 
 async def test_what_is_behind_a_change_heard_of_before_is_not_believed_either(tiers):
-    tiers.hear(Change(1, 0, "abc", 3), 50)
-    tiers.resolver.listen(is_feed_stale=True)
+    tiers.on_changes(Change(1, 0, "abc", 3), 50)
+    tiers.resolver.set_stale(is_feed_stale=True)
     tiers.store.is_out = True
     tiers.cache.has = cached(route(version=2))
     with pytest.raises(StoreUnavailable):
@@ -304,7 +285,7 @@ async def test_what_is_behind_a_change_heard_of_before_is_not_believed_either(ti
 
 async def test_who_hears_again_needs_no_look_up(stale):
     await stale.get()
-    stale.resolver.listen(is_feed_stale=False)
+    stale.resolver.set_stale(is_feed_stale=False)
     assert stale.resolver.peek(0, "abc") is not None
-    stale.resolver.listen(is_feed_stale=True)
+    stale.resolver.set_stale(is_feed_stale=True)
     assert stale.resolver.peek(0, "abc") is None

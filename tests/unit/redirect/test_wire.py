@@ -5,29 +5,18 @@ from datetime import timedelta
 import pytest
 
 from kurz.clock import MICROSECOND
-from kurz.links.model import Route, Status
-from kurz.redirect import wire
+from kurz.redirect.answers import wire
 from kurz.redirect.entry import Entry
 from support.clock import FrozenClock
+from support.links import route
 
 NOW = FrozenClock().micros()
 
 
 def caching(status: int, lives: timedelta | None = None, max_clicks: int | None = None) -> str:
-    route = Route(
-        link_id=1,
-        version=1,
-        status=Status.ACTIVE,
-        location="https://example.com/",
-        redirect_status=status,
-        forward_query=False,
-        max_clicks=max_clicks,
-        clicks_used=0,
-        created_at=NOW,
-        starts_at=None,
-        expires_at=None if lives is None else NOW + lives // MICROSECOND,
-    )
-    entry = Entry(b"/abc", 0, route, NOW)
+    expires_at = None if lives is None else NOW + lives // MICROSECOND
+    found = route(redirect_status=status, max_clicks=max_clicks, expires_at=expires_at)
+    entry = Entry(b"/abc", 0, found, NOW)
     return dict(wire.redirect(entry, "", NOW).headers)[b"cache-control"].decode()
 
 

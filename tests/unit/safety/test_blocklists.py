@@ -2,61 +2,61 @@
 
 import pytest
 
-from kurz.safety.blocklists import ListUnreadable, Reading, Rule
+from kurz.safety.blocklists import ListRule, ListUnreadable, Reading
 
 
-def read(*lines: str | bytes) -> list[Rule]:
+def read(*lines: str | bytes) -> list[ListRule]:
     return [*Reading([line.encode() if isinstance(line, str) else line for line in lines])]
 
 
 @pytest.mark.parametrize(
     ("line", "rules"),
     [
-        ("example.com", [Rule("example.com")]),
-        ("  EXAMPLE.com.  ", [Rule("example.com")]),
-        ("0.0.0.0 example.com", [Rule("example.com")]),
-        ("127.0.0.1\texample.com # bad", [Rule("example.com")]),
-        ("::1 a.example b.example", [Rule("a.example"), Rule("b.example")]),
-        ("||example.com^", [Rule("example.com")]),
-        ("||zip^", [Rule("zip")]),
-        ("||example.com^$important,document", [Rule("example.com")]),
-        ("@@||example.com^", [Rule("example.com", is_exception=True)]),
-        ("||example.com/bad", [Rule("example.com", path=("/bad", ""))]),
+        ("example.com", [ListRule("example.com")]),
+        ("  EXAMPLE.com.  ", [ListRule("example.com")]),
+        ("0.0.0.0 example.com", [ListRule("example.com")]),
+        ("127.0.0.1\texample.com # bad", [ListRule("example.com")]),
+        ("::1 a.example b.example", [ListRule("a.example"), ListRule("b.example")]),
+        ("||example.com^", [ListRule("example.com")]),
+        ("||zip^", [ListRule("zip")]),
+        ("||example.com^$important,document", [ListRule("example.com")]),
+        ("@@||example.com^", [ListRule("example.com", is_exception=True)]),
+        ("||example.com/bad", [ListRule("example.com", path=("/bad", ""))]),
         (
             "||example.com/bad^",
-            [Rule("example.com", path=("/bad",)), Rule("example.com", path=("/bad/", ""))],
+            [ListRule("example.com", path=("/bad",)), ListRule("example.com", path=("/bad/", ""))],
         ),
         (
             "@@||example.com/b?x=1^",
             [
-                Rule("example.com", path=("/b?x=1",), is_exception=True),
-                Rule("example.com", path=("/b?x=1&", ""), is_exception=True),
+                ListRule("example.com", path=("/b?x=1",), is_exception=True),
+                ListRule("example.com", path=("/b?x=1&", ""), is_exception=True),
             ],
         ),
-        ("|https://example.com/bad|", [Rule("example.com", path=("/bad",))]),
-        ("*.example.com", [Rule("example.com")]),
-        ("address=/a.example/b.example/0.0.0.0", [Rule("a.example"), Rule("b.example")]),
-        ("bad.example CNAME .", [Rule("bad.example")]),
-        ("https://example.com", [Rule("example.com")]),
-        ("https://example.com/", [Rule("example.com")]),
-        ("HTTPS://example.com/Bad?x=1#part", [Rule("example.com", path=("/Bad?x=1",))]),
-        ("example.com/b*d", [Rule("example.com", path=("/b", "d"))]),
-        ("example.com/%62ad", [Rule("example.com", path=("/bad",))]),
-        ("example.com/a%2ab", [Rule("example.com", path=("/a*b",))]),
-        ("example.com/a%2Ab*", [Rule("example.com", path=("/a*b", ""))]),
-        ("example.com/a%0Ab*", [Rule("example.com", path=("/a\nb", ""))]),
-        ("http://192.0.2.7:8080/x.sh", [Rule("192.0.2.7", "8080", ("/x.sh",))]),
-        ("example.com:8443", [Rule("example.com", "8443")]),
-        ("192.0.2.7", [Rule("192.0.2.7")]),
-        ("0xC0000207", [Rule("192.0.2.7")]),
-        ("2001:DB8::0:1", [Rule("[2001:db8::1]")]),
-        ("[2001:db8::1]", [Rule("[2001:db8::1]")]),
-        ("::ffff:192.0.2.7", [Rule("192.0.2.7")]),
-        ("http://[::FFFF:c000:207]:8080/x.sh", [Rule("192.0.2.7", "8080", ("/x.sh",))]),
-        ("bücher.example", [Rule("xn--bcher-kva.example")]),
-        ("bücher.example/straße", [Rule("xn--bcher-kva.example", path=("/straße",))]),
-        ("\ufeffexample.com", [Rule("example.com")]),
-        ("a_b.example.com", [Rule("a_b.example.com")]),
+        ("|https://example.com/bad|", [ListRule("example.com", path=("/bad",))]),
+        ("*.example.com", [ListRule("example.com")]),
+        ("address=/a.example/b.example/0.0.0.0", [ListRule("a.example"), ListRule("b.example")]),
+        ("bad.example CNAME .", [ListRule("bad.example")]),
+        ("https://example.com", [ListRule("example.com")]),
+        ("https://example.com/", [ListRule("example.com")]),
+        ("HTTPS://example.com/Bad?x=1#part", [ListRule("example.com", path=("/Bad?x=1",))]),
+        ("example.com/b*d", [ListRule("example.com", path=("/b", "d"))]),
+        ("example.com/%62ad", [ListRule("example.com", path=("/bad",))]),
+        ("example.com/a%2ab", [ListRule("example.com", path=("/a*b",))]),
+        ("example.com/a%2Ab*", [ListRule("example.com", path=("/a*b", ""))]),
+        ("example.com/a%0Ab*", [ListRule("example.com", path=("/a\nb", ""))]),
+        ("http://192.0.2.7:8080/x.sh", [ListRule("192.0.2.7", "8080", ("/x.sh",))]),
+        ("example.com:8443", [ListRule("example.com", "8443")]),
+        ("192.0.2.7", [ListRule("192.0.2.7")]),
+        ("0xC0000207", [ListRule("192.0.2.7")]),
+        ("2001:DB8::0:1", [ListRule("[2001:db8::1]")]),
+        ("[2001:db8::1]", [ListRule("[2001:db8::1]")]),
+        ("::ffff:192.0.2.7", [ListRule("192.0.2.7")]),
+        ("http://[::FFFF:c000:207]:8080/x.sh", [ListRule("192.0.2.7", "8080", ("/x.sh",))]),
+        ("bücher.example", [ListRule("xn--bcher-kva.example")]),
+        ("bücher.example/straße", [ListRule("xn--bcher-kva.example", path=("/straße",))]),
+        ("\ufeffexample.com", [ListRule("example.com")]),
+        ("a_b.example.com", [ListRule("a_b.example.com")]),
     ],
 )
 def test_what_lines_say(line, rules):
@@ -106,7 +106,7 @@ def test_what_lines_say_nothing(line):
 def test_lines_that_nobody_understands_are_counted(line):
     good = b"example.com"
     reading = Reading([good, line.encode() if isinstance(line, str) else line])
-    assert [*reading] == [Rule("example.com")]
+    assert [*reading] == [ListRule("example.com")]
     assert (reading.rules, reading.bad) == (1, 1)
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from kurz.jobs.list_watch import RETRY_SECONDS, ListWatch
 from kurz.links.errors import DestinationRefused
-from kurz.safety.list_shelf import BELIEF_SECONDS, ListShelf
-from kurz.safety.lists_file import FILE_NAME, Role, Source, Sources, open_lists
-from kurz.safety.screening import ListScreen, Verdict
+from kurz.safety.list_provider import BELIEF_SECONDS, ListProvider
+from kurz.safety.lists_file import FILE_NAME, ListRole, Source, Sources, open_lists
+from kurz.safety.screening import ListScreen, ScreenVerdict
 
 BAD, GOOD = "https://bad.example/x", "https://good.example/x"
 
@@ -54,19 +54,19 @@ def allow(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shelf(block: Path, allow: Path, tmp_path: Path, seconds: Seconds) -> ListShelf:
-    sources = Sources((Source(Role.BLOCK, block), Source(Role.ALLOW, allow)))
-    return ListShelf(sources, tmp_path / "screening", seconds)
+def shelf(block: Path, allow: Path, tmp_path: Path, seconds: Seconds) -> ListProvider:
+    sources = Sources((Source(ListRole.BLOCK, block), Source(ListRole.ALLOW, allow)))
+    return ListProvider(sources, tmp_path / "screening", seconds)
 
 
 @pytest.fixture
-def screen(shelf: ListShelf, banned: Banned) -> ListScreen:
+def screen(shelf: ListProvider, banned: Banned) -> ListScreen:
     return ListScreen(shelf, banned)
 
 
-def another(shelf: ListShelf, tmp_path: Path, seconds: Seconds) -> ListScreen:
+def another(shelf: ListProvider, tmp_path: Path, seconds: Seconds) -> ListScreen:
     """As another process has it."""
-    return ListScreen(ListShelf(shelf.sources, tmp_path / "screening", seconds), Banned())
+    return ListScreen(ListProvider(shelf.sources, tmp_path / "screening", seconds), Banned())
 
 
 def test_allowed_is_more_than_blocked(screen):
@@ -80,7 +80,7 @@ def test_allowed_is_more_than_blocked(screen):
 
 
 def test_without_lists_everything_is_admitted(tmp_path):
-    screen = ListScreen(ListShelf(Sources(), tmp_path / "nowhere"), Banned())
+    screen = ListScreen(ListProvider(Sources(), tmp_path / "nowhere"), Banned())
     assert screen.admit(BAD)
     assert screen.is_sure
     assert not screen.has_rules
@@ -89,9 +89,9 @@ def test_without_lists_everything_is_admitted(tmp_path):
 
 def test_banned_hosts_are_refused_with_all_below_them_whatever_is_allowed(screen, banned):
     banned.hosts = frozenset({"good.example", "fine.bad.example"})
-    assert screen.judge("https://a.b.good.example:81/") is Verdict.BANNED
-    assert screen.judge("https://fine.bad.example/") is Verdict.BANNED
-    assert screen.judge("https://notgood.example/") is Verdict.ADMITTED
+    assert screen.judge("https://a.b.good.example:81/") is ScreenVerdict.BANNED
+    assert screen.judge("https://fine.bad.example/") is ScreenVerdict.BANNED
+    assert screen.judge("https://notgood.example/") is ScreenVerdict.ADMITTED
     with pytest.raises(DestinationRefused):
         screen.admit(GOOD)
     banned.hosts = frozenset()
@@ -100,12 +100,12 @@ def test_banned_hosts_are_refused_with_all_below_them_whatever_is_allowed(screen
 
 def test_other_shorteners_are_refused_where_that_is_wanted(tmp_path, allow):
     allow.write_text("t.co\n")
-    sources = Sources((Source(Role.ALLOW, allow),), has_shorteners=True)
-    screen = ListScreen(ListShelf(sources, tmp_path / "screening"), Banned())
-    assert screen.judge("https://bit.ly/abc") is Verdict.LISTED
-    assert screen.judge("https://www.tinyurl.com/abc") is Verdict.LISTED
-    assert screen.judge("https://t.co/abc") is Verdict.ADMITTED
-    assert screen.judge("https://rabbit.ly/") is Verdict.ADMITTED
+    sources = Sources((Source(ListRole.ALLOW, allow),), has_shorteners=True)
+    screen = ListScreen(ListProvider(sources, tmp_path / "screening"), Banned())
+    assert screen.judge("https://bit.ly/abc") is ScreenVerdict.LISTED
+    assert screen.judge("https://www.tinyurl.com/abc") is ScreenVerdict.LISTED
+    assert screen.judge("https://t.co/abc") is ScreenVerdict.ADMITTED
+    assert screen.judge("https://rabbit.ly/") is ScreenVerdict.ADMITTED
     lists = screen.shelf.lists
     assert lists is not None
     assert lists.hosts > 150
@@ -126,27 +126,27 @@ def test_what_an_unreadable_blocklist_may_name_is_held(screen, shelf, block, tmp
         block.write_text("")
     if trouble == "comments":
         block.write_text("# Title: a list\n\n127.0.0.1 localhost\n")
-    sources = Sources((*shelf.sources.lists, Source(Role.BLOCK, other)))
-    screen = ListScreen(ListShelf(sources, tmp_path / "screening"), Banned())
-    assert screen.judge(BAD) is Verdict.UNKNOWN
-    assert screen.judge(GOOD) is Verdict.UNKNOWN
+    sources = Sources((*shelf.sources.lists, Source(ListRole.BLOCK, other)))
+    screen = ListScreen(ListProvider(sources, tmp_path / "screening"), Banned())
+    assert screen.judge(BAD) is ScreenVerdict.UNKNOWN
+    assert screen.judge(GOOD) is ScreenVerdict.UNKNOWN
     assert not screen.admit(GOOD)
     assert screen.held == 1
-    assert screen.judge("https://other.example/") is Verdict.LISTED
-    assert screen.judge("https://fine.bad.example/") is Verdict.ADMITTED
+    assert screen.judge("https://other.example/") is ScreenVerdict.LISTED
+    assert screen.judge("https://fine.bad.example/") is ScreenVerdict.ADMITTED
     assert not screen.is_sure
 
 
 def test_what_an_unreadable_allowlist_may_allow_is_held(screen, allow):
     allow.unlink()
-    assert screen.judge(BAD) is Verdict.UNKNOWN
-    assert screen.judge(GOOD) is Verdict.ADMITTED
+    assert screen.judge(BAD) is ScreenVerdict.UNKNOWN
+    assert screen.judge(GOOD) is ScreenVerdict.ADMITTED
     assert not screen.is_sure
 
 
 def test_an_allowlist_may_be_empty(screen, allow):
     allow.write_text("# nothing yet\n")
-    assert screen.judge(GOOD) is Verdict.ADMITTED
+    assert screen.judge(GOOD) is ScreenVerdict.ADMITTED
     assert screen.is_sure
 
 
@@ -157,9 +157,9 @@ def test_a_process_opens_what_another_has_compiled(screen, shelf, tmp_path, seco
     def nobody_compiles(_: object) -> bytes:
         raise AssertionError
 
-    monkeypatch.setattr("kurz.safety.list_shelf.compile_lists", nobody_compiles)
+    monkeypatch.setattr("kurz.safety.list_provider.compile_lists", nobody_compiles)
     other = another(shelf, tmp_path, seconds)
-    assert other.judge(BAD) is Verdict.LISTED
+    assert other.judge(BAD) is ScreenVerdict.LISTED
     assert other.digest == screen.digest
 
 
@@ -168,24 +168,24 @@ def test_a_damaged_file_is_made_again(screen, shelf, tmp_path, seconds):
     file = tmp_path / "screening" / FILE_NAME
     file.write_bytes(file.read_bytes()[:-3])
     other = another(shelf, tmp_path, seconds)
-    assert other.judge(BAD) is Verdict.LISTED
+    assert other.judge(BAD) is ScreenVerdict.LISTED
     other.shelf.prepare()
     assert open_lists(tmp_path / "screening").hosts == 2
 
 
 def test_a_worker_takes_newer_lists_and_doubts_old_ones(screen, shelf, block, tmp_path, seconds):
-    assert screen.judge(BAD) is Verdict.LISTED
+    assert screen.judge(BAD) is ScreenVerdict.LISTED
     block.write_text("good.example\n")
     shelf.refresh()
-    assert screen.judge(BAD) is Verdict.LISTED  # it may be being written
+    assert screen.judge(BAD) is ScreenVerdict.LISTED  # it may be being written
     seconds.now += BELIEF_SECONDS
     shelf.refresh()
-    assert screen.judge(GOOD) is Verdict.UNKNOWN
-    assert screen.judge(BAD) is Verdict.LISTED
+    assert screen.judge(GOOD) is ScreenVerdict.UNKNOWN
+    assert screen.judge(BAD) is ScreenVerdict.LISTED
     another(shelf, tmp_path, seconds).shelf.make()
     shelf.refresh()
-    assert screen.judge(GOOD) is Verdict.LISTED
-    assert screen.judge(BAD) is Verdict.ADMITTED
+    assert screen.judge(GOOD) is ScreenVerdict.LISTED
+    assert screen.judge(BAD) is ScreenVerdict.ADMITTED
 
 
 def test_files_are_compiled_when_they_have_come_to_rest(screen, shelf, block):
@@ -199,7 +199,7 @@ def test_files_are_compiled_when_they_have_come_to_rest(screen, shelf, block):
     watch.look()
     assert screen.digest == first
     watch.look()
-    assert screen.judge(GOOD) is Verdict.LISTED
+    assert screen.judge(GOOD) is ScreenVerdict.LISTED
 
 
 def test_lists_that_cannot_be_kept_are_doubted_by_others_and_tried_again(
@@ -208,7 +208,7 @@ def test_lists_that_cannot_be_kept_are_doubted_by_others_and_tried_again(
     """As on a disk that is full: here a folder stands where the file has to go."""
     shelf.prepare()
     worker = another(shelf, tmp_path, seconds)
-    assert worker.judge(GOOD) is Verdict.ADMITTED
+    assert worker.judge(GOOD) is ScreenVerdict.ADMITTED
     in_the_way = tmp_path / "screening" / FILE_NAME
     in_the_way.unlink()
     in_the_way.mkdir()
@@ -216,19 +216,19 @@ def test_lists_that_cannot_be_kept_are_doubted_by_others_and_tried_again(
     watch = ListWatch(shelf, monotonic=seconds)
     watch.look()
     watch.look()
-    assert screen.judge(GOOD) is Verdict.LISTED
+    assert screen.judge(GOOD) is ScreenVerdict.LISTED
     assert not shelf.is_kept
     assert [*(tmp_path / "screening").iterdir()] == [in_the_way]
     worker.shelf.refresh()
     seconds.now += BELIEF_SECONDS
     worker.shelf.refresh()
-    assert worker.judge(GOOD) is Verdict.UNKNOWN
+    assert worker.judge(GOOD) is ScreenVerdict.UNKNOWN
     in_the_way.rmdir()
     seconds.now += RETRY_SECONDS
     watch.look()
     assert shelf.is_kept
     worker.shelf.refresh()
-    assert worker.judge(GOOD) is Verdict.LISTED
+    assert worker.judge(GOOD) is ScreenVerdict.LISTED
 
 
 def test_a_list_that_is_readable_again_is_read_again(screen, shelf, block, tmp_path):
@@ -236,11 +236,11 @@ def test_a_list_that_is_readable_again_is_read_again(screen, shelf, block, tmp_p
     watch = ListWatch(shelf)
     watch.look()
     watch.look()
-    assert screen.judge(GOOD) is Verdict.UNKNOWN
+    assert screen.judge(GOOD) is ScreenVerdict.UNKNOWN
     (tmp_path / "elsewhere").rename(block)
     watch.look()
     watch.look()
-    assert screen.judge(GOOD) is Verdict.ADMITTED
+    assert screen.judge(GOOD) is ScreenVerdict.ADMITTED
     assert screen.is_sure
 
 
@@ -249,9 +249,9 @@ def test_others_settings_leave_those_who_serve_alone(screen, shelf, block, tmp_p
     shelf.prepare()
     folder = tmp_path / "screening"
     before = (folder / FILE_NAME).read_bytes()
-    sources = Sources((Source(Role.BLOCK, block),), has_shorteners=True)
-    assert ListScreen(ListShelf(sources, folder), Banned()).judge("https://bit.ly/a") is (
-        Verdict.LISTED
+    sources = Sources((Source(ListRole.BLOCK, block),), has_shorteners=True)
+    assert ListScreen(ListProvider(sources, folder), Banned()).judge("https://bit.ly/a") is (
+        ScreenVerdict.LISTED
     )
     assert (folder / FILE_NAME).read_bytes() == before
 
@@ -260,12 +260,12 @@ def test_others_settings_leave_those_who_serve_alone(screen, shelf, block, tmp_p
 def test_a_file_that_is_not_theirs_is_made_again(screen, shelf, block, tmp_path, seconds, trouble):
     shelf.prepare()
     worker = another(shelf, tmp_path, seconds)
-    assert worker.judge(BAD) is Verdict.LISTED
+    assert worker.judge(BAD) is ScreenVerdict.LISTED
     watch, file = ListWatch(shelf, monotonic=seconds), tmp_path / "screening" / FILE_NAME
     if trouble == "foreign":
         other = tmp_path / "other.txt"
         other.write_text("good.example\n")
-        ListShelf(Sources((Source(Role.BLOCK, other),)), file.parent).prepare()
+        ListProvider(Sources((Source(ListRole.BLOCK, other),)), file.parent).prepare()
     else:
         file.unlink()
     if trouble == "damaged":
@@ -273,8 +273,8 @@ def test_a_file_that_is_not_theirs_is_made_again(screen, shelf, block, tmp_path,
     for _ in range(3):
         worker.shelf.refresh()
         seconds.now += BELIEF_SECONDS
-    assert worker.judge(BAD) is Verdict.LISTED
-    assert worker.judge(GOOD) is Verdict.ADMITTED
+    assert worker.judge(BAD) is ScreenVerdict.LISTED
+    assert worker.judge(GOOD) is ScreenVerdict.ADMITTED
     watch.look()
     assert open_lists(file.parent).is_of(shelf.sources)
     assert shelf.is_kept
@@ -285,7 +285,7 @@ def test_another_version_compiles_them_again(shelf, tmp_path, seconds, monkeypat
     shelf.prepare()
     assert not shelf.is_outdated
     monkeypatch.setattr("kurz.safety.lists_file.__version__", "99.0")
-    later = ListShelf(shelf.sources, tmp_path / "screening", seconds)
+    later = ListProvider(shelf.sources, tmp_path / "screening", seconds)
     later.refresh()
     assert later.is_outdated
     later.prepare()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kurz.links.urls import take_apart
 from kurz.safety import list_table
-from kurz.safety.blocklists import Rule
+from kurz.safety.blocklists import ListRule
 from kurz.safety.list_table import (
     ALLOWED,
     BLOCKED,
@@ -21,11 +21,11 @@ from kurz.safety.list_table import (
 )
 
 
-def table_of(*rules: Rule, about: dict[str, object] | None = None) -> Table:
-    maker = TableMaker()
+def table_of(*rules: ListRule, about: dict[str, object] | None = None) -> Table:
+    creator = TableMaker()
     for rule in rules:
-        maker.add(rule)
-    return Table(memoryview(maker.to_bytes(about or {})))
+        creator.add(rule)
+    return Table(memoryview(creator.to_bytes(about or {})))
 
 
 def marks(table: Table, url: str) -> int:
@@ -37,46 +37,46 @@ def marks(table: Table, url: str) -> int:
 @pytest.mark.parametrize(
     ("rule", "url", "is_named"),
     [
-        (Rule("example.com"), "https://example.com/", True),
-        (Rule("example.com"), "https://example.com./x?y#z", True),
-        (Rule("example.com"), "http://example.com:8080/", True),
-        (Rule("example.com"), "https://a.b.c.example.com/", True),
-        (Rule("example.com"), "https://notexample.com/", False),
-        (Rule("example.com"), "https://example.com.evil.org/", False),
-        (Rule("example.com"), "https://com/", False),
-        (Rule("zip"), "https://invoice.zip/", True),
-        (Rule("192.0.2.7"), "http://192.0.2.7/", True),
-        (Rule("192.0.2.7"), "http://192.0.2.70/", False),
-        (Rule("192.0.2.7"), "http://[::ffff:c000:207]/x", True),
-        (Rule("192.0.2.7"), "http://[::ffff:c000:208]/x", False),
-        (Rule("[2001:db8::1]"), "http://[2001:db8::1]:81/", True),
-        (Rule("example.com", "8443"), "https://example.com:8443/x", True),
-        (Rule("example.com", "8443"), "https://www.example.com:8443/x", True),
-        (Rule("example.com", "8443"), "https://example.com/", False),
-        (Rule("example.com", path=("/bad",)), "http://example.com/bad", True),
-        (Rule("example.com", path=("/bad",)), "http://example.com/bad?x=1#y", True),
-        (Rule("example.com", path=("/bad",)), "http://example.com/%62ad", True),
-        (Rule("example.com", path=("/bad",)), "http://sub.example.com/bad", True),
-        (Rule("example.com", path=("/bad",)), "http://example.com/badly", False),
-        (Rule("example.com", path=("/bad",)), "http://example.com/", False),
-        (Rule("example.com", path=("/bad?x=1",)), "http://example.com/bad?x=1", True),
-        (Rule("example.com", path=("/bad?x=1",)), "http://example.com/bad?x=2", False),
-        (Rule("example.com", "81", ("/x",)), "http://example.com:81/x", True),
-        (Rule("example.com", "81", ("/x",)), "http://example.com/x", False),
-        (Rule("example.com", path=("/bad", "")), "http://example.com/badly", True),
-        (Rule("example.com", path=("/bad", "")), "http://example.com/good/bad", False),
-        (Rule("example.com", path=("/", "/b", "d")), "http://example.com/a/bad", True),
-        (Rule("example.com", path=("/", "/b", "d")), "http://example.com/a/bade", False),
-        (Rule("example.com", path=("/a", "a")), "http://example.com/a", False),
-        (Rule("example.com", "81", ("/b", "")), "http://example.com:81/bad", True),
-        (Rule("example.com", "81", ("/b", "")), "http://example.com:82/bad", False),
-        (Rule("example.com", path=("/a*b",)), "http://example.com/a*b", True),
-        (Rule("example.com", path=("/a*b",)), "http://example.com/a%2Ab", True),
-        (Rule("example.com", path=("/a*b",)), "http://example.com/aXb", False),
-        (Rule("example.com", path=("/a\nb", "")), "http://example.com/a%0Abc", True),
-        (Rule("example.com", path=("/a\nb", "")), "http://example.com/a", False),
-        (Rule(".".join("a" * 80)), "http://b." + ".".join("a" * 80) + "/", True),
-        (Rule(".".join("a" * 80)), "http://" + ".".join("a" * 79) + "/", False),
+        (ListRule("example.com"), "https://example.com/", True),
+        (ListRule("example.com"), "https://example.com./x?y#z", True),
+        (ListRule("example.com"), "http://example.com:8080/", True),
+        (ListRule("example.com"), "https://a.b.c.example.com/", True),
+        (ListRule("example.com"), "https://notexample.com/", False),
+        (ListRule("example.com"), "https://example.com.evil.org/", False),
+        (ListRule("example.com"), "https://com/", False),
+        (ListRule("zip"), "https://invoice.zip/", True),
+        (ListRule("192.0.2.7"), "http://192.0.2.7/", True),
+        (ListRule("192.0.2.7"), "http://192.0.2.70/", False),
+        (ListRule("192.0.2.7"), "http://[::ffff:c000:207]/x", True),
+        (ListRule("192.0.2.7"), "http://[::ffff:c000:208]/x", False),
+        (ListRule("[2001:db8::1]"), "http://[2001:db8::1]:81/", True),
+        (ListRule("example.com", "8443"), "https://example.com:8443/x", True),
+        (ListRule("example.com", "8443"), "https://www.example.com:8443/x", True),
+        (ListRule("example.com", "8443"), "https://example.com/", False),
+        (ListRule("example.com", path=("/bad",)), "http://example.com/bad", True),
+        (ListRule("example.com", path=("/bad",)), "http://example.com/bad?x=1#y", True),
+        (ListRule("example.com", path=("/bad",)), "http://example.com/%62ad", True),
+        (ListRule("example.com", path=("/bad",)), "http://sub.example.com/bad", True),
+        (ListRule("example.com", path=("/bad",)), "http://example.com/badly", False),
+        (ListRule("example.com", path=("/bad",)), "http://example.com/", False),
+        (ListRule("example.com", path=("/bad?x=1",)), "http://example.com/bad?x=1", True),
+        (ListRule("example.com", path=("/bad?x=1",)), "http://example.com/bad?x=2", False),
+        (ListRule("example.com", "81", ("/x",)), "http://example.com:81/x", True),
+        (ListRule("example.com", "81", ("/x",)), "http://example.com/x", False),
+        (ListRule("example.com", path=("/bad", "")), "http://example.com/badly", True),
+        (ListRule("example.com", path=("/bad", "")), "http://example.com/good/bad", False),
+        (ListRule("example.com", path=("/", "/b", "d")), "http://example.com/a/bad", True),
+        (ListRule("example.com", path=("/", "/b", "d")), "http://example.com/a/bade", False),
+        (ListRule("example.com", path=("/a", "a")), "http://example.com/a", False),
+        (ListRule("example.com", "81", ("/b", "")), "http://example.com:81/bad", True),
+        (ListRule("example.com", "81", ("/b", "")), "http://example.com:82/bad", False),
+        (ListRule("example.com", path=("/a*b",)), "http://example.com/a*b", True),
+        (ListRule("example.com", path=("/a*b",)), "http://example.com/a%2Ab", True),
+        (ListRule("example.com", path=("/a*b",)), "http://example.com/aXb", False),
+        (ListRule("example.com", path=("/a\nb", "")), "http://example.com/a%0Abc", True),
+        (ListRule("example.com", path=("/a\nb", "")), "http://example.com/a", False),
+        (ListRule(".".join("a" * 80)), "http://b." + ".".join("a" * 80) + "/", True),
+        (ListRule(".".join("a" * 80)), "http://" + ".".join("a" * 79) + "/", False),
     ],
 )
 def test_what_a_rule_names(rule, url, is_named):
@@ -87,9 +87,9 @@ def test_what_a_rule_names(rule, url, is_named):
 
 def test_a_host_may_have_several_marks():
     table = table_of(
-        Rule("example.com"),
-        Rule("good.example.com", is_exception=True),
-        Rule("example.com", path=("/fine", ""), is_exception=True),
+        ListRule("example.com"),
+        ListRule("good.example.com", is_exception=True),
+        ListRule("example.com", path=("/fine", ""), is_exception=True),
     )
     assert marks(table, "https://example.com/") == BLOCKED
     assert marks(table, "https://good.example.com/") == BLOCKED | ALLOWED
@@ -102,7 +102,7 @@ HOSTS = st.lists(LABELS, min_size=1, max_size=5).map(".".join)
 
 @given(st.lists(st.tuples(HOSTS, st.booleans())), HOSTS)
 def test_hosts_are_named_as_by_a_plain_model(rules, host):
-    table = table_of(*(Rule(name, is_exception=is_fine) for name, is_fine in rules))
+    table = table_of(*(ListRule(name, is_exception=is_fine) for name, is_fine in rules))
     expected = 0
     for name, is_fine in rules:
         if f".{host}".endswith(f".{name}"):
@@ -111,7 +111,7 @@ def test_hosts_are_named_as_by_a_plain_model(rules, host):
 
 
 def test_many_hosts_are_all_found_and_no_others():
-    table = table_of(*(Rule(f"host-{n}.example") for n in range(20_000)))
+    table = table_of(*(ListRule(f"host-{n}.example") for n in range(20_000)))
     assert table.hosts == 20_000
     assert all(marks(table, f"http://host-{n}.example/") == BLOCKED for n in range(20_000))
     assert not any(marks(table, f"http://host-{n}.example/") for n in range(20_000, 40_000))
@@ -123,7 +123,9 @@ PATHS = st.lists(PIECES, min_size=2, max_size=3).map(lambda pieces: ("/" + piece
 
 @given(st.lists(st.tuples(PATHS, st.booleans())), st.text("ab\u00fc/", max_size=8))
 def test_paths_fit_patterns_as_by_a_plain_model(patterns, path):
-    table = table_of(*(Rule("a.example", None, pieces, is_fine) for pieces, is_fine in patterns))
+    table = table_of(
+        *(ListRule("a.example", None, pieces, is_fine) for pieces, is_fine in patterns)
+    )
     expected = 0
     for pieces, is_fine in patterns:
         if re.fullmatch(".*".join(map(re.escape, pieces)), "/" + path):
@@ -132,7 +134,7 @@ def test_paths_fit_patterns_as_by_a_plain_model(patterns, path):
 
 
 def test_few_of_many_patterns_of_a_host_are_tried(monkeypatch):
-    table = table_of(*(Rule("a.example", path=(f"/{n:06}", "")) for n in range(20_000)))
+    table = table_of(*(ListRule("a.example", path=(f"/{n:06}", "")) for n in range(20_000)))
     tried = []
 
     def fits(pieces: Sequence[str], target: str) -> bool:
@@ -146,24 +148,24 @@ def test_few_of_many_patterns_of_a_host_are_tried(monkeypatch):
 
 
 def test_no_host_has_more_patterns_that_begin_alike_than_can_be_tried():
-    maker = TableMaker()
-    rules = [Rule("a.example", path=("/", f"{n}")) for n in range(MOST_ALIKE + 1)]
-    assert [maker.add(rule) for rule in rules] == [True] * MOST_ALIKE + [False]
-    assert maker.add(rules[0])
-    assert maker.add(Rule("a.example", path=("/x", "1")))
-    assert maker.add(Rule("b.example", path=("/", "1")))
-    maker.go_back((0, 0))
-    assert maker.add(rules[-1])
+    creator = TableMaker()
+    rules = [ListRule("a.example", path=("/", f"{n}")) for n in range(MOST_ALIKE + 1)]
+    assert [creator.add(rule) for rule in rules] == [True] * MOST_ALIKE + [False]
+    assert creator.add(rules[0])
+    assert creator.add(ListRule("a.example", path=("/x", "1")))
+    assert creator.add(ListRule("b.example", path=("/", "1")))
+    creator.go_back((0, 0))
+    assert creator.add(rules[-1])
 
 
 def test_what_was_taken_back_is_not_in_it():
-    maker = TableMaker()
-    maker.add(Rule("a.example"))
-    mark = maker.mark()
-    maker.add(Rule("b.example"))
-    maker.add(Rule("b.example", path=("/x", "")))
-    maker.go_back(mark)
-    table = Table(memoryview(maker.to_bytes({})))
+    creator = TableMaker()
+    creator.add(ListRule("a.example"))
+    mark = creator.mark()
+    creator.add(ListRule("b.example"))
+    creator.add(ListRule("b.example", path=("/x", "")))
+    creator.go_back(mark)
+    table = Table(memoryview(creator.to_bytes({})))
     assert marks(table, "http://a.example/") == BLOCKED
     assert marks(table, "http://b.example/x") == 0
 

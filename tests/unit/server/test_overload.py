@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from kurz.asgi import OVERLOADED
 from kurz.errors import Overloaded
-from kurz.server.overload import AT_ONCE, OPEN_TRANSFERS, REFUSED, BoundedWork, Work, work_of
+from kurz.server.overload import AT_ONCE, OPEN_TRANSFERS, BoundedWork, WorkKind, work_of
 
-LIMITS = {Work.CREATES: 2, Work.TRANSFERS: 1, Work.REQUESTS: 3}
+LIMITS = {WorkKind.CREATES: 2, WorkKind.TRANSFERS: 1, WorkKind.REQUESTS: 3}
 
 
 class Api:
@@ -75,17 +76,18 @@ async def start(*callers: Caller, whole: bool = True) -> list["asyncio.Task[None
 @pytest.mark.parametrize(
     ("method", "path", "work"),
     [
-        ("POST", "/", Work.CREATES),
-        ("POST", "/api/v1/links", Work.CREATES),
-        ("POST", "/api/v1/workspaces/7/links", Work.CREATES),
-        ("POST", "/api/v1/links/bulk", Work.CREATES),
-        ("POST", "/api/urls/public", Work.CREATES),
-        ("POST", "/api/v1/links/import", Work.TRANSFERS),
-        ("GET", "/api/v1/workspaces/7/links/export", Work.TRANSFERS),
-        ("GET", "/api/v1/links", Work.REQUESTS),
-        ("GET", "/api/v1/me/stats", Work.REQUESTS),
-        ("PATCH", "/api/v1/links/5", Work.REQUESTS),
-        ("GET", "/api/v1/me/stats/live", Work.REQUESTS),
+        ("POST", "/", WorkKind.CREATES),
+        ("POST", "/api/v1/links", WorkKind.CREATES),
+        ("POST", "/api/v1/workspaces/7/links", WorkKind.CREATES),
+        ("POST", "/api/v1/links/bulk", WorkKind.CREATES),
+        ("POST", "/api/urls/public", WorkKind.CREATES),
+        ("POST", "/api/v1/links/import", WorkKind.TRANSFERS),
+        ("GET", "/api/v1/workspaces/7/links/export", WorkKind.TRANSFERS),
+        ("POST", "/api/v1/links/export", WorkKind.TRANSFERS),
+        ("GET", "/api/v1/links", WorkKind.REQUESTS),
+        ("GET", "/api/v1/me/stats", WorkKind.REQUESTS),
+        ("PATCH", "/api/v1/links/5", WorkKind.REQUESTS),
+        ("GET", "/api/v1/me/stats/live", WorkKind.REQUESTS),
         ("POST", "/api/v1/auth/login", None),
         ("GET", "/readyz", None),
     ],
@@ -102,7 +104,7 @@ async def test_what_is_above_gets_503_and_the_next_one_a_place_again():
     assert [caller.status for caller in callers] == [0, 0, 503]
     assert callers[2].headers[b"retry-after"] == b"1"
     assert json.loads(callers[2].body)["type"] == "/api/problems/overloaded"
-    assert REFUSED in callers[2].scope
+    assert OVERLOADED in callers[2].scope
     assert app.counts()["creates_in_flight"] == 2
     api.may_end.set()
     await asyncio.gather(*tasks)
@@ -124,15 +126,15 @@ async def test_kinds_of_work_do_not_keep_each_other_out():
 
 async def test_a_few_are_worked_on_and_the_rest_wait_for_their_turn():
     api = Api()
-    most = 3 * AT_ONCE[Work.CREATES]
-    app = BoundedWork(api, {**LIMITS, Work.CREATES: most})
+    most = 3 * AT_ONCE[WorkKind.CREATES]
+    app = BoundedWork(api, {**LIMITS, WorkKind.CREATES: most})
     callers = [Caller(app) for _ in range(most)]
     tasks = await start(*callers)
-    assert api.begun == AT_ONCE[Work.CREATES]
+    assert api.begun == AT_ONCE[WorkKind.CREATES]
     tasks[-1].cancel()  # a client that leaves while it waits
     api.may_end.set()
     await asyncio.gather(*tasks, return_exceptions=True)
-    assert api.most_at_once == AT_ONCE[Work.CREATES]
+    assert api.most_at_once == AT_ONCE[WorkKind.CREATES]
     assert [caller.status for caller in callers] == [201] * (most - 1) + [0]
     assert app.counts()["creates_in_flight"] == 0
 

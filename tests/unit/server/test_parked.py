@@ -44,15 +44,15 @@ async def test_the_connection_goes_on_afterwards(stage):
     assert stage.wire.statuses == [302, 302, 200]
 
 
-async def test_what_is_not_taken_then_goes_the_long_way_with_what_was_waited_for(stage):
+async def test_what_is_not_taken_then_takes_the_asgi_path_with_what_was_waited_for(stage):
     await find(stage, is_found=False)
     assert stage.wire.statuses == [200]
     (scope,) = stage.scopes
     assert scope["path"] == "/cold"
     assert scope["kurz.began_ns"] == 1234
-    assert scope["kurz.waited_for"].result() is False
+    assert scope["kurz.lookup"].result() is False
     await stage.receive(LONG)
-    assert stage.scopes[-1]["kurz.waited_for"] is None
+    assert stage.scopes[-1]["kurz.lookup"] is None
 
 
 async def test_nothing_is_read_meanwhile_and_no_time_runs_out(stage):
@@ -71,7 +71,7 @@ async def test_what_arrives_all_the_same_is_answered_behind_it(stage):
     await find(stage)
     assert stage.paths == ["/cold", "/long", "/short"]
     assert stage.wire.statuses == [200, 200, 200]
-    assert [scope["kurz.waited_for"] is None for scope in stage.scopes] == [False, True, True]
+    assert [scope["kurz.lookup"] is None for scope in stage.scopes] == [False, True, True]
 
 
 async def test_a_client_that_sends_no_more_gets_its_answer(stage):
@@ -83,7 +83,7 @@ async def test_a_client_that_sends_no_more_gets_its_answer(stage):
     assert stage.wire.is_closed
 
 
-async def test_a_client_that_sends_no_more_gets_its_answer_the_long_way_too(stage):
+async def test_a_client_that_sends_no_more_gets_its_answer_on_the_asgi_path_too(stage):
     stage.connection.eof_received()
     await find(stage, is_found=False)
     assert stage.wire.statuses == [200]

@@ -1,6 +1,6 @@
 """When the next process starts after one has ended."""
 
-from kurz.server.places import Backoff
+from kurz.server.slots import Backoff
 
 
 def test_the_first_time_at_once_then_longer_and_longer_up_to_ten_seconds():

@@ -9,11 +9,12 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from kurz.people.workspaces import Site
+from kurz.redirect.counters import RedirectCounters
 from kurz.redirect.lane import Lane
-from kurz.redirect.tally import Tally
+from kurz.redirect.parts import RedirectParts
 from kurz.server.capacity import Capacity
 from kurz.server.connection import Connection
-from kurz.server.overload import BoundedWork, Work
+from kurz.server.overload import BoundedWork, WorkKind
 from kurz.server.quick_refusals import QuickRefusals
 from support.clock import FrozenClock
 from support.stage import Wire
@@ -30,34 +31,23 @@ def request(path: str = "/api/v1/links", host: str = OURS, field: str = "") -> b
     return POST.format(path=path, host=host, field=field).encode()
 
 
-def make_lane(tally: Tally) -> Lane:
+def make_lane(counters: RedirectCounters) -> Lane:
     """One that knows no link."""
     nothing: Any = None
     resolver: Any = SimpleNamespace(
         hot=SimpleNamespace(entries={}, absences={}), is_feed_stale=False
     )
-    visitors: Any = SimpleNamespace(generation=0, ends_at_micros=2**63)
+    visits: Any = SimpleNamespace(generation=0, counters=counters)
     fresh = SimpleNamespace(fresh_until_ns=2**63)
-    lane = Lane(
-        resolver,
-        nothing,
-        nothing,
-        nothing,
-        visitors,
-        nothing,
-        nothing,
-        nothing,
-        FrozenClock(),
-        tally,
-        fresh,
-    )
+    parts = RedirectParts(resolver, nothing, visits, nothing, FrozenClock())
+    lane = Lane(parts, nothing, nothing, fresh)
     lane.renew(5)
     return lane
 
 
 async def refuse(*chunks: bytes, creates: int = 0) -> tuple[list[int], int]:
     """The statuses of quick answers, and how many refusals are counted."""
-    bounded = BoundedWork(app, {**dict.fromkeys(Work, 0), Work.CREATES: creates})
+    bounded = BoundedWork(app, {**dict.fromkeys(WorkKind, 0), WorkKind.CREATES: creates})
     quick = QuickRefusals(bounded, SimpleNamespace(known=KNOWN))
     answers = [answer for chunk in chunks if (answer := quick.answer(chunk)) is not None]
     assert len(answers) == quick.answers
@@ -89,7 +79,7 @@ async def test_one_whole_create_is_refused(path):
         request().replace(b"POST", b"GET"),
     ],
 )
-async def test_all_others_take_the_long_way_and_are_counted_there(chunk):
+async def test_all_others_take_the_asgi_path_and_are_counted_there(chunk):
     assert await refuse(chunk) == ([], 0)
     # The parser begins anew behind each of them.
     assert await refuse(chunk, request()) == ([503], 1)
@@ -100,9 +90,9 @@ async def test_as_many_as_there_are_places_for_come_to_their_task():
 
 
 async def test_an_answer_is_written_before_its_connection_is_closed_to_make_room():
-    bounded = BoundedWork(app, dict.fromkeys(Work, 0))
-    tally = Tally()
-    lane = make_lane(tally)
+    bounded = BoundedWork(app, dict.fromkeys(WorkKind, 0))
+    counters = RedirectCounters()
+    lane = make_lane(counters)
     lane.answer_other = QuickRefusals(bounded, SimpleNamespace(known=KNOWN)).answer
     capacity, state = Capacity(1, settle=lane.flush), ServerState()
     config = uvicorn.Config(bounded, interface="asgi3", lifespan="off", log_config=None, ws="none")
@@ -121,7 +111,7 @@ async def test_an_answer_is_written_before_its_connection_is_closed_to_make_room
     assert open_at_writing == [True]
     assert wires[0].statuses == [503]
     assert wires[0].is_closed
-    assert tally.lane_answers == 0
+    assert counters.lane_answers == 0
     await asyncio.sleep(0)
     assert wires[0].statuses == [503]
     for connection in (refused, newcomer):

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from kurz.server.intake import HEAD_PIECE_BYTES
-from kurz.server.turns import PER_TURN, Turns
+from kurz.server.turns import PER_TURN, PipelineTurns
 from support.stage import LONG, POST, Stage
 
 CLIENTS, REQUESTS = 10 * PER_TURN, 60  # of each
@@ -17,7 +17,7 @@ CHUNKED = POST + b"1\r\nx\r\n0\r\n\r\n"  # its application asks for more
 @pytest.fixture
 async def stages() -> list[Stage]:
     """Each with requests waiting behind the one that is answered first."""
-    turns = Turns()
+    turns = PipelineTurns()
     stages = [Stage(turns=turns) for _ in range(CLIENTS)]
     for stage in stages:
         stage.connection.data_received(LONG * REQUESTS)

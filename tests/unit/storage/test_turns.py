@@ -4,11 +4,11 @@ import pytest
 
 from kurz.errors import StoreBusy
 from kurz.people.quotas import Allowance
-from kurz.storage.turns import Turns
+from kurz.storage.links.quota_turns import QuotaTurns
 
 
 async def test_turns_are_bounded_and_leave_nothing_behind():
-    turns = Turns(max_seconds=0.05)
+    turns = QuotaTurns(max_seconds=0.05)
     mine, ours = Allowance("account:1", 1, 202611), Allowance("workspace:1", 1, 202611)
     async with turns.take((mine, ours)):
         with pytest.raises(StoreBusy):

@@ -8,29 +8,34 @@ import tracemalloc
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from kurz.links.archives import ArchivedLink
+from kurz.links.ending.archives import ArchivedLink, CountedDay
 from kurz.links.errors import ArchiveFileBroken
-from kurz.links.model import DestinationStatus, Link, LinkType, Status, Strategy
-from kurz.transfer.archive_format import decode, encode, encode_sound, plain_lines
+from kurz.links.model import DestinationStatus, Status, Strategy
+from kurz.transfer.archive_format import (
+    MAX_DAYS,
+    RefusedLine,
+    decode,
+    decode_lines,
+    encode,
+    encode_sound,
+    plain_lines,
+)
 from kurz.transfer.signing import Signer
+from support.links import link
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-LINK = Link(
+LINK = link(
+    "launch",
     id=7,
-    workspace_id=0,
-    short_code="launch",
     version=3,
     strategy=Strategy.CUSTOM,
-    original_url="https://example.com/",
-    canonical_url="https://example.com/",
-    location="https://example.com/",
+    url="https://example.com/",
     owner_id=5,
-    link_type=LinkType.PERMANENT,
     status=Status.DELETED,
     created_at=AT,
     updated_at=AT,
@@ -85,12 +90,22 @@ BOMBS = {
     "many lines": lambda: _line() * 60_000,
     "a long line": lambda: _line(notes="x" * 2**26),
     "many tags": lambda: _line(tags=["@"]).replace(b'"@"', b'"ab",' * 2**20 + b'"ab"'),
+    "many days": lambda: _with_days(CountedDay(AT.date(), 0, 0, 0, b"{}", b""), 150_000),
+    "long codes": lambda: _line(short_code="x" * 2**19) * 20,
 }
+
+
+def _with_days(day: CountedDay, number: int, *, link_id: int = 7) -> bytes:
+    """A line with that day as often. It is not made of so many objects."""
+    one = ArchivedLink(replace(LINK, id=link_id), days=[day])
+    head, start, rest = encode([one], {}, "here", AT).partition(b'"days":[')
+    text, end, tail = rest.rpartition(b"]")
+    return head + start + b",".join([text] * number) + end + tail
 
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_what_unpacks_to_too_much_is_refused_and_takes_no_memory(name):
-    """They come to 5 or 64 MB, out of a thousandth or a hundredth of it."""
+    """They come to 5, 12 or 64 MB, out of a thousandth or a hundredth of it."""
     file = gzip.compress(BOMBS[name]())
     assert len(file) < 600_000
     tracemalloc.start()
@@ -110,7 +125,7 @@ async def test_an_import_of_what_unpacks_to_too_much_takes_no_memory():
 
     tracemalloc.start()
     try:
-        with pytest.raises(ArchiveFileBroken, match="64 MiB"):
+        with pytest.raises(ArchiveFileBroken, match="24 MiB"):
             [line async for line in plain_lines(chunks())]
         assert tracemalloc.get_traced_memory()[1] < 100_000_000
     finally:
@@ -154,16 +169,71 @@ def test_what_follows_the_end_is_not_left_out_in_silence():
 def test_a_file_has_no_more_than_may_be_unpacked():
     """The rest goes into the next one; what fits into none stays where it is."""
     large = [
-        ArchivedLink(replace(LINK, id=it, notes=secrets.token_hex(2**21)), days=[])
+        ArchivedLink(replace(LINK, id=it), days=[CountedDay(AT.date(), 1, 1, 1, b"{}", noise)])
         for it in range(1, 4)
+        for noise in [secrets.token_bytes(3 * 2**20)]
     ]
     encoded = encode_sound(large, {}, "here", AT)
     assert [item.link.id for item in encoded.links] == [1]
     assert encoded.unfit == set()
     endless = ArchivedLink(replace(LINK, id=9, notes="x" * 2**26), days=[])
-    encoded = encode_sound([endless, *large], {}, "here", AT)
+    wordy = ArchivedLink(replace(LINK, id=8, notes="x" * 2**21), days=[])
+    encoded = encode_sound([endless, wordy, *large], {}, "here", AT)
     assert [item.link.id for item in encoded.links] == [1]
-    assert encoded.unfit == {9}
+    assert encoded.unfit == {8, 9}
+
+
+def test_a_century_of_days_is_read_and_not_one_more():
+    first = date(1970, 1, 1)
+    days = [
+        CountedDay(first + timedelta(days=it), 1, 1, 1, b'{"h00":1}', b"")
+        for it in range(MAX_DAYS + 1)
+    ]
+    century = ArchivedLink(LINK, days=days[:-1])
+    assert [it.archived for it in decode(_packed(century))] == [century]
+    [refused] = decode_lines(_packed(replace(century, days=days)))
+    assert refused == RefusedLine("Line 1 has more than 36,525 days.")
+
+
+def _packed(archived: ArchivedLink) -> bytes:
+    return gzip.compress(encode([archived], {}, "here", AT))
+
+
+def test_a_line_that_is_too_large_does_not_keep_the_others_back():
+    minimal = CountedDay(AT.date(), 0, 0, 0, b"{}", b"")
+    noise = CountedDay(AT.date(), 0, 0, 0, b"{}", secrets.token_bytes(2**20))
+    lines = (
+        _line(),
+        _with_days(noise, 25),
+        _with_days(minimal, 90_000),
+        _line(notes="x" * 2**21),
+        _line(tags=["x"] * 2**15),
+        _line(short_code="x" * 129),
+        _line(),
+    )
+    found = [*decode_lines(gzip.compress(b"".join(lines), 1))]
+    entry = found[0]
+    assert found[1:] == [
+        RefusedLine("Line 2 has more than 24 MiB."),
+        RefusedLine("Line 3 has more than 36,525 days."),
+        RefusedLine("Line 4 has more than 64 KiB besides its days."),
+        RefusedLine("Line 5 has too many tags."),
+        RefusedLine("Line 6 has more than 128 characters in `short_code`."),
+        entry,
+    ]
+
+
+def test_reading_lines_takes_little_more_than_twice_the_longest():
+    day = CountedDay(AT.date(), 1, 1, 1, b"{}", secrets.token_bytes(7500))
+    line = _with_days(day, 1200)
+    assert 12_000_000 < len(line) < 13_000_000
+    file = gzip.compress(line * 3, 1)
+    tracemalloc.start()
+    try:
+        deque(decode_lines(file), maxlen=0)
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Files are read as they arrive, and what cannot be read costs its own row only."""
 
 import json
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from kurz.links.transfers import TransferFormat
 from kurz.transfer.errors import FileRefused
-from kurz.transfer.reading import MAX_LINE_BYTES, reader
+from kurz.transfer.reading import MAX_LINE_BYTES, Record, reader
 
 
 def read(
@@ -18,8 +19,12 @@ def read(
     reading = reader(kind)
     found: list[tuple[int, object]] = []
     for start in range(0, len(data), size):
-        found += reading.feed(data[start : start + size])
-    return [*found, *reading.end()]
+        found += _without_ends(reading.feed(data[start : start + size]))
+    return [*found, *_without_ends(reading.end())]
+
+
+def _without_ends(records: Iterable[Record]) -> list[tuple[int, object]]:
+    return [(line, found) for line, found, _ in records]
 
 
 def urls(data: bytes, kind: TransferFormat = TransferFormat.CSV) -> list[object]:

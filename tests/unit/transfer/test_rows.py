@@ -14,18 +14,18 @@ from kurz.links import fields, lifecycle, urls
 from kurz.links.codes import deterministic
 from kurz.links.errors import FieldRefused
 from kurz.links.model import Link, LinkType, Status, Strategy
-from kurz.links.transfers import Target, TransferFormat
+from kurz.links.transfers import ImportTarget, TransferFormat
 from kurz.transfer import rows
 from kurz.transfer.reading import reader
 from kurz.transfer.writing import WRITERS, head
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 URL = "https://example.com/x"
-ROOT = Target()
-TEAM = Target(workspace_id=42, owner_id=3)
+ROOT = ImportTarget()
+TEAM = ImportTarget(workspace_id=42, owner_id=3)
 
 
-def link_of(target: Target = ROOT, **record: Any) -> Link:
+def link_of(target: ImportTarget = ROOT, **record: Any) -> Link:
     record = {"original_url": URL, "short_code": "abc", **record}
     url = urls.judge(rows.original_url(record))
     return rows.to_link(record, target, url, NOW)
@@ -40,8 +40,8 @@ def test_a_row_of_a_url_alone_is_a_plain_link():
 
 
 def test_a_row_that_names_no_redirect_status_gets_the_targets():
-    assert link_of(Target(redirect_status=307)).redirect_status == 307
-    assert link_of(Target(redirect_status=307), redirect_status="301").redirect_status == 301
+    assert link_of(ImportTarget(redirect_status=307)).redirect_status == 307
+    assert link_of(ImportTarget(redirect_status=307), redirect_status="301").redirect_status == 301
 
 
 @pytest.mark.parametrize("code", ["a", "a.b~c-d_e", "x" * 128, "-"])
@@ -180,7 +180,7 @@ def test_only_a_link_of_nobody_with_an_end_is_temporary():
     assert link_of(link_type="TEMPORARY").link_type is LinkType.PERMANENT
     assert link_of(TEAM, link_type="TEMPORARY", expires_at=end).link_type is LinkType.PERMANENT
     assert (
-        link_of(Target(owner_id=3), link_type="TEMPORARY", expires_at=end).link_type
+        link_of(ImportTarget(owner_id=3), link_type="TEMPORARY", expires_at=end).link_type
         is LinkType.PERMANENT
     )
 
@@ -190,11 +190,11 @@ def test_a_code_is_deterministic_only_where_it_is():
     row = {"original_url": url, "strategy": "deterministic"}
     assert link_of(TEAM, **row, short_code="K5YWpCtbjZ").strategy is Strategy.DETERMINISTIC
     assert link_of(TEAM, **row, short_code="K5YWpCtbjY").strategy is Strategy.CUSTOM
-    other = Target(workspace_id=43)
+    other = ImportTarget(workspace_id=43)
     assert link_of(other, **row, short_code="K5YWpCtbjZ").strategy is Strategy.CUSTOM
     assert link_of(ROOT, **row, short_code="K5YWpCtbjZ").strategy is Strategy.CUSTOM
-    at_root = deterministic.generate(urls.judge(url).canonical, 0)
-    assert link_of(ROOT, **row, short_code=at_root).strategy is Strategy.CUSTOM
+    root_space = deterministic.generate(urls.judge(url).canonical, 0)
+    assert link_of(ROOT, **row, short_code=root_space).strategy is Strategy.CUSTOM
     row["strategy"] = "random"
     assert link_of(TEAM, **row, short_code="K5YWpCtbjZ").strategy is Strategy.CUSTOM
 
@@ -221,7 +221,7 @@ links = st.builds(
     status=st.sampled_from([Status.ACTIVE, Status.PAUSED, Status.BANNED]),
     created_at=instants,
     updated_at=instants,
-    starts_at=st.none() | instants.map(lambda x: x.replace(year=1970)),
+    starts_at=st.none() | instants.map(lambda x: x.replace(year=1972)),
     expires_at=st.none()
     | instants.map(lambda x: x + timedelta(days=9000)).filter(lambda x: x > NOW),
     redirect_status=st.sampled_from(fields.REDIRECT_STATUSES),
@@ -241,7 +241,7 @@ links = st.builds(
 def test_a_link_that_was_written_is_read_as_it_was(link, kind):
     reading = reader(kind)
     data = head(kind) + WRITERS[kind]([link], {42: "team"}, NOW)
-    [(_, record)] = [*reading.feed(data), *reading.end()]
+    [(_, record, _)] = [*reading.feed(data), *reading.end()]
     assert isinstance(record, dict)
     assert record["workspace"] == "team"
     again = rows.to_link(record, TEAM, urls.judge(rows.original_url(record)), NOW)

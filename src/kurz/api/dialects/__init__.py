@@ -1,1 +1,4 @@
-"""Other shorteners' paths and words over the same services. Thin: they only translate."""
+"""Other shorteners' paths and field names over the same services. Thin: they only translate.
+
+`urls`: `/api/urls`, `/api/auth` and `/api/stats`, in camelCase.
+"""

@@ -2,23 +2,23 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
-from kurz.api.bodies import described, read_body
-from kurz.api.callers import get_caller, get_creator
-from kurz.api.claims import claim_all, claiming_place
-from kurz.api.creating import Maker, find_maker, make
-from kurz.api.dependencies import context
-from kurz.api.devices import asker_of, check_credentials
-from kurz.api.links import delete
-from kurz.api.places import place_of, views
-from kurz.api.responses import Answer
+from kurz.api.http.bodies import described, read_body
+from kurz.api.http.callers import get_caller, get_creator
+from kurz.api.http.dependencies import context
+from kurz.api.http.devices import asker_of, check_credentials
+from kurz.api.http.responses import ApiAnswer
+from kurz.api.http.security import needs, nobody
+from kurz.api.http.spaces import LinkSpace, root_space, views
+from kurz.api.routes.claims import ClaimingSpace, claim_all
+from kurz.api.routes.creating import LinkCreator, find_creator, make
+from kurz.api.routes.links import LinkId, delete
 from kurz.api.schemas.links import ClaimItem, LinkCreate
 from kurz.api.schemas.problems import problems
-from kurz.api.security import needs, nobody
 from kurz.errors import renamed
 from kurz.links.model import Created, Filter, LinkType, Status
 from kurz.people.access import Permission
@@ -113,8 +113,12 @@ class GlobalStats(_Camel):
     avg_latency_ms: float | None
 
 
-LinkId = Annotated[int, Path(ge=0, lt=2**53)]
-router = APIRouter(prefix="/api", tags=["urls"], responses=problems(400, 401, 413, 415, 422, 503))
+router = APIRouter(
+    prefix="/api",
+    tags=["urls"],
+    responses=problems(400, 401, 413, 415, 422, 503),
+    generate_unique_id_function=lambda route: route.name,  # also the title of a list
+)
 
 
 @router.post(
@@ -122,13 +126,12 @@ router = APIRouter(prefix="/api", tags=["urls"], responses=problems(400, 401, 41
     status_code=201,
     response_model=UrlRead,
     summary="Create a temporary link",
-    operation_id="create_public_url",
     responses=problems(429),
     openapi_extra=described(UrlCreate) | nobody(),
 )
 async def create_public_url(request: Request) -> Response:
     """No account needed. The link expires after 8 hours."""
-    return await _create(request, await find_maker(request, None, None))
+    return await _create(request, await find_creator(request, None, None))
 
 
 @router.post(
@@ -136,33 +139,31 @@ async def create_public_url(request: Request) -> Response:
     status_code=201,
     response_model=UrlRead,
     summary="Create a permanent link",
-    operation_id="create_url",
     responses=problems(403, 429),
     openapi_extra=described(UrlCreate) | needs(Permission.LINKS_CREATE),
 )
 async def create_url(request: Request) -> Response:
-    return await _create(request, await find_maker(request, await get_creator(request), None))
+    return await _create(request, await find_creator(request, await get_creator(request), None))
 
 
 @router.get(
     "/urls",
     response_model=list[UrlRead],
     summary="List your links",
-    operation_id="list_urls",
     responses=problems(403),
-    openapi_extra=needs(Permission.LINKS_READ),
 )
 async def list_urls(
-    request: Request, cursor: Annotated[str | None, Query(max_length=500)] = None
+    request: Request,
+    space: Annotated[LinkSpace, Depends(root_space(Permission.LINKS_READ))],
+    cursor: Annotated[str | None, Query(max_length=500)] = None,
 ) -> Response:
     """Newest first, without links in the trash. If there are more than 1000, the `Link` header
     points to the next page."""
     kurz = context(request)
-    place = await place_of(request, await get_caller(request), Permission.LINKS_READ, None)
-    page = await kurz.links.list(place.scope, Filter(), cursor=cursor, limit=PAGE)
-    items = [_read(item) for item in await views(request, page.links, place)]
+    page = await kurz.links.list(space.scope, Filter(), cursor=cursor, limit=PAGE)
+    items = [_read(item) for item in await views(request, page.links, space)]
     body = b"[" + b",".join(items) + b"]"
-    answer = Answer(200, body)
+    answer = ApiAnswer(200, body)
     if page.next_cursor is None:
         return answer.respond()
     return answer.respond(link=f'</api/urls?cursor={page.next_cursor}>; rel="next"')
@@ -172,13 +173,14 @@ async def list_urls(
     "/urls/{link_id:int}",
     status_code=204,
     summary="Move a link to the trash",
-    operation_id="delete_url",
     responses=problems(403, 404, 409, 410),
-    openapi_extra=needs(Permission.LINKS_WRITE),
 )
-async def delete_url(request: Request, link_id: LinkId) -> Response:
-    place = await place_of(request, await get_caller(request), Permission.LINKS_WRITE, None)
-    await delete(request, place, link_id, None)
+async def delete_url(
+    request: Request,
+    space: Annotated[LinkSpace, Depends(root_space(Permission.LINKS_WRITE))],
+    link_id: LinkId,
+) -> Response:
+    await delete(request, space, link_id, None)
     return Response(status_code=204)
 
 
@@ -186,27 +188,24 @@ async def delete_url(request: Request, link_id: LinkId) -> Response:
     "/urls/sync",
     response_model=list[UrlRead],
     summary="Claim links created without an account",
-    operation_id="sync_urls",
     responses=problems(403, 429),
-    openapi_extra=described(UrlSync) | needs(Permission.LINKS_WRITE),
+    openapi_extra=described(UrlSync),
 )
-async def sync_urls(request: Request) -> Response:
+async def sync_urls(request: Request, space: ClaimingSpace) -> Response:
     """Send what `/api/urls/public` returned. With its `claimToken`, a link becomes yours; without
     one, a new link is created for the URL. URLs that cannot be shortened are skipped."""
-    place = await claiming_place(request)
     body = await read_body(request, UrlSync)
     items = [ClaimItem(**item.model_dump(by_alias=False)) for item in body.urls]
-    outcomes = await claim_all(request, place, items)
+    outcomes = await claim_all(request, space, items)
     links = [outcome.created.link for outcome in outcomes if outcome.created is not None]
-    shown = [_read(item) for item in await views(request, links, place)]
-    return Answer(200, b"[" + b",".join(shown) + b"]").respond()
+    shown = [_read(item) for item in await views(request, links, space)]
+    return ApiAnswer(200, b"[" + b",".join(shown) + b"]").respond()
 
 
 @router.get(
     "/stats",
     response_model=GlobalStats,
     summary="Get the totals of the installation",
-    operation_id="global_stats",
     openapi_extra=nobody(),
 )
 async def global_stats(request: Request) -> Response:
@@ -221,7 +220,7 @@ async def global_stats(request: Request) -> Response:
         total_redirects=totals.redirects,
         avg_latency_ms=totals.avg_redirect_ms,
     )
-    return Answer(200, stats.model_dump_json(by_alias=True).encode()).respond()
+    return ApiAnswer(200, stats.model_dump_json(by_alias=True).encode()).respond()
 
 
 @router.post(
@@ -229,11 +228,10 @@ async def global_stats(request: Request) -> Response:
     status_code=201,
     response_model=LoginRead,
     summary="Create an account",
-    operation_id="register_url_user",
     responses=problems(403, 409, 429),
     openapi_extra=described(Login) | nobody(),
 )
-async def register(request: Request) -> Response:
+async def register_url_user(request: Request) -> Response:
     kurz = context(request)
     body = await read_body(request, Login)
     await kurz.limit_by_address(request, LimitClass.REGISTER)
@@ -248,25 +246,24 @@ async def register(request: Request) -> Response:
     "/auth/login",
     response_model=LoginRead,
     summary="Sign in",
-    operation_id="login_url_user",
     responses=problems(429),
     openapi_extra=described(Login) | nobody(),
 )
-async def login(request: Request) -> Response:
+async def login_url_user(request: Request) -> Response:
     body = await read_body(request, Login)
     return _token(request, await check_credentials(request, body.email, body.password), 200)
 
 
-async def _create(request: Request, maker: Maker) -> Response:
+async def _create(request: Request, creator: LinkCreator) -> Response:
     body = await read_body(request, UrlCreate)
 
-    def render(created: Created) -> Answer:
-        shown = maker.view(created)
-        return Answer(201, _read(shown), {"location": shown["short_url"]})
+    def render(created: Created) -> ApiAnswer:
+        shown = creator.view(created)
+        return ApiAnswer(201, _read(shown), {"location": shown["short_url"]})
 
     wanted = LinkCreate.model_validate({"original_url": body.original_url})
     with renamed("original_url", "originalUrl"):
-        answer = await make(request, maker, wanted, render)
+        answer = await make(request, creator, wanted, render)
     return answer.respond()
 
 
@@ -279,4 +276,4 @@ def _read(shown: dict[str, Any]) -> bytes:
 def _token(request: Request, account: Account, status: int) -> Response:
     token, expires_at = context(request).tokens.issue(account.id, account.epoch)
     body = LoginRead(token=token, email=account.email, expires_at=expires_at)
-    return Answer(status, body.model_dump_json(by_alias=True).encode()).respond()
+    return ApiAnswer(status, body.model_dump_json(by_alias=True).encode()).respond()

@@ -1,9 +1,11 @@
-"""Who acts as an administrator, and the audit log that is told before."""
+"""Who acts as an administrator, and the audit log, which is written before."""
 
-from fastapi import Request
+from typing import Annotated
 
-from kurz.api.callers import get_admin
-from kurz.api.dependencies import context
+from fastapi import Depends, Request
+
+from kurz.api.http.callers import get_admin
+from kurz.api.http.dependencies import context
 from kurz.people.access import Caller
 from kurz.safety.audit import Actor, Via
 
@@ -12,13 +14,17 @@ def actor_of(caller: Caller) -> Actor:
     return Actor(caller.account_id, Via.API)
 
 
-async def get_actor(request: Request) -> Actor:
-    """For services that tell the audit log themselves."""
-    return actor_of(await get_admin(request))
+async def _get_actor(caller: Annotated[Caller, Depends(get_admin)]) -> Actor:
+    return actor_of(caller)
+
+
+ADMINS = [Depends(get_admin)]
+Admin = Annotated[Caller, Depends(get_admin)]
+ActingAdmin = Annotated[Actor, Depends(_get_actor)]  # for services that tell the audit log
 
 
 async def note(
     request: Request, caller: Caller, act: str, subject: str | None = None, **details: object
 ) -> None:
-    """To be called when nothing but the act itself can fail any more."""
+    """To be called when only the act itself can still fail."""
     await context(request).audit.record(actor_of(caller), act, subject, details)

@@ -1,5 +1,5 @@
-"""Bodies. JSON is read by pydantic itself: that costs a third of FastAPI's own way through `email`
-headers, `json` and validation, and its parser refuses what is not UTF-8."""
+"""Bodies of requests. Pydantic itself parses JSON: that costs a third of FastAPI's own parsing with
+`email` headers, `json` and validation, and pydantic refuses what is not UTF-8."""
 
 from typing import Any, TypeVar
 
@@ -7,10 +7,10 @@ from fastapi import Request
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
 
-from kurz.api.problems import BodyMalformed, MediaTypeUnsupported, refusal
+from kurz.api.http.problems import BodyMalformed, MediaTypeUnsupported, refusal
 
 JSON_TYPES = frozenset({b"application/json"})
-# What `curl -d` and a shell's HTTP client send when nobody tells them a type.
+# What `curl -d` and other shell clients send if no type is given.
 PLAIN_TYPES = frozenset({b"", b"text/plain", b"application/x-www-form-urlencoded"})
 
 # JSON that `curl -d` sends is still JSON.
@@ -30,7 +30,7 @@ async def read_body(
 
 
 async def read_edit(request: Request, model: type[Model], *clearable: str) -> dict[str, Any]:
-    """The fields that were sent; null is for those that can be cleared."""
+    """The fields that were sent; only clearable ones may be null."""
     return sent_fields(await read_body(request, model), *clearable)
 
 
@@ -52,7 +52,7 @@ async def read_text(request: Request) -> bytes:
 async def _whole(request: Request) -> bytes:
     try:
         return await request.body()
-    except ClientDisconnect:  # half a body is no body; nobody waits for the answer
+    except ClientDisconnect:  # an incomplete body is no body; nobody waits for the answer
         raise BodyMalformed("The request body is incomplete.") from None
 
 

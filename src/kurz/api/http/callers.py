@@ -1,17 +1,18 @@
 """Who sends a request: a session's token, a key, or nobody."""
 
-from collections.abc import Iterator, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
 
-from kurz.api.dependencies import context
+from kurz.api.http.dependencies import context
+from kurz.api.http.security import declares, needs, session, somebody
+from kurz.asgi import Scope, origin_of, site_of
 from kurz.errors import SignInRequired
 from kurz.people.access import Caller, Permission
 from kurz.people.errors import CredentialRefused, RequestForged
 from kurz.people.identity import Identity
 from kurz.people.limits import LimitClass
-from kurz.people.workspaces import Site
 
 # A browser keeps the first one only for this host, over TLS.
 SECURE_COOKIE = "__Host-kurz"
@@ -23,12 +24,12 @@ _CHARGED = "kurz.charged"
 
 
 async def find_caller(request: Request) -> Caller | None:
-    """None: nobody said who they are. A credential that does not fit is refused, never ignored."""
+    """None: there is no credential. An invalid credential is refused, never ignored."""
     return await identify(request, context(request).identity)
 
 
-async def is_member(scope: MutableMapping[str, Any], identity: Identity) -> bool:
-    """Whether a request that is none of the API's comes from somebody with an account."""
+async def is_member(scope: Scope, identity: Identity) -> bool:
+    """Whether a request outside the API comes from somebody with an account."""
     try:
         return await identify(Request(scope), identity) is not None
     except (CredentialRefused, RequestForged):
@@ -36,7 +37,7 @@ async def is_member(scope: MutableMapping[str, Any], identity: Identity) -> bool
 
 
 async def identify(request: Request, identity: Identity) -> Caller | None:
-    """As `find_caller`."""
+    """Like `find_caller`."""
     found = {name: value for name, value in request.scope["headers"] if name in _READ}
     if not found:
         return None
@@ -55,6 +56,7 @@ async def identify(request: Request, identity: Identity) -> Caller | None:
     return await identity.identify(token)
 
 
+@declares(somebody())
 async def get_caller(request: Request) -> Caller:
     """Every request that changes something is charged here, exactly once."""
     caller = await get_creator(request)
@@ -65,24 +67,35 @@ async def get_caller(request: Request) -> Caller:
 
 
 async def get_creator(request: Request) -> Caller:
-    """For creating a link: it has its own limit, and counting it twice would cost time."""
+    """For creating a link: it has its own limit, and charging twice would cost time."""
     caller = await find_caller(request)
     if caller is None:
         raise SignInRequired("Send a token or an API key: `Authorization: Bearer …`.")
     return caller
 
 
+@declares(session())
 async def get_session(request: Request) -> Caller:
-    """A person who signed in; no key will do."""
+    """A signed-in person; keys are refused."""
     caller = await get_caller(request)
     caller.require_session()
     return caller
 
 
-async def get_admin(request: Request) -> Caller:
-    caller = await get_caller(request)
-    caller.require(Permission.ADMIN)
-    return caller
+def permitted(permission: Permission) -> Callable[[Request], Awaitable[Caller]]:
+    @declares(needs(permission))
+    async def get_permitted(request: Request) -> Caller:
+        caller = await get_caller(request)
+        caller.require(permission)
+        return caller
+
+    return get_permitted
+
+
+get_admin = permitted(Permission.ADMIN)
+
+AnyCaller = Annotated[Caller, Depends(get_caller)]
+Session = Annotated[Caller, Depends(get_session)]
 
 
 def cookie_name(request: Request) -> str:
@@ -104,9 +117,9 @@ def _key(value: bytes) -> str:
 
 
 def _has_sessions(request: Request) -> bool:
-    """Pages have theirs where the pages are: what stands in a cookie elsewhere is none of ours. The
-    probes have no site, and answer everywhere."""
-    site: Site | None = request.scope.get("kurz.site")
+    """Whether session cookies are used: only on hosts that have pages; a cookie elsewhere is not
+    ours. Probes have no site, and answer everywhere."""
+    site = site_of(request.scope)
     return site is None or site.has_pages
 
 
@@ -130,8 +143,9 @@ def _pairs(cookies: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _refuse_forged(request: Request) -> None:
-    """A browser sends its cookies with what other sites make it send, too; it tells where from."""
-    own = f"{request.scope['scheme']}://{request.scope['kurz.host']}"
+    """A browser also sends its cookies with requests that other sites cause; it says where they
+    come from."""
+    own = origin_of(request.scope)
     origin = request.headers.get("origin")
     site = request.headers.get("sec-fetch-site")
     is_own = origin == own if site is None else site in ("same-origin", "none")

@@ -4,7 +4,7 @@ Not with Starlette's middleware: it answers a preflight with 200 and a refused o
 text, and it lets pages of any origin read the answers to requests with a cookie.
 """
 
-from kurz.api.middleware import AsgiApp, Message, Receive, Scope, Send
+from kurz.asgi import AsgiApp, Message, Receive, Scope, Send
 
 METHODS = b"GET, HEAD, POST, PUT, PATCH, DELETE"
 SENT_HEADERS = b"Authorization, Content-Type, Idempotency-Key, If-Match, X-Api-Key"

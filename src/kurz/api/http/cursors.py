@@ -1,4 +1,4 @@
-"""Where a page ended: an instant and a number, as one word that means nothing to a reader."""
+"""The end of a page: an instant and a number, as one opaque word."""
 
 import re
 from datetime import datetime

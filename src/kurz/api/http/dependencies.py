@@ -1,4 +1,4 @@
-"""What routes need: the services, and what a request says about where it came in."""
+"""What routes need: the services, and what a request says about its host."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Literal
 
 from fastapi import Request
 
-from kurz.api.downloads import Downloads
+from kurz import asgi
+from kurz.api.http.downloads import Downloads
 from kurz.api.schemas.system import SystemRead
 from kurz.clicks.live import Live
-from kurz.clicks.reports import Reports
+from kurz.clicks.stats import Stats
 from kurz.clock import Clock
 from kurz.errors import SignInRequired
 from kurz.links.availability import Availability
+from kurz.links.ending.reaper_admin import ReaperAdmin
 from kurz.links.imports import ImportLimits, ImportSlots
 from kurz.links.model import Strategy
 from kurz.links.ports import Screen
@@ -21,7 +23,6 @@ from kurz.links.tagging import Tagging
 from kurz.links.totals import RecentTotals
 from kurz.links.transfers import LinkExporter, LinkImporter
 from kurz.links.trash import Trash
-from kurz.links.upkeep import Upkeep
 from kurz.people.accounts import AccountService
 from kurz.people.caps import Caps
 from kurz.people.custom_domains import CustomDomains
@@ -29,29 +30,39 @@ from kurz.people.devices import Devices
 from kurz.people.domains import Domains
 from kurz.people.identity import Identity
 from kurz.people.keys import KeyService
-from kurz.people.limits import LimitClass, Limits, Verdict, subject_of_address
-from kurz.people.passes import Passes
+from kurz.people.limits import LimitClass, Limits, LimitVerdict, subject_of_address
+from kurz.people.one_time_tokens import OneTimeTokens
 from kurz.people.quotas import UsageStore
 from kurz.people.teams import Teams
 from kurz.people.tokens import Tokens
 from kurz.people.workspaces import Workspace, WorkspaceStore
+from kurz.safety.abuse_reporting import AbuseReports
 from kurz.safety.audit import AuditStore
 from kurz.safety.banning import Bans
 from kurz.safety.link_checks import LinkChecks
-from kurz.safety.reporting import AbuseReports
 
 if TYPE_CHECKING:
-    from kurz.api.idempotency import Receipts
+    from kurz.api.http.idempotency import Receipts
+
+
+@dataclass(frozen=True)
+class ProcessState:
+    """What a process tells of itself. `check_store` raises `StoreUnavailable` while the store does
+    not answer, or nothing is heard of changes; `failing_writes` says what cannot be written, and
+    why; `ask_redis` tells whether Redis answers, None where there is none."""
+
+    check_store: Callable[[], Awaitable[None]]
+    failing_writes: Callable[[], list[tuple[Literal["clicks", "database"], str]]]
+    ask_redis: Callable[[], Awaitable[bool | None]]
+    metrics: Callable[[], bytes]
+    system: Callable[[], Awaitable[SystemRead]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
     """What the API is built from. `base_url` None: short URLs use the request's host;
     `dashboard_url` None: the pages are where the short URLs are.
-    `root_workspace_id`: whose links stand at the root, instead of anonymous and personal ones.
-    `check_store` raises `StoreUnavailable` while the store does not answer, or nothing is heard of
-    changes; `failing_writes` says what cannot be written, and why; `ask_redis` tells whether Redis
-    answers, None where there is none."""
+    `root_workspace_id`: whose links stand at the root, instead of anonymous and personal ones."""
 
     links: LinkService
     screen: Screen
@@ -60,8 +71,8 @@ class Context:
     tagging: Tagging
     link_checks: LinkChecks
     totals: RecentTotals
-    upkeep: Upkeep
-    reports: Reports
+    reaper_admin: ReaperAdmin
+    stats: Stats
     live: Live
     exporter: LinkExporter
     downloads: Downloads
@@ -73,7 +84,7 @@ class Context:
     devices: Devices
     identity: Identity
     keys: KeyService
-    passes: Passes
+    one_time_tokens: OneTimeTokens
     teams: Teams
     workspaces: WorkspaceStore
     custom_domains: CustomDomains
@@ -81,12 +92,8 @@ class Context:
     limits: Limits
     receipts: "Receipts"
     clock: Clock
-    check_store: Callable[[], Awaitable[None]]
-    failing_writes: Callable[[], list[tuple[Literal["clicks", "database"], str]]]
+    state: ProcessState
     ready_needs_writes: bool
-    ask_redis: Callable[[], Awaitable[bool | None]]
-    metrics: Callable[[], bytes]
-    system: Callable[[], Awaitable[SystemRead]]
     metrics_token: str | None
     are_metrics_public: bool
     base_url: str | None
@@ -109,33 +116,27 @@ class Context:
                 "Creating links requires an account on this server. Sign in first."
             )
 
-    async def limit_by_address(self, request: Request, class_: LimitClass) -> Verdict:
+    async def limit_by_address(self, request: Request, class_: LimitClass) -> LimitVerdict:
         return await self.limits.check(class_, client_of(request))
 
     def origin(self, request: Request) -> str:
         """What short URLs of this installation start with."""
-        scope = request.scope
-        return self.base_url or f"{scope['scheme']}://{scope['kurz.host']}"
+        return self.base_url or asgi.origin_of(request.scope)
 
     def page_origin(self, request: Request) -> str:
         """What addresses of its pages start with."""
         return self.dashboard_url or self.origin(request)
 
     async def prefix(self, request: Request, workspace: Workspace | None) -> str:
-        """What stands before the code in a short URL: a workspace's own domain, if it has one."""
-        origin = self.origin(request)
-        if workspace is None or workspace.id == self.root_workspace_id:
-            return f"{origin}/"
-        host = await self.domains.host_of(workspace.id)
-        if host is not None:
-            return f"{origin.partition(':')[0]}://{host}/"
-        return f"{origin}/@{workspace.slug}/"
+        """What stands before the code in a short URL."""
+        is_root = workspace is None or workspace.id == self.root_workspace_id
+        return await self.domains.prefix(self.origin(request), None if is_root else workspace)
 
     def own_hosts_of(self, request: Request) -> tuple[str, ...]:
-        """The name this request came in by, where no base URL tells: a link to it is a loop."""
+        """The host of this request, if there is no base URL: a link to it would be a loop."""
         if self.base_url is not None:
             return ()
-        host: str = request.scope["kurz.host"]
+        host = asgi.host_of(request.scope)
         name, colon, port = host.rpartition(":")
         if not colon or port.endswith("]"):
             name, port = host, "443" if request.scope["scheme"] == "https" else "80"
@@ -148,5 +149,5 @@ def context(request: Request) -> Context:
 
 
 def client_of(request: Request) -> str:
-    """Whom limits count where nobody signed in: an address, or the network of an IPv6 one."""
-    return subject_of_address(request.scope["kurz.client"])
+    """Who is charged without an account: an address, or the network of an IPv6 address."""
+    return subject_of_address(asgi.client_of(request.scope))

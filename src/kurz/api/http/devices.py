@@ -1,9 +1,10 @@
-"""Signing in, and the cookie by which a browser is known that has signed in before."""
+"""Signing in, and the cookie of a browser that has signed in before."""
 
 from fastapi import Request
 
-from kurz.api.callers import cookies_of
-from kurz.api.dependencies import context
+from kurz import asgi
+from kurz.api.http.callers import cookies_of
+from kurz.api.http.dependencies import context
 from kurz.people.accounts import Account, normalise_email
 from kurz.people.devices import LIFE
 from kurz.people.errors import EmailRefused
@@ -31,13 +32,13 @@ async def check_credentials(request: Request, email: str, password: str) -> Acco
 
 def asker_of(request: Request, *, is_known: bool = False) -> Asker:
     """`is_known`: also the holder of a one-time link, which is checked before anything is hashed.
-    Turns are by site: else one customer with IPv6 could have 65,536 of them."""
+    Turns are by site: otherwise one customer with IPv6 could have 65,536 of them."""
     return Asker(_site_of(request), is_known=is_known)
 
 
 async def signed_in_asker(request: Request, account_id: int) -> Asker:
-    """Somebody signed in who confirms their password. Limited by account, and by address together
-    with known browsers: anybody can register many accounts."""
+    """A signed-in person who confirms their password. Limited by account, and by address together
+    with known browsers, because anyone can register many accounts."""
     kurz = context(request)
     await kurz.limits.check(LimitClass.REAUTHENTICATE, str(account_id))
     await kurz.limit_by_address(request, LimitClass.SIGN_IN_KNOWN)
@@ -45,7 +46,7 @@ async def signed_in_asker(request: Request, account_id: int) -> Asker:
 
 
 def device_cookie(request: Request, account: Account) -> str:
-    """Only for answers under a host that has pages."""
+    """Only for answers on a host that has pages."""
     value = context(request).devices.issue(account.id, account.epoch, account.email)
     secure = "; Secure" if request.scope["scheme"] == "https" else ""
     seconds = int(LIFE.total_seconds())
@@ -81,7 +82,7 @@ async def _limit_stranger(request: Request, email: str) -> None:
 
 
 def _site_of(request: Request) -> str:
-    return site_of_address(request.scope["kurz.client"])
+    return site_of_address(asgi.client_of(request.scope))
 
 
 def _spelled_once(email: str) -> str:

@@ -9,18 +9,17 @@ from contextlib import contextmanager
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from kurz.errors import Kind, KurzError
+from kurz.errors import Limited
 
 
-class TooManyDownloads(KurzError):
-    kind = Kind.LIMITED
+class TooManyDownloads(Limited):
     code = "too-many-downloads"
     title = "Too many downloads for this account"
     retry_after_seconds = 5
 
 
 class Downloads:
-    """Those that are open in this worker. `max_of_account`: 0 is unlimited."""
+    """The open downloads of this worker. `max_of_account`: 0 is unlimited."""
 
     def __init__(self, max_of_account: int) -> None:
         self._max_of_account = max_of_account or math.inf

@@ -1,11 +1,11 @@
-"""What is well with an instance, and what is not. The first thing that is wrong is the component's
-reason; each reason has its sentence on the dashboard."""
+"""Decides what is fine, a warning or an error: for the health of an instance, and for `kurz
+doctor`. The first problem of a component is its reason; each reason has a sentence on the
+dashboard."""
 
 from collections.abc import Iterator
 
 from kurz.api.schemas.system import (
     DatabaseRead,
-    DiskRead,
     HealthComponent,
     HealthRead,
     HealthStatus,
@@ -14,20 +14,23 @@ from kurz.api.schemas.system import (
     ListsRead,
     SystemRead,
 )
-from kurz.scheduling import Outcome
+from kurz.scheduling import RunOutcome
 
 MIN_FREE_BYTES = 1024**3
 LAST_FREE_BYTES = 128 * 1024**2
 CLICKS_LATE_SECONDS = 10  # 1 or 2 are normal
 CLICKS_STUCK_SECONDS = 120
-MANY_WAITING = 8  # calls that wait for a connection: as many as a worker's pool has
+MANY_WAITING = 8  # calls that wait for a connection: the size of a worker's pool
 
 Verdict = tuple[HealthStatus, str]
 HEALTHY: Verdict = (HealthStatus.OK, "ok")
+OWN_SECRET: Verdict = (HealthStatus.WARNING, "own")
+UNREADABLE: Verdict = (HealthStatus.ERROR, "unreadable")
+EMPTY: Verdict = (HealthStatus.WARNING, "empty")
 
 
 def assess(system: SystemRead) -> HealthRead:
-    """Only of what there is."""
+    """Only for components that exist."""
     components = [
         HealthComponent(name=name, status=status, reason=reason)
         for name, (status, reason) in _verdicts(system)
@@ -45,13 +48,13 @@ def _verdicts(system: SystemRead) -> Iterator[tuple[str, Verdict]]:
     yield "feed", (HealthStatus.ERROR, "stale") if system.feed.workers_stale else HEALTHY
     yield "jobs", _jobs(system)
     if system.disk is not None:
-        yield "disk", _disk(system.disk)
+        yield "disk", judge_disk(system.disk.free_bytes)
     if system.lists.files:
         yield "lists", _lists(system.lists)
-    yield "address", HEALTHY if system.chosen.base_url else (HealthStatus.WARNING, "unset")
+    yield "address", judge_address(system.chosen.base_url)
     yield "limits", HEALTHY if system.chosen.are_limits_on else (HealthStatus.WARNING, "off")
     if not system.chosen.is_secret_shared:
-        yield "secret", (HealthStatus.WARNING, "own")
+        yield "secret", OWN_SECRET
 
 
 def _database(database: DatabaseRead) -> Verdict:
@@ -65,7 +68,7 @@ def _database(database: DatabaseRead) -> Verdict:
         return HealthStatus.ERROR, "failing"
     if database.waiting >= MANY_WAITING:
         return HealthStatus.WARNING, "busy"
-    return HEALTHY if database.has_write_ahead_log else (HealthStatus.WARNING, "no-log")
+    return judge_log(has_write_ahead_log=database.has_write_ahead_log)
 
 
 def _processes(instance: InstanceRead) -> Verdict:
@@ -92,20 +95,36 @@ def _jobs(system: SystemRead) -> Verdict:
     if system.jobs is None:
         return HealthStatus.ERROR, "unknown"
     outcomes = {job.last_run.outcome for job in system.jobs if job.is_enabled and job.last_run}
-    if Outcome.FAILED in outcomes:
+    if RunOutcome.FAILED in outcomes:
         return HealthStatus.WARNING, "failed"
-    return (HealthStatus.WARNING, "skipped") if Outcome.SKIPPED in outcomes else HEALTHY
+    return (HealthStatus.WARNING, "skipped") if RunOutcome.SKIPPED in outcomes else HEALTHY
 
 
-def _disk(disk: DiskRead) -> Verdict:
-    if disk.free_bytes < LAST_FREE_BYTES:
+def judge_disk(free_bytes: int, last_bytes: int = LAST_FREE_BYTES) -> Verdict:
+    """Of the data folder."""
+    if free_bytes < last_bytes:
         return HealthStatus.ERROR, "full"
-    return HEALTHY if disk.free_bytes >= MIN_FREE_BYTES else (HealthStatus.WARNING, "small")
+    return HEALTHY if free_bytes >= MIN_FREE_BYTES else (HealthStatus.WARNING, "small")
+
+
+def judge_log(*, has_write_ahead_log: bool) -> Verdict:
+    return HEALTHY if has_write_ahead_log else (HealthStatus.WARNING, "no-log")
+
+
+def judge_address(base_url: str | None) -> Verdict:
+    return HEALTHY if base_url else (HealthStatus.WARNING, "unset")
+
+
+def judge_list(problem: str | None, rules: int) -> Verdict:
+    if problem is not None:
+        return UNREADABLE
+    return HEALTHY if rules else EMPTY
 
 
 def _lists(lists: ListsRead) -> Verdict:
-    if any(item.problem is not None for item in lists.files):
-        return HealthStatus.ERROR, "unreadable"
+    found = {judge_list(item.problem, item.rules) for item in lists.files}
+    if UNREADABLE in found:
+        return UNREADABLE
     if lists.workers_unsure:
         return HealthStatus.WARNING, "unsure"
-    return HEALTHY if all(item.rules for item in lists.files) else (HealthStatus.WARNING, "empty")
+    return EMPTY if EMPTY in found else HEALTHY

@@ -12,7 +12,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from fastapi import Request
 
-from kurz.api.responses import Answer
+from kurz.api.http.responses import ApiAnswer
 from kurz.clock import Clock
 from kurz.errors import KurzError, Unavailable
 from kurz.people.errors import IdempotencyKeyRefused, IdempotencyKeyReused, RequestInFlight
@@ -22,16 +22,16 @@ from kurz.people.receipts import KEPT, AlreadyAnswered, Receipt, ReceiptStore, h
 HEADER = "idempotency-key"
 MAX_LENGTH = 255
 _NONCE_BYTES = 12
-_STRANGER = b"stranger"  # another use of the key than sealing
+_STRANGER = b"stranger"  # separates this use of the key from sealing
 _FINGERPRINT = "kurz.fingerprint"
 
 T = TypeVar("T")
-Mark = tuple[str, bytes]  # a caller, and the hash of their key
+RequestKey = tuple[str, bytes]  # a caller, and the hash of their key
 
 
 class Receipts:
-    """Answers are kept sealed, because they may hold what is told only once: a claim token, a key.
-    Who reads the database alone, without the installation's secret, learns nothing from them."""
+    """Answers are stored encrypted, because they may contain what is shown only once: a claim
+    token, a key. Without the installation's secret, the database reveals nothing of them."""
 
     def __init__(self, store: ReceiptStore, key: bytes, clock: Clock, limits: Limits) -> None:
         self._store = store
@@ -39,11 +39,11 @@ class Receipts:
         self._cipher = AESGCM(key)
         self._clock = clock
         self._limits = limits
-        self._in_flight: set[Mark] = set()
+        self._in_flight: set[RequestKey] = set()
 
     def name_stranger(self, address: str) -> str:
-        """The caller's name where nobody signed in. Who reads the database alone does not find out
-        the address, not even by trying all there are."""
+        """The name of a caller without an account. The database alone does not reveal the address,
+        not even by trying all addresses."""
         digest = hashlib.blake2b(address.encode(), digest_size=16, key=self._key, person=_STRANGER)
         return f"address:{digest.hexdigest()}"
 
@@ -52,80 +52,80 @@ class Receipts:
         request: Request,
         caller: str,
         act: Callable[[Receipt | None], Awaitable[T]],
-        render: Callable[[T], Answer],
+        render: Callable[[T], ApiAnswer],
         part: str = "",
-    ) -> Answer:
+    ) -> ApiAnswer:
         """Acts and renders the answer; with a key that was used before, sends the old answer again.
-        `act` hands the receipt to the store. `part` tells the items of one request apart."""
-        mark = _mark(request, caller, part)
-        if mark is None:
+        `act` passes the receipt to the store. `part` distinguishes the items of one request."""
+        request_key = _request_key(request, caller, part)
+        if request_key is None:
             return render(await act(None))
-        with self._alone(mark):
+        with self._alone(request_key):
             stored = 0 if part else 1
-            return await self._answer(mark, await _fingerprint(request), act, render, stored)
+            return await self._answer(request_key, await _fingerprint(request), act, render, stored)
 
     @asynccontextmanager
     async def of_many(self, request: Request, caller: str, parts: int) -> AsyncIterator[None]:
-        """Around a request of many parts: before the first of them, its key becomes this request's,
-        so that another one with the same key does none. The answers of all parts are charged
+        """Around a request of many parts: before the first part, the request takes its key, so that
+        another request with the same key does nothing. The answers of all parts are charged
         here."""
-        mark = _mark(request, caller, "")
-        if mark is None:
+        request_key = _request_key(request, caller, "")
+        if request_key is None:
             yield
             return
 
         async def act(_: Receipt | None) -> None: ...
 
-        with self._alone(mark):
-            fingerprint, empty = await _fingerprint(request), Answer(200, b"")
-            await self._answer(mark, fingerprint, act, lambda _: empty, 1 + parts)
+        with self._alone(request_key):
+            fingerprint, empty = await _fingerprint(request), ApiAnswer(200, b"")
+            await self._answer(request_key, fingerprint, act, lambda _: empty, 1 + parts)
             yield
 
     @contextmanager
-    def _alone(self, mark: Mark) -> Iterator[None]:
-        if mark in self._in_flight:
+    def _alone(self, request_key: RequestKey) -> Iterator[None]:
+        if request_key in self._in_flight:
             raise RequestInFlight(
                 "A request with this Idempotency-Key is still in progress. Try again in a moment."
             )
-        self._in_flight.add(mark)
+        self._in_flight.add(request_key)
         try:
             yield
         finally:
-            self._in_flight.discard(mark)
+            self._in_flight.discard(request_key)
 
     async def _answer(
         self,
-        mark: Mark,
+        request_key: RequestKey,
         fingerprint: bytes,
         act: Callable[[Receipt | None], Awaitable[T]],
-        render: Callable[[T], Answer],
+        render: Callable[[T], ApiAnswer],
         stored: int,
-    ) -> Answer:
+    ) -> ApiAnswer:
         """`stored`: how many answers are charged, if there is none yet."""
         now = self._clock.now()
-        earlier = await self._find(mark, fingerprint, now)
+        earlier = await self._find(request_key, fingerprint, now)
         if earlier is not None:
             return earlier
         if stored:
-            await self._limits.check(LimitClass.STORED_ANSWERS, mark[0], stored)
+            await self._limits.check(LimitClass.STORED_ANSWERS, request_key[0], stored)
         is_kept = False
 
         def write(made: T) -> bytes:
             nonlocal is_kept
             is_kept = True
-            return self._seal(mark, render(made))
+            return self._seal(request_key, render(made))
 
-        receipt = Receipt(*mark, fingerprint, now, write)
+        receipt = Receipt(*request_key, fingerprint, now, write)
         try:
             made = await act(receipt)
-            if not is_kept:  # nothing was inserted that it could go with
+            if not is_kept:  # nothing was inserted that could carry it
                 await self._store.keep(receipt, made)
             return render(made)
         except Unavailable:
             raise
         except (AlreadyAnswered, KurzError) as error:
-            # Another worker was quicker; that may also be why a code is taken, or a quota used up.
-            found = await self._find(mark, fingerprint, now)
+            # Another worker was faster; that may also be why a code is taken, or a quota used up.
+            found = await self._find(request_key, fingerprint, now)
             if found is not None:
                 return found
             if isinstance(error, KurzError):
@@ -135,36 +135,38 @@ class Receipts:
                 " same key."
             ) from None
 
-    async def _find(self, mark: Mark, fingerprint: bytes, now: datetime) -> Answer | None:
-        stored = await self._store.find(*mark, now - KEPT)
+    async def _find(
+        self, request_key: RequestKey, fingerprint: bytes, now: datetime
+    ) -> ApiAnswer | None:
+        stored = await self._store.find(*request_key, now - KEPT)
         if stored is None:
             return None
         if stored.fingerprint != fingerprint:
             raise IdempotencyKeyReused(
                 "This Idempotency-Key was used for a different request. Use a new key."
             )
-        return self._open(mark, stored.answer)
+        return self._open(request_key, stored.answer)
 
-    def _seal(self, mark: Mark, answer: Answer) -> bytes:
+    def _seal(self, request_key: RequestKey, answer: ApiAnswer) -> bytes:
         nonce = secrets.token_bytes(_NONCE_BYTES)
         text = json.dumps([answer.status, answer.body.decode(), answer.headers]).encode()
-        return nonce + self._cipher.encrypt(nonce, text, _bound_to(mark))
+        return nonce + self._cipher.encrypt(nonce, text, _bound_to(request_key))
 
-    def _open(self, mark: Mark, sealed: bytes) -> Answer:
+    def _open(self, request_key: RequestKey, sealed: bytes) -> ApiAnswer:
         nonce, rest = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
         try:
-            text = self._cipher.decrypt(nonce, rest, _bound_to(mark))
-        except InvalidTag:  # doing it all again would be worse than not to know the answer
+            text = self._cipher.decrypt(nonce, rest, _bound_to(request_key))
+        except InvalidTag:  # doing everything again would be worse than losing the answer
             raise IdempotencyKeyReused(
                 "This request was already answered, but the installation's secret has changed"
                 " since then. Use a new Idempotency-Key."
             ) from None
         status, body, headers = json.loads(text)
-        return Answer(status, body.encode(), {**headers, "idempotency-replayed": "true"})
+        return ApiAnswer(status, body.encode(), {**headers, "idempotency-replayed": "true"})
 
 
-def _mark(request: Request, caller: str, part: str) -> Mark | None:
-    """Who asks with which key; None: without one."""
+def _request_key(request: Request, caller: str, part: str) -> RequestKey | None:
+    """The caller and the key; None: there is no key."""
     key = request.headers.get(HEADER)
     if key is None:
         return None
@@ -175,8 +177,8 @@ def _mark(request: Request, caller: str, part: str) -> Mark | None:
     return caller, hash_key(f"{key}\0{part}" if part else key)
 
 
-def _bound_to(mark: Mark) -> bytes:
-    return mark[0].encode() + b"\0" + mark[1]
+def _bound_to(request_key: RequestKey) -> bytes:
+    return request_key[0].encode() + b"\0" + request_key[1]
 
 
 async def _fingerprint(request: Request) -> bytes:

@@ -1,18 +1,9 @@
-"""What is checked before a route sees a request: the size of its body."""
-
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+"""Checks the size of a body before a route sees the request."""
 
 from starlette.exceptions import HTTPException
 
-from kurz.api.problems import MAX_BODY_BYTES, MAX_MANY_BYTES, TOO_LARGE, respond
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
-
+from kurz.api.http.problems import MAX_BODY_BYTES, MAX_MANY_BYTES, TOO_LARGE, respond
+from kurz.asgi import AsgiApp, Message, Receive, Scope, Send
 
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _MANY = ("/bulk", "/claims", "/api/urls/sync")
@@ -34,7 +25,7 @@ class BodyGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "HEAD":
-            # Answered like GET; the server keeps the body to itself.
+            # Answered like GET; the server does not send the body.
             await self._app({**scope, "method": "GET"}, receive, send)
             return
         if scope["method"] not in _WITH_BODY:
@@ -54,7 +45,7 @@ class BodyGuard:
 
 
 class _Limited:
-    """Counts a body of unknown length while it arrives. (The server holds the others to theirs.)"""
+    """Counts a body of unknown length while it arrives. (The server enforces announced lengths.)"""
 
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive = receive

@@ -1,4 +1,4 @@
-"""Lists in pages: `cursor` and `limit` of a request, and the cursor of the page after it."""
+"""Lists in pages: `cursor` and `limit` of a request, and the cursor of the next page."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageRequest:
     after: Key | None
     limit: int
 
@@ -37,7 +37,7 @@ class Page:
 def page_by(*kinds: type) -> Any:
     """The dependency of a list that is sorted by values of these kinds."""
 
-    def read(
+    async def read(
         cursor: Annotated[
             str | None,
             Query(
@@ -45,8 +45,8 @@ def page_by(*kinds: type) -> Any:
             ),
         ] = None,
         limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT,
-    ) -> Page:
-        return Page(None if cursor is None else read_key(cursor, kinds), limit)
+    ) -> PageRequest:
+        return PageRequest(None if cursor is None else read_key(cursor, kinds), limit)
 
     return Depends(read)
 

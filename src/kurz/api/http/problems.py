@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from kurz.errors import Kind, KurzError, MethodNotAllowed, problem
+from kurz.errors import Invalid, Kind, KurzError, MethodNotAllowed, problem
 from kurz.links.errors import VersionOutdated
 from kurz.links.imports import ImportTooLarge
 from kurz.people.errors import HostUnknown
@@ -33,10 +33,9 @@ STATUSES = {
 }
 
 
-class RequestError(KurzError):
-    """A request that no service was asked about."""
+class RequestError(Invalid):
+    """A request that was refused before any service was called."""
 
-    kind = Kind.INVALID
     status: ClassVar[int]
 
 

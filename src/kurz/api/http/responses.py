@@ -1,4 +1,4 @@
-"""Answers that are text already when a route returns them."""
+"""Answers that are already text when a route returns them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,14 +7,14 @@ from starlette.responses import Response
 
 
 class JsonResponse(Response):
-    """JSON that pydantic has written: FastAPI would validate a model again before it dumps it."""
+    """JSON written by pydantic: FastAPI would validate a model again before dumping it."""
 
     media_type = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A whole answer in JSON, which can also be kept and sent again."""
+class ApiAnswer:
+    """A whole answer in JSON, which can be stored and sent again."""
 
     status: int
     body: bytes

@@ -1,6 +1,9 @@
 """What the OpenAPI document says about who may call an operation: `x-needs` names it."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fastapi.dependencies.models import Dependant
 
 from kurz.people.access import Permission
 
@@ -18,16 +21,21 @@ SCHEMES = {
         "description": "Session cookie of the dashboard; named `__Host-kurz` over HTTPS.",
     },
 }
+# What dependencies of routes ask of callers: an operation is described by those that it has.
+_DECLARED: dict[Callable[..., Any], dict[str, Any]] = {}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
 _EVERY: list[dict[str, list[str]]] = [{"bearer": []}, {"key": []}, {"cookie": []}]
 
 
 def nobody() -> dict[str, Any]:
-    """For everybody, signed in or not."""
+    """For everyone, signed in or not."""
     return {"security": [], "x-needs": "nobody"}
 
 
 def session() -> dict[str, Any]:
-    """For somebody who signed in; no key will do."""
+    """For a signed-in person; keys are refused."""
     return {"security": [{"bearer": []}, {"cookie": []}], "x-needs": "session"}
 
 
@@ -37,7 +45,7 @@ def somebody() -> dict[str, Any]:
 
 
 def needs(permission: Permission) -> dict[str, Any]:
-    """For sessions and for keys made for that; in a workspace, if the role allows it too."""
+    """For sessions and for keys with that permission; in a workspace, if the role allows it too."""
     return {"security": _EVERY, "x-needs": str(permission)}
 
 
@@ -47,5 +55,23 @@ def owner() -> dict[str, Any]:
 
 
 def optional(permission: Permission) -> dict[str, Any]:
-    """For everybody; more for a caller with that permission."""
+    """For everyone; more for a caller with that permission."""
     return {"security": [{}, *_EVERY], "x-needs": f"optional {permission}"}
+
+
+def declares(document: dict[str, Any]) -> Callable[[F], F]:
+    """For a dependency that asks this of callers: routes that have it need not say so."""
+
+    def note(dependency: F) -> F:
+        _DECLARED[dependency] = document
+        return dependency
+
+    return note
+
+
+def declared_by(dependant: Dependant) -> dict[str, Any]:
+    """By a route's dependencies, and theirs."""
+    for it in dependant.dependencies:
+        if found := (_DECLARED.get(it.call) if it.call else None) or declared_by(it):
+            return found
+    return {}

@@ -1,25 +1,29 @@
-"""Whose links a request is about: one's own at the root, or a workspace's."""
+"""Whose links a request is about: the caller's own at the root, or a workspace's."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Path, Request
+from fastapi import Depends, Path, Request
 
-from kurz.api.callers import get_caller
-from kurz.api.dependencies import Context, context
-from kurz.api.problems import refusal
+from kurz.api.http.callers import get_caller
+from kurz.api.http.dependencies import Context, context
+from kurz.api.http.problems import refusal
+from kurz.api.http.security import declares, needs, owner
 from kurz.links.model import ROOT_WORKSPACE_ID, Link, Scope, space_of
 from kurz.links.view import view
 from kurz.people.access import Caller, Permission
 from kurz.people.quotas import Allowance, account_quota, allowances
+from kurz.people.teams import Membership
 from kurz.people.workspaces import Workspace
 
 MAX_WORKSPACE_ID = 2**53
 
+WorkspaceId = Annotated[int, Path(ge=1, lt=MAX_WORKSPACE_ID)]
+
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LinkSpace:
     """`workspace` None: the root."""
 
     scope: Scope
@@ -31,11 +35,12 @@ class Place:
         return ROOT_WORKSPACE_ID if self.workspace is None else self.workspace.id
 
     @property
-    def space(self) -> int:
+    def list_id(self) -> int:
+        """The list that links here are in."""
         return space_of(self.workspace_id, self.caller.account_id)
 
     def allowances(self, kurz: Context) -> tuple[Allowance, ...]:
-        """What a new link here has to fit."""
+        """The quotas that a new link here must fit into."""
         workspace = self.workspace
         return allowances(
             kurz.clock.now(),
@@ -46,41 +51,66 @@ class Place:
         )
 
 
-async def place_of(
+async def require_space(
     request: Request, caller: Caller, permission: Permission, workspace_id: int | None
-) -> Place:
-    """The place, if the caller may do that there."""
+) -> LinkSpace:
+    """The space, if the caller has this permission there."""
     kurz = context(request)
     wanted = workspace_id or kurz.root_workspace_id
     if wanted is not None:
         workspace, _ = await kurz.teams.enter(caller, wanted, permission)
-        return Place(Scope(workspace.id), workspace, caller)
+        return LinkSpace(Scope(workspace.id), workspace, caller)
     caller.require_personal()
     caller.require(permission)
-    return Place(Scope(ROOT_WORKSPACE_ID, caller.account_id), None, caller)
+    return LinkSpace(Scope(ROOT_WORKSPACE_ID, caller.account_id), None, caller)
 
 
-Enter = Callable[..., Awaitable[Place]]
+RequireSpace = Callable[..., Awaitable[LinkSpace]]
 
 
-def at_root(permission: Permission) -> Enter:
-    async def enter(request: Request) -> Place:
-        return await place_of(request, await get_caller(request), permission, None)
+def root_space(permission: Permission) -> RequireSpace:
+    @declares(needs(permission))
+    async def require(request: Request) -> LinkSpace:
+        return await require_space(request, await get_caller(request), permission, None)
 
-    return enter
+    return require
 
 
-def in_workspace(permission: Permission) -> Enter:
-    async def enter(
-        request: Request, workspace_id: Annotated[int, Path(ge=1, lt=MAX_WORKSPACE_ID)]
-    ) -> Place:
-        return await place_of(request, await get_caller(request), permission, workspace_id)
+def in_workspace(permission: Permission) -> RequireSpace:
+    @declares(needs(permission))
+    async def require(request: Request, workspace_id: WorkspaceId) -> LinkSpace:
+        return await require_space(request, await get_caller(request), permission, workspace_id)
 
-    return enter
+    return require
+
+
+@declares(needs(Permission.LINKS_READ))
+async def get_membership(request: Request, workspace_id: WorkspaceId) -> Membership:
+    caller = await get_caller(request)
+    return await context(request).teams.enter(caller, workspace_id, Permission.LINKS_READ)
+
+
+@declares(owner())
+async def get_owner(request: Request, workspace_id: WorkspaceId) -> Caller:
+    caller = await get_caller(request)
+    await context(request).teams.own(caller, workspace_id)
+    return caller
+
+
+@declares(owner())
+async def get_owned(request: Request, workspace_id: WorkspaceId) -> Workspace:
+    """The caller's workspace, which may be deleted."""
+    caller = await get_caller(request)
+    return await context(request).teams.own(caller, workspace_id, with_deleted=True)
+
+
+MEMBERS = [Depends(get_membership)]
+OWNERS = [Depends(get_owner)]
+Owner = Annotated[Caller, Depends(get_owner)]
 
 
 def workspace_id_of(request: Request) -> int | None:
-    """The workspace that a path names, where FastAPI is not asked to read it."""
+    """The workspace in a path, for routes that do not use FastAPI's parameters."""
     text: str | None = request.scope["path_params"].get("workspace_id")
     if text is None:
         return None
@@ -91,11 +121,11 @@ def workspace_id_of(request: Request) -> int | None:
     return number
 
 
-async def view_at(request: Request, link: Link, place: Place) -> dict[str, Any]:
-    return (await views(request, [link], place))[0]
+async def view_at(request: Request, link: Link, space: LinkSpace) -> dict[str, Any]:
+    return (await views(request, [link], space))[0]
 
 
-async def views(request: Request, links: Iterable[Link], place: Place) -> list[dict[str, Any]]:
+async def views(request: Request, links: Iterable[Link], space: LinkSpace) -> list[dict[str, Any]]:
     kurz = context(request)
-    prefix = await kurz.prefix(request, place.workspace)
+    prefix = await kurz.prefix(request, space.workspace)
     return [view(link, kurz.links, prefix + link.short_code) for link in links]

@@ -1,43 +1,36 @@
-"""A file that a request brings, kept until all of it is there: small ones in memory, larger ones on
-the disk."""
+"""A file in a request, stored until it is complete: small ones in memory, larger ones on disk."""
 
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 from starlette.requests import ClientDisconnect, Request
 
-from kurz.api.problems import BodyMalformed
+from kurz.api.http.problems import BodyMalformed
 from kurz.errors import KurzError, WritesFail
 
 MEMORY_BYTES = 64 * 1024  # of a file, and of a piece that is written to the disk
-CHUNK_BYTES = 1024  # of empty lines, which take the longest: half a millisecond
+CHUNK_BYTES = 1024  # of empty lines, the slowest case: half a millisecond
 
 
 class Upload:
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115  closed on exit
-        self._piece = bytearray()  # what is to be written
+        self._piece = bytearray()  # what must be written
         self.lines = 0
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        with suppress(OSError):  # what could not be written is tried again by `close`
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):  # `close` tries again to write the rest
             self._file.close()
 
     async def receive(self, request: Request, most_bytes: int, too_large: KurzError) -> None:
-        """All of the body. Raises `too_large` as soon as that is known, and `WritesFail` where the
-        disk does not take it."""
+        """Stores the whole body. Raises `too_large` as soon as that is known, and `WritesFail` if
+        it cannot be written."""
         declared = request.headers.get("content-length", "")
         if declared.isdecimal() and int(declared) > most_bytes:
             raise too_large

@@ -1,34 +1,35 @@
-"""`/api/v1/auth`: registering, signing in and out, passwords."""
+"""`/api/v1/auth`: register, sign in and out, passwords."""
 
 from typing import TypeVar
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from kurz.api.bodies import described, read_body
-from kurz.api.callers import cookie_name, get_session
-from kurz.api.dependencies import Context, context
-from kurz.api.devices import asker_of, check_credentials, device_cookie, signed_in_asker
-from kurz.api.responses import Answer
+from kurz import asgi
+from kurz.api.http.bodies import described, read_body
+from kurz.api.http.callers import Session, cookie_name
+from kurz.api.http.dependencies import Context, context
+from kurz.api.http.devices import asker_of, check_credentials, device_cookie, signed_in_asker
+from kurz.api.http.responses import ApiAnswer
+from kurz.api.http.security import nobody
 from kurz.api.schemas.people import (
     AccountRead,
     Credentials,
-    Entry,
     PasswordChange,
     Registration,
     Reset,
     SessionRead,
+    SessionStart,
     Setup,
 )
 from kurz.api.schemas.problems import problems
-from kurz.api.security import nobody, session
 from kurz.people.accounts import Account
 from kurz.people.errors import RequestForged
 from kurz.people.limits import LimitClass
 from kurz.people.quotas import UNLIMITED
 from kurz.people.tokens import LIFE
 
-AnyEntry = TypeVar("AnyEntry", bound=Entry)
+AnyEntry = TypeVar("AnyEntry", bound=SessionStart)
 
 router = APIRouter(
     prefix="/api/v1/auth", tags=["auth"], responses=problems(400, 413, 415, 422, 429, 503)
@@ -40,7 +41,6 @@ router = APIRouter(
     status_code=201,
     response_model=SessionRead,
     summary="Create an account",
-    operation_id="register",
     responses=problems(403, 409),
     openapi_extra=described(Registration) | nobody(),
 )
@@ -60,7 +60,6 @@ async def register(request: Request) -> Response:
     "/sign-in",
     response_model=SessionRead,
     summary="Sign in",
-    operation_id="sign_in",
     responses=problems(401, 403),
     openapi_extra=described(Credentials) | nobody(),
 )
@@ -76,14 +75,11 @@ async def sign_in(request: Request) -> Response:
     "/sign-out",
     status_code=204,
     summary="Sign out",
-    operation_id="sign_out",
     responses=problems(401, 403),
-    openapi_extra=session(),
 )
-async def sign_out(request: Request) -> Response:
+async def sign_out(request: Request, caller: Session) -> Response:
     """Ends this token within 5 seconds."""
     kurz = context(request)
-    caller = await get_session(request)
     await kurz.accounts.sign_out(caller.token_id or "", caller.expires_at or 0)
     kurz.identity.forget()
     return Response(status_code=204, headers={"set-cookie": _cookie(request, "", 0)})
@@ -93,14 +89,12 @@ async def sign_out(request: Request) -> Response:
     "/password",
     response_model=SessionRead,
     summary="Change your password",
-    operation_id="change_password",
     responses=problems(401, 403),
-    openapi_extra=described(PasswordChange) | session(),
+    openapi_extra=described(PasswordChange),
 )
-async def change_password(request: Request) -> Response:
+async def change_password(request: Request, caller: Session) -> Response:
     """Ends all your tokens and returns a new one."""
     kurz = context(request)
-    caller = await get_session(request)
     body = await read_body(request, PasswordChange)
     asker = await signed_in_asker(request, caller.account_id)
     account = await kurz.accounts.change_password(
@@ -111,7 +105,7 @@ async def change_password(request: Request) -> Response:
         ends_keys=body.ends_keys,
     )
     kurz.identity.forget()
-    if "authorization" not in request.headers:  # a page's, where no script may see the token
+    if "authorization" not in request.headers:  # a page's session: no script may see the token
         return _page_session(request, account, 200)
     return _session(kurz, account, 200).respond()
 
@@ -120,7 +114,6 @@ async def change_password(request: Request) -> Response:
     "/reset",
     response_model=SessionRead,
     summary="Set a new password with a one-time link",
-    operation_id="reset_password",
     responses=problems(403),
     openapi_extra=described(Reset) | nobody(),
 )
@@ -145,7 +138,6 @@ async def reset_password(request: Request) -> Response:
     status_code=201,
     response_model=SessionRead,
     summary="Create the first administrator",
-    operation_id="set_up",
     responses=problems(403, 409),
     openapi_extra=described(Setup) | nobody(),
 )
@@ -162,9 +154,9 @@ async def set_up(request: Request) -> Response:
 
 
 async def _read_entry(request: Request, schema: type[AnyEntry]) -> AnyEntry:
-    """Refused before anything is used up: pages have their sessions where the pages are."""
+    """Refused before anything is used up: sessions of pages exist only on hosts with pages."""
     body = await read_body(request, schema)
-    if body.as_cookie and not request.scope["kurz.site"].has_pages:
+    if body.as_cookie and not request.scope[asgi.SITE].has_pages:
         raise RequestForged("Sign in at the dashboard's own address.")
     return body
 
@@ -176,16 +168,16 @@ def account_read(account: Account) -> AccountRead:
     return AccountRead(**fields)
 
 
-def _begin(request: Request, body: Entry, account: Account, status: int) -> Response:
+def _begin(request: Request, body: SessionStart, account: Account, status: int) -> Response:
     if body.as_cookie:
         return _page_session(request, account, status)
     return _session(context(request), account, status).respond()
 
 
-def _session(kurz: Context, account: Account, status: int) -> Answer:
+def _session(kurz: Context, account: Account, status: int) -> ApiAnswer:
     token, expires_at = kurz.tokens.issue(account.id, account.epoch)
     body = SessionRead(token=token, expires_at=expires_at, account=account_read(account))
-    return Answer(status, body.model_dump_json().encode())
+    return ApiAnswer(status, body.model_dump_json().encode())
 
 
 def _page_session(request: Request, account: Account, status: int) -> Response:
@@ -197,7 +189,7 @@ def _page_session(request: Request, account: Account, status: int) -> Response:
         _cookie(request, token, int(LIFE.total_seconds())),
         device_cookie(request, account),
     ]
-    return Answer(status, shown.model_dump_json().encode()).respond(cookies)
+    return ApiAnswer(status, shown.model_dump_json().encode()).respond(cookies)
 
 
 def _cookie(request: Request, token: str, seconds: int) -> str:

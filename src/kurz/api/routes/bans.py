@@ -6,17 +6,16 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from kurz.api.acts import get_actor
-from kurz.api.admin import ADMIN, AccountId
-from kurz.api.bodies import described, read_body
-from kurz.api.callers import get_admin
-from kurz.api.cursors import read_cursor, write_cursor
-from kurz.api.dependencies import Context, context
-from kurz.api.pages import MAX_LIMIT, Page, page_by
+from kurz.api.http.administrators import ADMINS, ActingAdmin
+from kurz.api.http.bodies import described, read_body
+from kurz.api.http.cursors import read_cursor, write_cursor
+from kurz.api.http.dependencies import Context, context
+from kurz.api.http.pages import MAX_LIMIT, PageRequest, page_by
+from kurz.api.routes.links import LinkId
+from kurz.api.routes.members import AccountId
 from kurz.api.schemas.problems import problems
 from kurz.api.schemas.safety import (
     Audit,
-    AuditEntryRead,
     BanList,
     BanRead,
     BanReason,
@@ -31,27 +30,23 @@ from kurz.safety.bans import Ban, BanKind, LinkBan
 
 router = APIRouter(prefix="/api/v1/admin", tags=["admin"], responses=problems(401, 403, 503))
 
-LinkId = Annotated[int, Path(ge=0, lt=2**53)]
 Host = Annotated[str, Path(max_length=253)]
-PUT = described(BanReason, is_required=False) | ADMIN
+PUT = described(BanReason, is_required=False)
 BODY = problems(400, 404, 413, 415, 422)
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT)]
 _LINK = "link"
-_KINDS = (str(BanKind.HOST), str(BanKind.ACCOUNT), _LINK)  # in the order of their list
+_KINDS = (str(BanKind.HOST), str(BanKind.ACCOUNT), _LINK)  # in the order of the list
 
 
 @router.put(
     "/links/{link_id}/ban",
-    response_model=LinkBanRead,
     summary="Ban a link",
-    operation_id="ban_link",
     responses=BODY,
     openapi_extra=PUT,
 )
-async def ban_link(request: Request, link_id: LinkId) -> LinkBanRead:
+async def ban_link(request: Request, actor: ActingAdmin, link_id: LinkId) -> LinkBanRead:
     """The link answers 410 everywhere within 5 seconds. Its owner can no longer change it."""
     kurz = context(request)
-    actor = await get_actor(request)
     reason = await _read_reason(request)
     link = await kurz.links.get(link_id, Scope())
     await kurz.bans.ban_link(link, reason, actor)
@@ -65,31 +60,25 @@ async def ban_link(request: Request, link_id: LinkId) -> LinkBanRead:
     "/links/{link_id}/ban",
     status_code=204,
     summary="Unban a link",
-    operation_id="unban_link",
     responses=problems(404, 422),
-    openapi_extra=ADMIN,
 )
-async def unban_link(request: Request, link_id: LinkId) -> Response:
+async def unban_link(request: Request, actor: ActingAdmin, link_id: LinkId) -> Response:
     """Restores the link's previous state. If a blocklist or a host ban still covers its
     destination, it stays banned: 422 `destination-refused`."""
     kurz = context(request)
-    actor = await get_actor(request)
     await kurz.bans.unban_link(await kurz.links.get(link_id, Scope()), actor)
     return Response(status_code=204)
 
 
 @router.put(
     "/hosts/{host}/ban",
-    response_model=BanRead,
     summary="Ban a host",
-    operation_id="ban_host",
     responses=problems(400, 413, 415, 422),
     openapi_extra=PUT,
 )
-async def ban_host(request: Request, host: Host) -> BanRead:
+async def ban_host(request: Request, actor: ActingAdmin, host: Host) -> BanRead:
     """Also covers all subdomains. New links to the host are refused everywhere within 5 seconds.
     Existing links are banned in the background."""
-    actor = await get_actor(request)
     reason = await _read_reason(request)
     return _ban_read(await context(request).bans.ban_host(host, reason, actor))
 
@@ -98,30 +87,24 @@ async def ban_host(request: Request, host: Host) -> BanRead:
     "/hosts/{host}/ban",
     status_code=204,
     summary="Unban a host",
-    operation_id="unban_host",
     responses=problems(422),
-    openapi_extra=ADMIN,
 )
-async def unban_host(request: Request, host: Host) -> Response:
+async def unban_host(request: Request, actor: ActingAdmin, host: Host) -> Response:
     """Links that were banned because of the host are restored in the background."""
-    actor = await get_actor(request)
     await context(request).bans.unban_host(host, actor)
     return Response(status_code=204)
 
 
 @router.put(
     "/accounts/{account_id}/ban",
-    response_model=BanRead,
     summary="Ban an account",
-    operation_id="ban_account",
     responses=BODY | problems(409),
     openapi_extra=PUT,
 )
-async def ban_account(request: Request, account_id: AccountId) -> BanRead:
+async def ban_account(request: Request, actor: ActingAdmin, account_id: AccountId) -> BanRead:
     """Disables the account and bans all its links in the background. The last administrator cannot
     be banned: 409 `administrator-missing`."""
     kurz = context(request)
-    actor = await get_actor(request)
     reason = await _read_reason(request)
     ban = await kurz.bans.ban_account(account_id, reason, actor)
     kurz.identity.forget()
@@ -132,14 +115,11 @@ async def ban_account(request: Request, account_id: AccountId) -> BanRead:
     "/accounts/{account_id}/ban",
     status_code=204,
     summary="Unban an account",
-    operation_id="unban_account",
     responses=problems(404, 422),
-    openapi_extra=ADMIN,
 )
-async def unban_account(request: Request, account_id: AccountId) -> Response:
+async def unban_account(request: Request, actor: ActingAdmin, account_id: AccountId) -> Response:
     """The user can sign in again. Their links are restored."""
     kurz = context(request)
-    actor = await get_actor(request)
     await kurz.bans.unban_account(account_id, actor)
     kurz.identity.forget()
     return Response(status_code=204)
@@ -148,15 +128,13 @@ async def unban_account(request: Request, account_id: AccountId) -> Response:
 @router.get(
     "/bans",
     summary="List bans",
-    operation_id="list_bans",
     responses=problems(422),
-    openapi_extra=ADMIN,
+    dependencies=ADMINS,
 )
-async def list_bans(request: Request, page: Annotated[Page, page_by(str, str)]) -> BanList:
+async def list_bans(request: Request, page: Annotated[PageRequest, page_by(str, str)]) -> BanList:
     """Hosts first, then accounts, then links, newest first. A page has `limit` items in total."""
-    await get_admin(request)
     kurz = context(request)
-    found, following = await page.fetch(partial(_list, kurz.bans), _place)
+    found, following = await page.fetch(partial(_list, kurz.bans), _space)
     answer = BanList(hosts=[], accounts=[], links=[], next_cursor=following)
     for ban in found:
         if isinstance(ban, LinkBan):
@@ -170,9 +148,8 @@ async def list_bans(request: Request, page: Annotated[Page, page_by(str, str)]) 
 @router.get(
     "/audit",
     summary="List the audit log",
-    operation_id="list_audit",
     responses=problems(422),
-    openapi_extra=ADMIN,
+    dependencies=ADMINS,
 )
 async def list_audit(
     request: Request,
@@ -184,14 +161,12 @@ async def list_audit(
 ) -> Audit:
     """Actions of administrators and the operator. Each entry is written before the action; entries
     are never removed."""
-    await get_admin(request)
     found = await context(request).audit.list(
         before=before, limit=limit, act=act, account_id=account_id, via=via
     )
-    return Audit(
-        entries=[AuditEntryRead.model_validate(entry, from_attributes=True) for entry in found],
-        next_before=found[-1].id if len(found) == limit else None,
-    )
+    next_before = found[-1].id if len(found) == limit else None
+    page = {"entries": found, "next_before": next_before}
+    return Audit.model_validate(page, from_attributes=True)
 
 
 async def _list(bans: Bans, part: Part) -> list[Ban | LinkBan]:
@@ -214,8 +189,8 @@ async def _list(bans: Bans, part: Part) -> list[Ban | LinkBan]:
     return found
 
 
-def _place(ban: Ban | LinkBan) -> Key:
-    """Where a page ended."""
+def _space(ban: Ban | LinkBan) -> Key:
+    """The end of a page."""
     if isinstance(ban, Ban):
         return str(ban.kind), ban.subject
     if ban.banned_at is None:

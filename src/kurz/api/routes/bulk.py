@@ -1,4 +1,4 @@
-"""Many links in one request: each item is done by itself, and has a result of its own."""
+"""Many links in one request: each item is done separately, and has its own result."""
 
 import asyncio
 from collections import defaultdict
@@ -11,22 +11,21 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
-from kurz.api.bodies import described, read_body, sent_fields
-from kurz.api.creating import PROBLEMS, Maker, maker_at
-from kurz.api.dependencies import context
-from kurz.api.links import CLEARABLE, delete, edit
-from kurz.api.places import Enter, Place, at_root, in_workspace, view_at
-from kurz.api.problems import refusal, status_of
-from kurz.api.responses import Answer
+from kurz.api.http.bodies import described, read_body, sent_fields
+from kurz.api.http.dependencies import context
+from kurz.api.http.problems import refusal, status_of
+from kurz.api.http.responses import ApiAnswer
+from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_space, view_at
+from kurz.api.routes.creating import PROBLEMS, LinkCreator, creator_for
+from kurz.api.routes.links import CLEARABLE, delete, edit
 from kurz.api.schemas.links import Bulk, BulkItem, BulkResults
-from kurz.api.security import needs
 from kurz.errors import KurzError, problem
 from kurz.people.access import Permission
 from kurz.people.errors import IdempotencyKeyRefused, IdempotencyKeyReused, RequestInFlight
 from kurz.people.limits import LimitClass, header_fields
 
-# Items under way. On SQLite they share their syncs of the disk; on PostgreSQL more of them would
-# only wait for connections, together with everybody's redirects.
+# Items in progress. On SQLite they share disk syncs; on PostgreSQL more of them would only wait for
+# connections, together with all redirects.
 AT_ONCE = 8
 
 router = APIRouter(tags=["links"], responses=PROBLEMS)
@@ -34,36 +33,35 @@ router = APIRouter(tags=["links"], responses=PROBLEMS)
 _OF_THE_REQUEST = (IdempotencyKeyRefused, IdempotencyKeyReused, RequestInFlight)
 
 
-def _add(path: str, suffix: str, enter: Callable[[Permission], Enter]) -> None:
+def _add(path: str, enter: Callable[[Permission], RequireSpace]) -> None:
     @router.post(
         path,
         response_model=BulkResults,
         summary="Create, change, delete, restore or purge many links",
-        operation_id=f"bulk_links{suffix}",
-        openapi_extra=described(Bulk) | needs(Permission.LINKS_CREATE),
+        openapi_extra=described(Bulk),
     )
-    async def bulk(
+    async def bulk_links(
         request: Request,
-        place: Annotated[Place, Depends(enter(Permission.LINKS_CREATE))],
+        space: Annotated[LinkSpace, Depends(enter(Permission.LINKS_CREATE))],
     ) -> Response:
         """Up to 1000 items. If one fails, the others are still processed."""
         kurz = context(request)
         body = await read_body(request, Bulk)
-        account, count = str(place.caller.account_id), len(body.items)
+        account, count = str(space.caller.account_id), len(body.items)
         verdict = await kurz.limits.check(LimitClass.BULK, account)
         await kurz.limits.check(LimitClass.BULK_ITEMS, account, max(count, 1))
-        worker = _Worker(request, place, await maker_at(request, place))
-        async with kurz.receipts.of_many(request, place.caller.name, count):
+        worker = _Worker(request, space, await creator_for(request, space))
+        async with kurz.receipts.of_many(request, space.caller.name, count):
             results = await worker.run(body.items)
-        answer = Answer(200, to_json({"results": results}))
+        answer = ApiAnswer(200, to_json({"results": results}))
         return answer.respond(**header_fields(verdict))
 
 
 class _Worker:
-    def __init__(self, request: Request, place: Place, maker: Maker) -> None:
+    def __init__(self, request: Request, space: LinkSpace, creator: LinkCreator) -> None:
         self._request = request
-        self._place = place
-        self._maker = maker
+        self._space = space
+        self._maker = creator
         self._turn = asyncio.Semaphore(AT_ONCE)
         # Items about the same link are done one after the other, in their order.
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -71,7 +69,7 @@ class _Worker:
     async def run(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
         results = await asyncio.gather(
             *(self._attempt(number, item) for number, item in enumerate(items)),
-            return_exceptions=True,  # no item goes on behind the answer
+            return_exceptions=True,  # no item continues after the answer
         )
         return [_result(item) for item in results]
 
@@ -91,42 +89,42 @@ class _Worker:
         _check_fields(item)
         if item.act == "create":
             return await self._create(number, item)
-        self._place.caller.require(Permission.LINKS_WRITE)
+        self._space.caller.require(Permission.LINKS_WRITE)
         if item.id is None:
             raise refusal([{"type": "missing", "loc": ("id",), "msg": "Field required"}])
-        request, place = self._request, self._place
+        request, space = self._request, self._space
         if item.act == "purge":
             trash = context(request).trash
-            account_id = place.caller.account_id
+            account_id = space.caller.account_id
             await trash.purge(
-                item.id, place.scope, expected_version=item.version, account_id=account_id
+                item.id, space.scope, expected_version=item.version, account_id=account_id
             )
             return {"status": 204}
         if item.act == "edit":
             link = await edit(
-                request, place, item.id, sent_fields(item.changes, *CLEARABLE), item.version
+                request, space, item.id, sent_fields(item.changes, *CLEARABLE), item.version
             )
         elif item.act == "delete":
-            link = await delete(request, place, item.id, item.version)
+            link = await delete(request, space, item.id, item.version)
         else:
             link = await context(request).links.restore(
                 item.id,
-                place.scope,
+                space.scope,
                 expected_version=item.version,
-                account_id=place.caller.account_id,
+                account_id=space.caller.account_id,
             )
-        return {"status": 200, "link": await view_at(request, link, place)}
+        return {"status": 200, "link": await view_at(request, link, space)}
 
     async def _create(self, number: int, item: BulkItem) -> dict[str, Any]:
         if item.link is None:
             raise refusal([{"type": "missing", "loc": ("link",), "msg": "Field required"}])
-        maker = self._maker
-        draft = maker.draft(item.link)
-        answer = await maker.kurz.receipts.once(
+        creator = self._maker
+        draft = creator.draft(item.link)
+        answer = await creator.kurz.receipts.once(
             self._request,
-            maker.name,
-            lambda receipt: maker.create(draft, receipt),
-            maker.answer,
+            creator.name,
+            lambda receipt: creator.create(draft, receipt),
+            creator.answer,
             part=str(number),
         )
         return {"status": answer.status, "link": from_json(answer.body)}
@@ -139,7 +137,7 @@ def _result(found: dict[str, Any] | BaseException) -> dict[str, Any]:
 
 
 def _check_fields(item: BulkItem) -> None:
-    """Refuses what the act does not take: nobody is to believe that it did something."""
+    """Refuses fields that the action does not use, so that nobody assumes an effect."""
     for name in sorted(item.model_fields_set - _FIELDS[item.act]):
         message = f"Not allowed for `{item.act}`"
         raise refusal([{"type": "surplus", "loc": (name,), "msg": message}])
@@ -161,5 +159,5 @@ def _item(item: dict[str, Any]) -> BulkItem:
         raise refusal(error.errors(include_url=False, include_input=False)) from None
 
 
-_add("/api/v1/links/bulk", "", at_root)
-_add("/api/v1/workspaces/{workspace_id}/links/bulk", "_in_workspace", in_workspace)
+_add("/api/v1/links/bulk", root_space)
+_add("/api/v1/workspaces/{workspace_id}/links/bulk", in_workspace)

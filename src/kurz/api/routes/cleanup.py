@@ -2,9 +2,8 @@
 
 from fastapi import APIRouter, Request
 
-from kurz.api.acts import note
-from kurz.api.callers import get_admin
-from kurz.api.dependencies import context
+from kurz.api.http.administrators import ADMINS, Admin, note
+from kurz.api.http.dependencies import context
 from kurz.api.schemas.cleanup import (
     CleanupStats,
     JobRead,
@@ -15,27 +14,21 @@ from kurz.api.schemas.cleanup import (
     RunRead,
 )
 from kurz.api.schemas.problems import problems
-from kurz.api.security import needs
-from kurz.links.retention import PRESETS
-from kurz.links.upkeep import ChoreState, Plan, ReaperState
-from kurz.people.access import Permission
+from kurz.links.ending.reaper_admin import ChoreState, ReaperState, RetentionPlan
+from kurz.links.ending.retention import PRESETS
 from kurz.scheduling import Lease, Run
 
 router = APIRouter(tags=["admin"], responses=problems(401, 403, 503))
-
-ADMIN = needs(Permission.ADMIN)
 
 
 @router.get(
     "/api/admin/cleanup/stats",
     summary="Get cleanup statistics",
-    operation_id="cleanup_stats",
-    openapi_extra=ADMIN,
+    dependencies=ADMINS,
 )
 async def cleanup_stats(request: Request) -> CleanupStats:
     """Every instance returns the same numbers."""
-    await get_admin(request)
-    state = await context(request).upkeep.state()
+    state = await context(request).reaper_admin.state()
     totals = state.totals
     return CleanupStats(
         last_cleanup_time=totals.last_ended_at,
@@ -52,28 +45,26 @@ async def cleanup_stats(request: Request) -> CleanupStats:
 @router.get(
     "/api/v1/admin/reaper",
     summary="Get the reaper's rules, next run and last runs",
-    operation_id="get_reaper",
-    openapi_extra=ADMIN,
+    dependencies=ADMINS,
 )
 async def get_reaper(request: Request) -> ReaperRead:
-    await get_admin(request)
-    upkeep = context(request).upkeep
-    state, schedule = await upkeep.state(), upkeep.schedule
+    reaper_admin = context(request).reaper_admin
+    state, schedule = await reaper_admin.state(), reaper_admin.schedule
     return ReaperRead(
         is_enabled=schedule.is_enabled,
         is_running=state.is_running,
         interval_seconds=round(schedule.every.total_seconds()),
         window=None if schedule.window is None else str(schedule.window),
-        has_archive=upkeep.plan.has_archive,
-        preset=upkeep.preset,
-        is_preset_changed=upkeep.plan.retention != PRESETS[upkeep.preset],
-        rules=_rules(upkeep.plan, state),
+        has_archive=reaper_admin.plan.has_archive,
+        preset=reaper_admin.preset,
+        is_preset_changed=reaper_admin.plan.retention != PRESETS[reaper_admin.preset],
+        rules=_rules(reaper_admin.plan, state),
         unmarked=state.waiting.unmarked,
         next_run_at=state.next_at,
         asked_at=None if state.lease is None else state.lease.asked_at,
         lease=_lease_read(state.lease) if state.is_running else None,
-        runs=[_run_read(run) for run in await upkeep.last_runs()],
-        jobs=[job_read(chore) for chore in await upkeep.chores()],
+        runs=[_run_read(run) for run in await reaper_admin.last_runs()],
+        jobs=[job_read(chore) for chore in await reaper_admin.chores()],
     )
 
 
@@ -81,19 +72,17 @@ async def get_reaper(request: Request) -> ReaperRead:
     "/api/v1/admin/reaper/run",
     status_code=202,
     summary="Run the reaper now",
-    operation_id="run_reaper",
     responses=problems(409),
-    openapi_extra=ADMIN,
 )
-async def run_reaper(request: Request) -> RunAsked:
+async def run_reaper(request: Request, caller: Admin) -> RunAsked:
     """A process of the installation starts the run within seconds, at any time of day, even if the
     reaper is off. `GET /api/v1/admin/reaper` shows the result. If it is already running: 409
     `already-running`."""
-    await note(request, await get_admin(request), "run-reaper")
-    return RunAsked(asked_at=await context(request).upkeep.ask())
+    await note(request, caller, "run-reaper")
+    return RunAsked(asked_at=await context(request).reaper_admin.ask())
 
 
-def _rules(plan: Plan, state: ReaperState) -> list[RuleRead]:
+def _rules(plan: RetentionPlan, state: ReaperState) -> list[RuleRead]:
     return [
         RuleRead(
             ended=ended,
@@ -117,18 +106,8 @@ def job_read(chore: ChoreState) -> JobRead:
 
 
 def _lease_read(lease: Lease | None) -> LeaseRead | None:
-    if lease is None:
-        return None
-    return LeaseRead(holder=lease.holder, taken_at=lease.taken_at, until=lease.until)
+    return None if lease is None else LeaseRead.model_validate(lease, from_attributes=True)
 
 
 def _run_read(run: Run) -> RunRead:
-    return RunRead(
-        started_at=run.started_at,
-        ended_at=run.ended_at,
-        is_asked=run.is_asked,
-        holder=run.holder,
-        outcome=run.outcome,
-        counts=dict(run.counts),
-        reason=run.reason,
-    )
+    return RunRead.model_validate(run, from_attributes=True)

@@ -1,5 +1,5 @@
-"""Making links: `POST /api/v1/links`, the same in a workspace, and `POST /` from the shell. What
-FastAPI's parameters would cost is spared here: this is the route that is called most."""
+"""Creates links: `POST /api/v1/links`, the same in a workspace, and `POST /` from the shell. It
+avoids the cost of FastAPI's parameters, because this is the most frequent route."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,20 +9,20 @@ from fastapi import APIRouter, Request
 from pydantic_core import to_json
 from starlette.responses import PlainTextResponse, Response
 
-from kurz.api.bodies import CURL_TYPES, JSON_TYPES, described, read_body, read_text
-from kurz.api.callers import find_caller, get_creator
-from kurz.api.dependencies import Context, client_of, context
-from kurz.api.places import Place, place_of, workspace_id_of
-from kurz.api.responses import Answer
+from kurz.api.http.bodies import CURL_TYPES, JSON_TYPES, described, read_body, read_text
+from kurz.api.http.callers import find_caller, get_creator
+from kurz.api.http.dependencies import Context, client_of, context
+from kurz.api.http.responses import ApiAnswer
+from kurz.api.http.security import needs, optional
+from kurz.api.http.spaces import LinkSpace, require_space, workspace_id_of
 from kurz.api.schemas.links import LinkCreate, NewLinkRead
 from kurz.api.schemas.problems import problems
-from kurz.api.security import needs, optional
 from kurz.errors import SignInRequired
 from kurz.links.errors import UrlFlaw, UrlRefused
 from kurz.links.model import Created, Draft, Strategy
 from kurz.links.view import view
 from kurz.people.access import Caller, Permission
-from kurz.people.limits import LimitClass, Verdict, header_fields
+from kurz.people.limits import LimitClass, LimitVerdict, header_fields
 from kurz.people.receipts import Receipt
 
 ANONYMOUS_FIELDS = frozenset({"original_url", "expires_in"})
@@ -43,7 +43,6 @@ router = APIRouter(tags=["links"], responses=PROBLEMS)
     status_code=201,
     response_model=NewLinkRead,
     summary="Create a link",
-    operation_id="create_link",
     openapi_extra=described(LinkCreate) | optional(Permission.LINKS_CREATE),
     responses={200: {"model": NewLinkRead, "description": _EXISTING}},
 )
@@ -62,7 +61,6 @@ async def create_link(request: Request) -> Response:
     status_code=201,
     response_model=NewLinkRead,
     summary="Create a link in a workspace",
-    operation_id="create_link_in_workspace",
     openapi_extra=described(LinkCreate)
     | needs(Permission.LINKS_CREATE)
     | {"parameters": [WORKSPACE_PARAMETER]},
@@ -80,7 +78,6 @@ async def create_link_in_workspace(request: Request) -> Response:
     status_code=201,
     response_class=PlainTextResponse,
     summary="Create a link from the shell",
-    operation_id="create_link_from_text",
     openapi_extra={
         "requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}}
     }
@@ -89,18 +86,18 @@ async def create_link_in_workspace(request: Request) -> Response:
 async def create_link_from_text(request: Request) -> Response:
     """Takes a plain URL and returns the short URL, both as text: `curl -d
     https://example.com/a/long/path …`"""
-    maker = await find_maker(request, await find_caller(request), None)
+    creator = await find_creator(request, await find_caller(request), None)
     try:
         original_url = (await read_text(request)).decode().strip("\r\n")
     except UnicodeDecodeError:
         raise UrlRefused(UrlFlaw.TEXT, "The URL is not valid UTF-8 text.") from None
 
-    def render(created: Created) -> Answer:
-        address = maker.prefix + created.link.short_code
-        return Answer(201, f"{address}\n".encode(), {"location": address})
+    def render(created: Created) -> ApiAnswer:
+        address = creator.prefix + created.link.short_code
+        return ApiAnswer(201, f"{address}\n".encode(), {"location": address})
 
     answer = await make(
-        request, maker, LinkCreate.model_validate({"original_url": original_url}), render
+        request, creator, LinkCreate.model_validate({"original_url": original_url}), render
     )
     return PlainTextResponse(answer.body, answer.status, answer.headers)
 
@@ -117,82 +114,87 @@ async def _create_for_stranger(request: Request) -> Response:
                 for name in extra
             ],
         )
-    maker = await find_maker(request, None, None)
-    return (await make(request, maker, body)).respond()
+    creator = await find_creator(request, None, None)
+    return (await make(request, creator, body)).respond()
 
 
 async def _create_at(request: Request, caller: Caller, workspace_id: int | None) -> Response:
-    maker = await find_maker(request, caller, workspace_id)
-    types = JSON_TYPES if workspace_id is None else CURL_TYPES  # as Linkforge's examples have it
-    return (await make(request, maker, await read_body(request, LinkCreate, types))).respond()
+    creator = await find_creator(request, caller, workspace_id)
+    types = JSON_TYPES if workspace_id is None else CURL_TYPES  # as in Linkforge's examples
+    return (await make(request, creator, await read_body(request, LinkCreate, types))).respond()
 
 
 async def make(
     request: Request,
-    maker: "Maker",
+    creator: "LinkCreator",
     body: LinkCreate,
-    render: Callable[[Created], Answer] | None = None,
-) -> Answer:
-    """Makes the link, within the caller's limits; `render` where the answer is not the usual."""
-    verdict = await maker.limit()
-    draft = maker.draft(body)
-    answer = await maker.kurz.receipts.once(
-        request, maker.name, lambda receipt: maker.create(draft, receipt), render or maker.answer
+    render: Callable[[Created], ApiAnswer] | None = None,
+) -> ApiAnswer:
+    """Creates the link, within the caller's limits; `render` is for unusual answers."""
+    verdict = await creator.limit()
+    draft = creator.draft(body)
+    answer = await creator.kurz.receipts.once(
+        request,
+        creator.name,
+        lambda receipt: creator.create(draft, receipt),
+        render or creator.answer,
     )
     return replace(answer, headers=answer.headers | header_fields(verdict))
 
 
-async def find_maker(request: Request, caller: Caller | None, workspace_id: int | None) -> "Maker":
+async def find_creator(
+    request: Request, caller: Caller | None, workspace_id: int | None
+) -> "LinkCreator":
     kurz = context(request)
     if caller is None:
         kurz.refuse_strangers()
         prefix = await kurz.prefix(request, None)
-        return Maker(kurz, None, client_of(request), prefix, kurz.own_hosts_of(request))
-    place = await place_of(request, caller, Permission.LINKS_CREATE, workspace_id)
-    return await maker_at(request, place)
+        return LinkCreator(kurz, None, client_of(request), prefix, kurz.own_hosts_of(request))
+    space = await require_space(request, caller, Permission.LINKS_CREATE, workspace_id)
+    return await creator_for(request, space)
 
 
-async def maker_at(request: Request, place: Place) -> "Maker":
+async def creator_for(request: Request, space: LinkSpace) -> "LinkCreator":
     kurz = context(request)
-    prefix = await kurz.prefix(request, place.workspace)
-    subject = str(place.caller.account_id)
-    return Maker(kurz, place, subject, prefix, kurz.own_hosts_of(request))
+    prefix = await kurz.prefix(request, space.workspace)
+    subject = str(space.caller.account_id)
+    return LinkCreator(kurz, space, subject, prefix, kurz.own_hosts_of(request))
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
-    """Makes links at one place for one caller; `place` None: for a stranger at the root."""
+class LinkCreator:
+    """Creates links in one space for one caller. `space` None: anonymous, at the root."""
 
     kurz: Context
-    place: Place | None
+    space: LinkSpace | None
     subject: str
     prefix: str
     own_hosts: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """Who is meant where requests are told apart."""
-        if self.place is None:
+        """Identifies the caller of a request."""
+        if self.space is None:
             return self.kurz.receipts.name_stranger(self.subject)
-        return self.place.caller.name
+        return self.space.caller.name
 
-    async def limit(self) -> Verdict:
-        is_stranger = self.place is None
+    async def limit(self) -> LimitVerdict:
+        is_stranger = self.space is None
         class_ = LimitClass.ANONYMOUS_CREATE if is_stranger else LimitClass.ACCOUNT_CREATE
         return await self.kurz.limits.check(class_, self.subject)
 
     def draft(self, body: LinkCreate) -> Draft:
-        if self.place is None:
+        if self.space is None:
             return Draft(
                 original_url=body.original_url,
                 expires_in_seconds=body.expires_in,
                 is_anonymous=True,
             )
-        workspace = self.place.workspace
+        workspace = self.space.workspace
         return Draft(
             original_url=body.original_url,
-            workspace_id=self.place.workspace_id,
-            owner_id=self.place.caller.account_id,
+            workspace_id=self.space.workspace_id,
+            owner_id=self.space.caller.account_id,
             custom_code=body.custom_code,
             strategy=body.strategy,
             default_strategy=None if workspace is None else Strategy(workspace.strategy),
@@ -209,7 +211,7 @@ class Maker:
         )
 
     async def create(self, draft: Draft, receipt: Receipt | None) -> Created:
-        allowances = () if self.place is None else self.place.allowances(self.kurz)
+        allowances = () if self.space is None else self.space.allowances(self.kurz)
         return await self.kurz.links.create(
             draft, own_hosts=self.own_hosts, allowances=allowances, receipt=receipt
         )
@@ -220,7 +222,7 @@ class Maker:
             shown["claim_token"] = created.claim_token
         return shown
 
-    def answer(self, created: Created) -> Answer:
+    def answer(self, created: Created) -> ApiAnswer:
         shown = self.view(created)
         headers = {"location": shown["short_url"], "etag": f'"{created.link.version}"'}
-        return Answer(201 if created.is_new else 200, to_json(shown), headers)
+        return ApiAnswer(201 if created.is_new else 200, to_json(shown), headers)

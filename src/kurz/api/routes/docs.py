@@ -7,7 +7,7 @@ from importlib.resources import files
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from kurz.api.problems import PathUnknown, status_of
+from kurz.api.http.problems import PathUnknown, status_of
 from kurz.errors import catalogue
 
 # Swagger UI's scripts and styles are served from here; its icons are data: images.
@@ -50,7 +50,7 @@ async def explorer() -> Response:
 
 @router.get("/api/openapi.json")
 async def document(request: Request) -> Response:
-    """Written once: it takes 30 ms, and anybody may ask for it."""
+    """Built once: it takes 30 ms, and anyone may request it."""
     state = request.app.state
     if not hasattr(state, "document"):
         state.document = json.dumps(request.app.openapi(), ensure_ascii=False).encode()

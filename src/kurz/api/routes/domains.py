@@ -6,16 +6,14 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from kurz.api.bodies import described, read_body
-from kurz.api.callers import get_caller
-from kurz.api.dependencies import Context, context
-from kurz.api.pages import Page, page_by
-from kurz.api.responses import Answer
+from kurz.api.http.bodies import described, read_body
+from kurz.api.http.dependencies import Context, context
+from kurz.api.http.pages import PageRequest, page_by
+from kurz.api.http.responses import ApiAnswer
+from kurz.api.http.security import nobody
+from kurz.api.http.spaces import MEMBERS, OWNERS, Owner, WorkspaceId
 from kurz.api.schemas.people import DomainAllowed, DomainCreate, DomainList, DomainRead
 from kurz.api.schemas.problems import problems
-from kurz.api.security import needs, nobody, owner
-from kurz.api.workspaces import WorkspaceId
-from kurz.people.access import Permission
 from kurz.people.custom_domains import Domain
 from kurz.people.errors import DomainNotFound
 from kurz.people.limits import LimitClass
@@ -29,7 +27,6 @@ Host = Annotated[str, Path(max_length=253)]
 @router.get(
     "/domains/allowed",
     summary="Check whether a proxy can get a certificate for a domain",
-    operation_id="is_domain_allowed",
     responses=problems(404, 422),
     openapi_extra=nobody(),
 )
@@ -46,16 +43,14 @@ async def is_domain_allowed(
 @router.get(
     "/workspaces/{workspace_id}/domains",
     summary="List a workspace's domains",
-    operation_id="list_domains",
     responses=problems(401, 403, 404, 422),
-    openapi_extra=needs(Permission.LINKS_READ),
+    dependencies=MEMBERS,
 )
 async def list_domains(
-    request: Request, workspace_id: WorkspaceId, page: Annotated[Page, page_by(str)]
+    request: Request, workspace_id: WorkspaceId, page: Annotated[PageRequest, page_by(str)]
 ) -> DomainList:
     """Sorted by name."""
     kurz = context(request)
-    await kurz.teams.enter(await get_caller(request), workspace_id, Permission.LINKS_READ)
     found, following = await page.fetch(
         partial(kurz.custom_domains.list, workspace_id), lambda it: (it.host,)
     )
@@ -67,15 +62,12 @@ async def list_domains(
     status_code=201,
     response_model=DomainRead,
     summary="Add a domain",
-    operation_id="add_domain",
     responses=problems(400, 401, 403, 404, 409, 413, 415, 422),
-    openapi_extra=described(DomainCreate) | owner(),
+    openapi_extra=described(DomainCreate),
 )
-async def add_domain(request: Request, workspace_id: WorkspaceId) -> Response:
+async def add_domain(request: Request, caller: Owner, workspace_id: WorkspaceId) -> Response:
     """The answer contains the TXT record that proves you own the domain."""
     kurz = context(request)
-    caller = await get_caller(request)
-    await kurz.teams.own(caller, workspace_id)
     body = await read_body(request, DomainCreate)
 
     async def act(receipt: Receipt | None) -> Domain:
@@ -83,8 +75,8 @@ async def add_domain(request: Request, workspace_id: WorkspaceId) -> Response:
             workspace_id, body.host, receipt, at_most=kurz.caps.domains
         )
 
-    def render(made: Domain) -> Answer:
-        return Answer(201, _read(kurz, made).model_dump_json().encode())
+    def render(made: Domain) -> ApiAnswer:
+        return ApiAnswer(201, _read(kurz, made).model_dump_json().encode())
 
     return (await kurz.receipts.once(request, caller.name, act, render)).respond()
 
@@ -92,16 +84,14 @@ async def add_domain(request: Request, workspace_id: WorkspaceId) -> Response:
 @router.post(
     "/workspaces/{workspace_id}/domains/{host}/verify",
     summary="Verify a domain",
-    operation_id="verify_domain",
     responses=problems(401, 403, 404, 409, 422),
-    openapi_extra=owner(),
 )
-async def verify_domain(request: Request, workspace_id: WorkspaceId, host: Host) -> DomainRead:
+async def verify_domain(
+    request: Request, caller: Owner, workspace_id: WorkspaceId, host: Host
+) -> DomainRead:
     """Looks up the TXT record. Activates the domain if the record is found, and deactivates it if
     not."""
     kurz = context(request)
-    caller = await get_caller(request)
-    await kurz.teams.own(caller, workspace_id)
     await kurz.limits.check(LimitClass.VERIFY, str(caller.account_id))
     return _read(kurz, await kurz.custom_domains.verify(workspace_id, host))
 
@@ -110,15 +100,12 @@ async def verify_domain(request: Request, workspace_id: WorkspaceId, host: Host)
     "/workspaces/{workspace_id}/domains/{host}",
     status_code=204,
     summary="Remove a domain",
-    operation_id="remove_domain",
     responses=problems(401, 403, 404, 422),
-    openapi_extra=owner(),
+    dependencies=OWNERS,
 )
 async def remove_domain(request: Request, workspace_id: WorkspaceId, host: Host) -> Response:
     """The domain stops working immediately. Other workspaces can add it after 30 days."""
-    kurz = context(request)
-    await kurz.teams.own(await get_caller(request), workspace_id)
-    await kurz.custom_domains.remove(workspace_id, host)
+    await context(request).custom_domains.remove(workspace_id, host)
     return Response(status_code=204)
 
 

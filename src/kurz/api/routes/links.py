@@ -1,8 +1,9 @@
-"""`/api/v1/links` and `/api/v1/workspaces/{id}/links`: the same operations, on one's own links and
-on a workspace's."""
+"""`/api/v1/links` and `/api/v1/workspaces/{id}/links`: the same operations, on the caller's own
+links and on a workspace's."""
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Annotated, Any, cast
@@ -12,15 +13,14 @@ from pydantic import AwareDatetime
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from kurz.api.bodies import described, read_body, read_edit
-from kurz.api.dependencies import context
-from kurz.api.pages import Page, page_by
-from kurz.api.places import Enter, Place, at_root, in_workspace, view_at, views
-from kurz.api.problems import refusal, status_of
-from kurz.api.responses import Answer
+from kurz.api.http.bodies import described, read_body, read_edit
+from kurz.api.http.dependencies import context
+from kurz.api.http.pages import PageRequest, page_by
+from kurz.api.http.problems import refusal, status_of
+from kurz.api.http.responses import ApiAnswer
+from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_space, view_at, views
 from kurz.api.schemas.links import (
     CodeAvailability,
-    HistoryEntryRead,
     LinkEdit,
     LinkHistory,
     LinkList,
@@ -29,7 +29,6 @@ from kurz.api.schemas.links import (
     QrQuery,
 )
 from kurz.api.schemas.problems import Problem, problems
-from kurz.api.security import needs
 from kurz.errors import problem
 from kurz.links import qr
 from kurz.links.errors import InstantRefused
@@ -45,122 +44,117 @@ _ETAG = re.compile(r'(?:W/)?"([0-9]{1,18})"')
 router = APIRouter(tags=["links"], responses=problems(401, 403, 404, 422, 503))
 
 
-def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], Enter]) -> None:
+async def filter_of(
+    search: Annotated[
+        str | None, Query(description="Part of the code, URL or title; at least 3 characters.")
+    ] = None,
+    status: Status | None = None,
+    tag: str | None = None,
+    owner_id: Annotated[int | None, Query(ge=1, lt=2**53)] = None,
+    destination_status: DestinationStatus | None = None,
+    created_from: AwareDatetime | None = None,
+    created_before: AwareDatetime | None = None,
+) -> Filter:
+    """Which links a list or an export has."""
+    return Filter(
+        search=search,
+        status=status,
+        tag=tag,
+        owner_id=owner_id,
+        destination_status=destination_status,
+        created_from=created_from,
+        created_before=created_before,
+    )
+
+
+def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]) -> None:
     """Adds the operations below `prefix`."""
-    may_read = Annotated[Place, Depends(enter(Permission.LINKS_READ))]
-    may_create = Annotated[Place, Depends(enter(Permission.LINKS_CREATE))]
-    may_write = Annotated[Place, Depends(enter(Permission.LINKS_WRITE))]
+    may_read = Annotated[LinkSpace, Depends(enter(Permission.LINKS_READ))]
+    may_create = Annotated[LinkSpace, Depends(enter(Permission.LINKS_CREATE))]
+    may_write = Annotated[LinkSpace, Depends(enter(Permission.LINKS_WRITE))]
 
     @router.get(
         prefix,
         summary=f"List {whose} links",
-        operation_id=f"list_links{suffix}",
         response_model=LinkList,
-        openapi_extra=needs(Permission.LINKS_READ),
     )
     async def list_links(
         request: Request,
-        place: may_read,
-        search: Annotated[
-            str | None, Query(description="Part of the code, URL or title; at least 3 characters.")
-        ] = None,
-        status: Status | None = None,
-        tag: str | None = None,
-        owner_id: Annotated[int | None, Query(ge=1, lt=2**53)] = None,
-        destination_status: DestinationStatus | None = None,
-        created_from: AwareDatetime | None = None,
-        created_before: AwareDatetime | None = None,
+        space: may_read,
+        wanted: Annotated[Filter, Depends(filter_of)],
         sort: Sort = Sort.CREATED_DOWN,
         cursor: Annotated[str | None, Query(max_length=500)] = None,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> Response:
         """Links in the trash are only listed with `status=DELETED`."""
-        wanted = Filter(
-            search=search,
-            status=status,
-            tag=tag,
-            owner_id=owner_id,
-            destination_status=destination_status,
-            created_from=created_from,
-            created_before=created_before,
-            sort=sort,
-        )
-        return await _list(request, place, wanted, cursor, limit)
+        return await _list(request, space, replace(wanted, sort=sort), cursor, limit)
 
     @router.get(
         f"{prefix}/availability",
         summary="Check whether a code is available",
-        operation_id=f"get_availability{suffix}",
         responses=problems(429),
-        openapi_extra=needs(Permission.LINKS_CREATE),
     )
     async def get_availability(
         request: Request,
-        place: may_create,
+        space: may_create,
         code: Annotated[str, Query(description="The `custom_code` to check.")],
     ) -> CodeAvailability:
         """Uses the same rules as creating a link. It does not reserve the code: someone else may
         take it first."""
-        return await _look(request, place, code)
+        return await _look(request, space, code)
 
     @router.get(
         f"{prefix}/{{link_id}}",
         summary="Get a link",
-        operation_id=f"get_link{suffix}",
         response_model=LinkRead,
-        openapi_extra=needs(Permission.LINKS_READ),
     )
-    async def get_link(request: Request, place: may_read, link_id: LinkId) -> Response:
-        link = await context(request).links.get(link_id, place.scope)
-        return await _shown(request, link, place)
+    async def get_link(request: Request, space: may_read, link_id: LinkId) -> Response:
+        link = await context(request).links.get(link_id, space.scope)
+        return await _shown(request, link, space)
 
     @router.patch(
         f"{prefix}/{{link_id}}",
         summary="Change a link",
-        operation_id=f"edit_link{suffix}",
         response_model=LinkRead,
         responses=problems(400, 409, 410, 412, 413, 415),
-        openapi_extra=described(LinkEdit) | needs(Permission.LINKS_WRITE),
+        openapi_extra=described(LinkEdit),
     )
     async def edit_link(
         request: Request,
-        place: may_write,
+        space: may_write,
         link_id: LinkId,
         if_match: IfMatch = None,
     ) -> Response:
         changes = await read_edit(request, LinkEdit, *CLEARABLE)
-        link = await edit(request, place, link_id, changes, version_of(if_match))
-        return await _shown(request, link, place)
+        link = await edit(request, space, link_id, changes, version_of(if_match))
+        return await _shown(request, link, space)
 
     @router.delete(
         f"{prefix}/{{link_id}}",
         status_code=204,
         summary="Move a link to the trash",
-        operation_id=f"delete_link{suffix}",
         responses=problems(409, 410, 412),
-        openapi_extra=needs(Permission.LINKS_WRITE),
     )
     async def delete_link(
         request: Request,
-        place: may_write,
+        space: may_write,
         link_id: LinkId,
         if_match: IfMatch = None,
     ) -> Response:
         """It can be restored."""
-        await delete(request, place, link_id, version_of(if_match))
+        await delete(request, space, link_id, version_of(if_match))
         return Response(status_code=204)
 
     @router.post(
         f"{prefix}/{{link_id}}/restore",
         summary="Restore an expired or deleted link",
-        operation_id=f"restore_link{suffix}",
         response_model=LinkRead,
         responses=problems(400, 409, 410, 412, 413, 415),
-        openapi_extra=described(LinkRestore, is_required=False) | needs(Permission.LINKS_WRITE),
+        openapi_extra=described(LinkRestore, is_required=False),
     )
     async def restore_link(
         request: Request,
-        place: may_write,
+        space: may_write,
         link_id: LinkId,
         if_match: IfMatch = None,
     ) -> Response:
@@ -168,41 +162,34 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
         body = await read_body(request, LinkRestore) if has_body else LinkRestore(expires_at=None)
         link = await context(request).links.restore(
             link_id,
-            place.scope,
+            space.scope,
             expires_at=body.expires_at,
             expected_version=version_of(if_match),
-            account_id=place.caller.account_id,
+            account_id=space.caller.account_id,
         )
-        return await _shown(request, link, place)
+        return await _shown(request, link, space)
 
     @router.get(
         f"{prefix}/{{link_id}}/history",
         summary="Get a link's history",
-        operation_id=f"get_link_history{suffix}",
-        openapi_extra=needs(Permission.LINKS_READ),
     )
-    async def get_history(
+    async def get_link_history(
         request: Request,
-        place: may_read,
+        space: may_read,
         link_id: LinkId,
-        page: Annotated[Page, page_by(int)],
+        page: Annotated[PageRequest, page_by(int)],
     ) -> LinkHistory:
         """Newest first."""
         entries, following = await page.fetch(
-            partial(context(request).links.history, link_id, place.scope),
+            partial(context(request).links.history, link_id, space.scope),
             lambda it: (it.version,),
         )
-        return LinkHistory(
-            history=[
-                HistoryEntryRead.model_validate(item, from_attributes=True) for item in entries
-            ],
-            next_cursor=following,
-        )
+        found = {"history": entries, "next_cursor": following}
+        return LinkHistory.model_validate(found, from_attributes=True)
 
     @router.get(
         f"{prefix}/{{link_id}}/qr",
         summary="Get a link's QR code",
-        operation_id=f"get_link_qr{suffix}",
         response_class=Response,
         responses={
             200: {
@@ -212,25 +199,24 @@ def _family(prefix: str, suffix: str, whose: str, enter: Callable[[Permission], 
                 }
             }
         },
-        openapi_extra=needs(Permission.LINKS_READ),
     )
-    async def get_qr(
+    async def get_link_qr(
         request: Request,
-        place: may_read,
+        space: may_read,
         link_id: LinkId,
         style: Annotated[QrQuery, Query()],
     ) -> Response:
-        link = await context(request).links.get(link_id, place.scope)
-        shown = await view_at(request, link, place)
+        link = await context(request).links.get(link_id, space.scope)
+        shown = await view_at(request, link, space)
         image = qr.render(shown["short_url"], **style.model_dump())
         media_type = "image/svg+xml" if style.format == "svg" else "image/png"
         return Response(image, media_type=media_type)
 
 
-async def _look(request: Request, place: Place, code: str) -> CodeAvailability:
+async def _look(request: Request, space: LinkSpace, code: str) -> CodeAvailability:
     kurz = context(request)
-    await kurz.limits.check(LimitClass.AVAILABILITY, str(place.caller.account_id))
-    found = await kurz.availability.look(code, place.scope)
+    await kurz.limits.check(LimitClass.AVAILABILITY, str(space.caller.account_id))
+    found = await kurz.availability.look(code, space.scope)
     error, holder = found.problem, found.holder
     refused = None if error is None else problem(error, status_of(type(error)))
     return CodeAvailability(
@@ -238,30 +224,30 @@ async def _look(request: Request, place: Place, code: str) -> CodeAvailability:
         is_free=error is None,
         problem=None if refused is None else Problem.model_validate(refused),
         link_id=None if holder is None else kurz.links.public_id(holder),
-        short_url=await kurz.prefix(request, place.workspace) + code if error is None else None,
+        short_url=await kurz.prefix(request, space.workspace) + code if error is None else None,
     )
 
 
 async def _list(
-    request: Request, place: Place, wanted: Filter, cursor: str | None, limit: int
+    request: Request, space: LinkSpace, wanted: Filter, cursor: str | None, limit: int
 ) -> Response:
-    page = await context(request).links.list(place.scope, wanted, cursor=cursor, limit=limit)
+    page = await context(request).links.list(space.scope, wanted, cursor=cursor, limit=limit)
     body = {
-        "links": await views(request, page.links, place),
+        "links": await views(request, page.links, space),
         "total": page.total,
         "is_total_exact": page.is_total_exact,
         "next_cursor": page.next_cursor,
     }
-    return Answer(200, to_json(body)).respond()
+    return ApiAnswer(200, to_json(body)).respond()
 
 
-async def _shown(request: Request, link: Link, place: Place) -> Response:
-    body = to_json(await view_at(request, link, place))
-    return Answer(200, body, {"etag": f'"{link.version}"'}).respond()
+async def _shown(request: Request, link: Link, space: LinkSpace) -> Response:
+    body = to_json(await view_at(request, link, space))
+    return ApiAnswer(200, body, {"etag": f'"{link.version}"'}).respond()
 
 
 async def edit(
-    request: Request, place: Place, link_id: int, changes: dict[str, Any], version: int | None
+    request: Request, space: LinkSpace, link_id: int, changes: dict[str, Any], version: int | None
 ) -> Link:
     kurz = context(request)
     if "tags" in changes:
@@ -277,25 +263,25 @@ async def edit(
         changes["expires_at"] = kurz.clock.now() + timedelta(seconds=seconds)
     return await kurz.links.edit(
         link_id,
-        place.scope,
+        space.scope,
         cast("Edit", changes),
         expected_version=version,
         own_hosts=kurz.own_hosts_of(request),
-        account_id=place.caller.account_id,
+        account_id=space.caller.account_id,
     )
 
 
-async def delete(request: Request, place: Place, link_id: int, version: int | None) -> Link:
+async def delete(request: Request, space: LinkSpace, link_id: int, version: int | None) -> Link:
     return await context(request).links.delete(
         link_id,
-        place.scope,
+        space.scope,
         expected_version=version,
-        account_id=place.caller.account_id,
+        account_id=space.caller.account_id,
     )
 
 
 def version_of(if_match: str | None) -> int | None:
-    """The version that `If-Match` names; None: any will do."""
+    """The version in `If-Match`; None: any version."""
     if if_match is None or if_match.strip() == "*":
         return None
     match = _ETAG.fullmatch(if_match.strip())
@@ -306,5 +292,5 @@ def version_of(if_match: str | None) -> int | None:
 
 
 MAX_SECONDS = 36_500 * 86_400
-_family("/api/v1/links", "", "your", at_root)
-_family("/api/v1/workspaces/{workspace_id}/links", "_in_workspace", "a workspace's", in_workspace)
+_family("/api/v1/links", "your", root_space)
+_family("/api/v1/workspaces/{workspace_id}/links", "a workspace's", in_workspace)

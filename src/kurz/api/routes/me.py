@@ -1,4 +1,4 @@
-"""`/api/v1/me` and `/api/v1/keys`: one's own account, its export and end, and its keys."""
+"""`/api/v1/me` and `/api/v1/keys`: the caller's account, its export and deletion, and its keys."""
 
 from collections.abc import AsyncIterator
 from functools import partial
@@ -8,18 +8,17 @@ from fastapi import APIRouter, Path, Request
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
-from kurz.api.auth import account_read
-from kurz.api.bodies import described, read_body
-from kurz.api.callers import get_caller, get_session
-from kurz.api.dependencies import Context, context
-from kurz.api.devices import signed_in_asker
-from kurz.api.downloads import Download
-from kurz.api.pages import Page, page_by
-from kurz.api.places import Place, views
-from kurz.api.responses import Answer
+from kurz.api.http.bodies import described, read_body
+from kurz.api.http.callers import AnyCaller, Session
+from kurz.api.http.dependencies import Context, context
+from kurz.api.http.devices import signed_in_asker
+from kurz.api.http.downloads import Download
+from kurz.api.http.pages import PageRequest, page_by
+from kurz.api.http.responses import ApiAnswer
+from kurz.api.http.spaces import LinkSpace, views
+from kurz.api.routes.auth import account_read
 from kurz.api.schemas.people import AccountDelete, KeyCreate, KeyList, KeyRead, MeRead, NewKeyRead
 from kurz.api.schemas.problems import problems
-from kurz.api.security import session, somebody
 from kurz.clock import to_micros
 from kurz.links.model import Filter, Scope
 from kurz.paging import Part
@@ -35,9 +34,8 @@ KeyId = Annotated[int, Path(ge=1, lt=2**53)]
 PAGE = 500
 
 
-@router.get("/me", summary="Get the current account", operation_id="me", openapi_extra=somebody())
-async def me(request: Request) -> MeRead:
-    caller = await get_caller(request)
+@router.get("/me", summary="Get the current account")
+async def me(request: Request, caller: AnyCaller) -> MeRead:
     kurz = context(request)
     account = await kurz.accounts.get(caller.account_id)
     return MeRead(
@@ -51,16 +49,14 @@ async def me(request: Request) -> MeRead:
     "/me",
     status_code=204,
     summary="Delete your account",
-    operation_id="delete_me",
     responses=problems(400, 409, 413, 415, 422, 429),
-    openapi_extra=described(AccountDelete) | session(),
+    openapi_extra=described(AccountDelete),
 )
-async def delete_me(request: Request) -> Response:
+async def delete_me(request: Request, caller: Session) -> Response:
     """Export your data first: this cannot be undone. Your links move to the trash, your keys and
     tokens end, and workspaces with no other members are deleted. Links you created in other
     workspaces stay there."""
     kurz = context(request)
-    caller = await get_session(request)
     body = await read_body(request, AccountDelete)
     asker = await signed_in_asker(request, caller.account_id)
     account = await kurz.accounts.check_password(caller.account_id, body.password, asker)
@@ -75,7 +71,7 @@ async def delete_me(request: Request) -> Response:
 
 
 async def _keep_root(kurz: Context, caller: Caller) -> None:
-    """The workspace at the root needs somebody: its links would go on answering without."""
+    """The workspace at the root needs a member: its links would work without one."""
     if kurz.root_workspace_id is None:
         return
     members = await kurz.teams.members(kurz.root_workspace_id, Part(limit=2))
@@ -86,15 +82,12 @@ async def _keep_root(kurz: Context, caller: Caller) -> None:
 @router.get(
     "/me/export",
     summary="Export your data",
-    operation_id="export_me",
     response_class=StreamingResponse,
     responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
-    openapi_extra=session(),
 )
-async def export_me(request: Request) -> Response:
+async def export_me(request: Request, caller: Session) -> Response:
     """JSON Lines: your account, keys (without secrets), workspaces and all your links, including
     those in the trash. `kind` says what each line is."""
-    caller = await get_session(request)
     lines = _export(request, caller)
     return Download(
         lines,
@@ -113,11 +106,11 @@ async def _export(request: Request, caller: Caller) -> AsyncIterator[bytes]:
         yield _line("key", key_read(key).model_dump())
     for workspace, role in await kurz.teams.list_of(caller):
         yield _line("workspace", {"id": workspace.id, "slug": workspace.slug, "role": role})
-    place = Place(Scope(0, caller.account_id), None, caller)
+    space = LinkSpace(Scope(0, caller.account_id), None, caller)
     wanted, cursor = Filter(with_deleted=True), None
     while True:
-        page = await kurz.links.list(place.scope, wanted, cursor=cursor, limit=PAGE)
-        for item in await views(request, page.links, place):
+        page = await kurz.links.list(space.scope, wanted, cursor=cursor, limit=PAGE)
+        for item in await views(request, page.links, space):
             yield _line("link", item)
         cursor = page.next_cursor
         if cursor is None:
@@ -134,17 +127,15 @@ def _line(kind: str, values: dict[str, Any]) -> bytes:
     response_model=NewKeyRead,
     tags=["keys"],
     summary="Create an API key",
-    operation_id="create_key",
     responses=problems(400, 404, 409, 413, 415, 422),
-    openapi_extra=described(KeyCreate) | session(),
+    openapi_extra=described(KeyCreate),
 )
-async def create_key(request: Request) -> Response:
+async def create_key(request: Request, caller: Session) -> Response:
     """The key is shown once. It can do what its scopes allow, limited to your own permissions."""
     kurz = context(request)
-    caller = await get_session(request)
     body = await read_body(request, KeyCreate)
     if body.workspace_id is not None:
-        if body.workspace_id >= SIZE:  # no engine could even look for it
+        if body.workspace_id >= SIZE:  # no engine could store such an id
             raise WorkspaceNotFound("You are not a member of a workspace with this ID.")
         await kurz.teams.enter(caller, body.workspace_id, Permission.LINKS_READ)
     wanted = frozenset(body.scopes)
@@ -171,13 +162,12 @@ async def create_key(request: Request) -> Response:
     "/keys",
     tags=["keys"],
     summary="List your API keys",
-    operation_id="list_keys",
     responses=problems(422),
-    openapi_extra=session(),
 )
-async def list_keys(request: Request, page: Annotated[Page, page_by(int, int)]) -> KeyList:
+async def list_keys(
+    request: Request, caller: Session, page: Annotated[PageRequest, page_by(int, int)]
+) -> KeyList:
     """Newest first, without secrets."""
-    caller = await get_session(request)
     found, following = await page.fetch(
         partial(context(request).keys.list, caller.account_id),
         lambda it: (to_micros(it.created_at), it.id),
@@ -190,13 +180,10 @@ async def list_keys(request: Request, page: Annotated[Page, page_by(int, int)]) 
     status_code=204,
     tags=["keys"],
     summary="Revoke an API key",
-    operation_id="revoke_key",
     responses=problems(404, 422),
-    openapi_extra=session(),
 )
-async def revoke_key(request: Request, key_id: KeyId) -> Response:
+async def revoke_key(request: Request, caller: Session, key_id: KeyId) -> Response:
     """The key stops working everywhere within 5 seconds."""
-    caller = await get_session(request)
     kurz = context(request)
     await kurz.keys.revoke(key_id, caller.account_id)
     kurz.identity.forget()
@@ -207,10 +194,10 @@ def key_read(key: Key) -> KeyRead:
     return KeyRead(**_fields(key))
 
 
-def _new_key(made: tuple[str, Key]) -> Answer:
+def _new_key(made: tuple[str, Key]) -> ApiAnswer:
     text, key = made
     body = NewKeyRead(**_fields(key), key=text)
-    return Answer(201, body.model_dump_json().encode())
+    return ApiAnswer(201, body.model_dump_json().encode())
 
 
 def _fields(key: Key) -> dict[str, Any]:

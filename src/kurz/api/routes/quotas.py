@@ -4,12 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from kurz.api.callers import get_caller
-from kurz.api.dependencies import Context, context
-from kurz.api.places import Place, in_workspace
+from kurz.api.http.callers import AnyCaller
+from kurz.api.http.dependencies import Context, context
+from kurz.api.http.spaces import LinkSpace, in_workspace
 from kurz.api.schemas.people import QuotaRead
 from kurz.api.schemas.problems import problems
-from kurz.api.security import needs, somebody
 from kurz.people.access import Permission
 from kurz.people.quotas import Allowance, account_quota, allowances
 
@@ -20,13 +19,10 @@ router = APIRouter(prefix="/api/v1", responses=problems(401, 403, 503))
     "/me/quota",
     tags=["me"],
     summary="Get your quota",
-    operation_id="get_my_quota",
-    openapi_extra=somebody(),
 )
-async def get_my_quota(request: Request) -> QuotaRead:
+async def get_my_quota(request: Request, caller: AnyCaller) -> QuotaRead:
     """Counts links you create at the root and in workspaces."""
     kurz = context(request)
-    caller = await get_caller(request)
     found = allowances(
         kurz.clock.now(),
         account_id=caller.account_id,
@@ -39,17 +35,15 @@ async def get_my_quota(request: Request) -> QuotaRead:
     "/workspaces/{workspace_id}/quota",
     tags=["workspaces"],
     summary="Get a workspace's quota",
-    operation_id="get_workspace_quota",
     responses=problems(404, 422),
-    openapi_extra=needs(Permission.LINKS_READ),
 )
 async def get_workspace_quota(
-    request: Request, place: Annotated[Place, Depends(in_workspace(Permission.LINKS_READ))]
+    request: Request, space: Annotated[LinkSpace, Depends(in_workspace(Permission.LINKS_READ))]
 ) -> QuotaRead:
     """Counts links that its members create in it."""
     kurz = context(request)
-    limit = None if place.workspace is None else place.workspace.links_per_month
-    found = allowances(kurz.clock.now(), workspace_id=place.workspace_id, per_workspace=limit)
+    limit = None if space.workspace is None else space.workspace.links_per_month
+    found = allowances(kurz.clock.now(), workspace_id=space.workspace_id, per_workspace=limit)
     return await _read(kurz, found)
 
 

@@ -1,4 +1,4 @@
-"""`/api/v1/reports`: anybody tells of a link that is abused, administrators decide."""
+"""`/api/v1/reports`: anyone reports a link that is abused, administrators decide."""
 
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -6,12 +6,13 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from kurz.api.acts import get_actor
-from kurz.api.bodies import described, read_body
-from kurz.api.callers import get_admin
-from kurz.api.cursors import read_cursor, write_cursor
-from kurz.api.dependencies import Context, client_of, context
-from kurz.api.responses import Answer
+from kurz import asgi
+from kurz.api.http.administrators import ADMINS, ActingAdmin
+from kurz.api.http.bodies import described, read_body
+from kurz.api.http.cursors import read_cursor, write_cursor
+from kurz.api.http.dependencies import Context, client_of, context
+from kurz.api.http.responses import ApiAnswer
+from kurz.api.http.security import nobody
 from kurz.api.schemas.problems import problems
 from kurz.api.schemas.safety import (
     ReportCreate,
@@ -20,21 +21,18 @@ from kurz.api.schemas.safety import (
     ReportRead,
     ReportReceived,
 )
-from kurz.api.security import needs, nobody
 from kurz.links import lifecycle
 from kurz.links.errors import LinkBanned, LinkExhausted, LinkExpired, LinkNotFound
 from kurz.links.lifecycle import Outcome
 from kurz.links.model import ROOT_WORKSPACE_ID, Link
-from kurz.people.access import Permission
 from kurz.people.limits import LimitClass, header_fields
 from kurz.people.workspaces import is_slug
-from kurz.safety.reporting import not_here
-from kurz.safety.reports import Report, State, read_complaint
+from kurz.safety.abuse_reporting import not_here
+from kurz.safety.abuse_reports import AbuseReport, ReportState, read_complaint
 
 router = APIRouter(prefix="/api/v1/reports", tags=["reports"], responses=problems(503))
 
 ReportId = Annotated[int, Path(ge=1, lt=2**53)]
-ADMIN = needs(Permission.ADMIN)
 
 
 @router.post(
@@ -42,7 +40,6 @@ ADMIN = needs(Permission.ADMIN)
     status_code=202,
     response_model=ReportReceived,
     summary="Report a link",
-    operation_id="create_report",
     responses=problems(400, 404, 410, 413, 415, 422, 429),
     openapi_extra=described(ReportCreate) | nobody(),
 )
@@ -56,30 +53,28 @@ async def create_report(request: Request) -> Response:
     link, short_url = await _find(request, kurz, body.short_url)
     await kurz.abuse.take(link, short_url, complaint, client_of(request))
     received = ReportReceived().model_dump_json().encode()
-    return Answer(202, received, header_fields(verdict)).respond()
+    return ApiAnswer(202, received, header_fields(verdict)).respond()
 
 
 @router.get(
     "",
     summary="List abuse reports",
-    operation_id="list_reports",
     responses=problems(401, 403, 422),
-    openapi_extra=ADMIN,
+    dependencies=ADMINS,
 )
 async def list_reports(
     request: Request,
-    state: State = State.OPEN,
+    state: ReportState = ReportState.OPEN,
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> ReportList:
     """Open reports are sorted oldest first, decided ones newest first."""
-    await get_admin(request)
     kurz = context(request)
-    found = await kurz.abuse.store.list(state, after=read_cursor(cursor), limit=limit)
+    found, total = await kurz.abuse.page(state, after=read_cursor(cursor), limit=limit)
     end = found[-1] if len(found) == limit else None
     return ReportList(
         reports=[_report_read(kurz, report) for report in found],
-        total=await kurz.abuse.store.count(state),
+        total=total,
         next_cursor=None if end is None else write_cursor(end.reported_at, end.id),
     )
 
@@ -87,29 +82,24 @@ async def list_reports(
 @router.get(
     "/{report_id}",
     summary="Get an abuse report",
-    operation_id="get_report",
     responses=problems(401, 403, 404, 422),
-    openapi_extra=ADMIN,
+    dependencies=ADMINS,
 )
 async def get_report(request: Request, report_id: ReportId) -> ReportRead:
-    await get_admin(request)
     kurz = context(request)
     return _report_read(kurz, await kurz.abuse.get(report_id))
 
 
 @router.patch(
     "/{report_id}",
-    response_model=ReportRead,
     summary="Decide an abuse report",
-    operation_id="decide_report",
     responses=problems(400, 401, 403, 404, 409, 413, 415, 422),
-    openapi_extra=described(ReportDecision) | ADMIN,
+    openapi_extra=described(ReportDecision),
 )
-async def decide_report(request: Request, report_id: ReportId) -> ReportRead:
+async def decide_report(request: Request, actor: ActingAdmin, report_id: ReportId) -> ReportRead:
     """Upholding a report bans the link and closes all its open reports. A decision cannot be
     changed: 409 `report-decided`. You can still unban the link."""
     kurz = context(request)
-    actor = await get_actor(request)
     body = await read_body(request, ReportDecision)
     if body.state == "upheld":
         report = await kurz.abuse.uphold(report_id, body.note, actor, bans_host=body.bans_host)
@@ -119,7 +109,8 @@ async def decide_report(request: Request, report_id: ReportId) -> ReportRead:
 
 
 async def _find(request: Request, kurz: Context, reference: str) -> tuple[Link, str]:
-    """The link, and its short URL. What nobody could follow is told as whoever follows it is."""
+    """The link, and its short URL. A link that does not redirect gives the same error as a
+    visit."""
     try:
         parts = urlsplit(reference) if "://" in reference else None
     except ValueError:
@@ -159,12 +150,12 @@ async def _workspace_of(request: Request, kurz: Context, host: str, slug: str) -
     else:
         workspace_id = kurz.root_workspace_id or ROOT_WORKSPACE_ID
     own = urlsplit(kurz.origin(request)).netloc
-    if not host or host in (own, request.scope["kurz.host"]):
+    if not host or host in (own, asgi.host_of(request.scope)):
         return workspace_id
     site = (await kurz.domains.sites()).get(host)
     return None if site is None or slug else site.workspace_id
 
 
-def _report_read(kurz: Context, report: Report) -> ReportRead:
+def _report_read(kurz: Context, report: AbuseReport) -> ReportRead:
     fields = {name: getattr(report, name) for name in ReportRead.model_fields}
     return ReportRead(**fields | {"link_id": kurz.links.public_row_id(report.link_id)})

@@ -1,8 +1,7 @@
-"""Stats: of a link, a tag, a workspace, one's own links, and the installation."""
+"""Stats of a link, a tag, a workspace, the caller's links, and the installation."""
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -10,17 +9,19 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from kurz.api.callers import get_admin, get_caller
-from kurz.api.dependencies import context
-from kurz.api.downloads import Download
-from kurz.api.links import LinkId
-from kurz.api.places import Enter, Place, at_root, in_workspace, place_of
-from kurz.api.responses import Answer
+from kurz.api.http.administrators import Admin
+from kurz.api.http.callers import get_admin, get_caller
+from kurz.api.http.dependencies import context
+from kurz.api.http.downloads import Download
+from kurz.api.http.responses import ApiAnswer
+from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, require_space, root_space
+from kurz.api.routes.links import LinkId
+from kurz.api.routes.tags import Tag
 from kurz.api.schemas.problems import problems
 from kurz.api.schemas.stats import StatsRead
-from kurz.api.security import needs
-from kurz.api.tags import Tag
+from kurz.asgi import ENDS_WITH_CLIENT
 from kurz.clicks.exports import (
     MEDIA_TYPES,
     StatsFormat,
@@ -31,23 +32,16 @@ from kurz.clicks.exports import (
 )
 from kurz.clicks.live import Now
 from kurz.clicks.periods import MAX_LENGTH, Interval, Period, read_period
-from kurz.clicks.reports import (
-    EVERYTHING,
-    About,
-    Report,
-    TopLink,
-    about_link,
-    about_space,
-)
+from kurz.clicks.stats import EVERYTHING, About, StatsReport, TopLink, about_link, about_space
 from kurz.clicks.view import view, view_now
 from kurz.errors import KurzError
 from kurz.links.model import ROOT_WORKSPACE_ID
 from kurz.people.access import Permission
 from kurz.people.limits import LimitClass
 
-LISTEN_SECONDS = 300  # a browser comes back by itself
+LISTEN_SECONDS = 300  # a browser reconnects by itself
 BEAT_SECONDS = 15.0  # a proxy closes what is silent for longer
-# What was found out about a caller is believed for 4 s, and nobody may hear more after 5.
+# A caller's permissions are cached for 4 s, and nobody may get data 5 s after losing access.
 ASK_AGAIN_SECONDS = 0.5
 EXPORTED_VALUES = 1000
 
@@ -56,41 +50,40 @@ router = APIRouter(tags=["stats"], responses=problems(401, 403, 422, 503))
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a request wants to know. `place` None: about everything."""
+    """What a request asks for. `space` None: everything."""
 
     about: About
-    place: Place | None
+    space: LinkSpace | None
 
 
 Ask = Callable[..., Awaitable[Asked]]
 
 
-def _of_link(enter: Enter) -> Ask:
+def _of_link(enter: RequireSpace) -> Ask:
     async def ask(
-        request: Request, place: Annotated[Place, Depends(enter)], link_id: LinkId
+        request: Request, space: Annotated[LinkSpace, Depends(enter)], link_id: LinkId
     ) -> Asked:
-        link = await context(request).links.get(link_id, place.scope)
-        return Asked(about_link(link, place.space), place)
+        link = await context(request).links.get(link_id, space.scope)
+        return Asked(about_link(link, space.list_id), space)
 
     return ask
 
 
-def _of_tag(enter: Enter) -> Ask:
-    async def ask(request: Request, place: Annotated[Place, Depends(enter)], tag: Tag) -> Asked:
-        return Asked(await context(request).reports.about_tag(place.space, tag), place)
+def _of_tag(enter: RequireSpace) -> Ask:
+    async def ask(request: Request, space: Annotated[LinkSpace, Depends(enter)], tag: Tag) -> Asked:
+        return Asked(await context(request).stats.about_tag(space.list_id, tag), space)
 
     return ask
 
 
-def _of_space(enter: Enter) -> Ask:
-    async def ask(place: Annotated[Place, Depends(enter)]) -> Asked:
-        return Asked(about_space(place.space), place)
+def _of_space(enter: RequireSpace) -> Ask:
+    async def ask(space: Annotated[LinkSpace, Depends(enter)]) -> Asked:
+        return Asked(about_space(space.list_id), space)
 
     return ask
 
 
-async def _of_everything(request: Request) -> Asked:
-    await get_admin(request)
+async def _of_everything(_: Admin) -> Asked:
     return Asked(EVERYTHING, None)
 
 
@@ -133,7 +126,6 @@ def _family(
         summary=f"Get statistics of {whose}",
         operation_id=f"get_stats{suffix}",
         response_model=StatsRead,
-        openapi_extra=needs(permission),
         responses=problems(404),
     )
     async def get_stats(
@@ -150,18 +142,17 @@ def _family(
     ) -> Response:
         """Clicks in a period, over time and by source. Without `interval`, a suitable one is
         chosen. Hours are available for periods of up to 31 days."""
-        report = await context(request).reports.get(
+        report = await context(request).stats.get(
             asked.about, period, interval, top=top, compares=compare
         )
-        show = await _shower(request, asked.place, report)
-        return Answer(200, to_json(view(report, show))).respond()
+        show = await _shower(request, asked.space, report)
+        return ApiAnswer(200, to_json(view(report, show))).respond()
 
     @router.get(
         f"{prefix}/stats/live",
         summary=f"Stream live statistics of {whose}",
         operation_id=f"listen_to_stats{suffix}",
         response_class=StreamingResponse,
-        openapi_extra=needs(permission),
         responses={
             200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
             **problems(404, 429),
@@ -177,22 +168,18 @@ def _family(
         """Server-sent events: one immediately, and one whenever the numbers change, with today's
         numbers and the newest clicks."""
         kurz, caller = context(request), await get_caller(request)
-        if seconds:  # where several processes answer, it is written down that there is a stream
+        if seconds:  # if several processes serve, the stream takes a slot in the database
             await kurz.limits.check(LimitClass.WRITE, str(caller.account_id))
         heard = await kurz.live.listen(asked.about, caller.account_id, seconds, ASK_AGAIN_SECONDS)
-        ask_again = partial(_enter_again, request, asked.place, permission)
-        request.scope["kurz.ends_with_client"] = True
-        headers = {"x-accel-buffering": "no"}
-        return StreamingResponse(
-            _events(heard, ask_again), media_type="text/event-stream", headers=headers
-        )
+        ask_again = partial(_enter_again, request, asked.space, permission)
+        request.scope[ENDS_WITH_CLIENT] = True
+        return _LiveStream(heard, _events(heard, ask_again))
 
     @router.get(
         f"{prefix}/stats/export",
         summary=f"Download statistics of {whose}",
         operation_id=f"export_stats{suffix}",
         response_class=StreamingResponse,
-        openapi_extra=needs(permission),
         responses={
             200: {
                 "content": {
@@ -217,56 +204,71 @@ def _family(
         if what is What.EVENTS:
             caller = await get_caller(request)
             return Download(
-                write_events(kurz.reports.store, asked.about, period, format),
+                write_events(kurz.stats, asked.about, period, format),
                 kurz.downloads,
                 caller.account_id,
                 file_name=file_name,
                 media_type=media_type,
             )
-        report = await kurz.reports.get(asked.about, period, interval, top=EXPORTED_VALUES)
+        report = await kurz.stats.get(asked.about, period, interval, top=EXPORTED_VALUES)
         write = write_series if what is What.SERIES else write_breakdowns
         headers = {"content-disposition": f'attachment; filename="{file_name}"'}
         return Response(write(report, format), media_type=media_type, headers=headers)
 
 
-async def _enter_again(request: Request, place: Place | None, permission: Permission) -> None:
-    """Raises if whoever asked may not ask any more. It costs a query once in a few seconds, however
+async def _enter_again(request: Request, space: LinkSpace | None, permission: Permission) -> None:
+    """Raises if the caller no longer has access. It costs a query once in a few seconds, however
     often it is called."""
-    if place is None:
+    if space is None:
         await get_admin(request)
         return
-    workspace_id = None if place.workspace is None else place.workspace.id
-    await place_of(request, await get_caller(request), permission, workspace_id)
+    workspace_id = None if space.workspace is None else space.workspace.id
+    await require_space(request, await get_caller(request), permission, workspace_id)
+
+
+class _LiveStream(StreamingResponse):
+    def __init__(
+        self, heard: AsyncGenerator[Now | None, None], events: AsyncIterator[bytes]
+    ) -> None:
+        headers = {"x-accel-buffering": "no"}
+        super().__init__(events, media_type="text/event-stream", headers=headers)
+        self._heard = heard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Gives the stream's slot back, even to a client that is gone before the answer begins."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._heard.aclose()
 
 
 async def _events(
     heard: AsyncGenerator[Now | None, None], ask_again: Callable[[], Awaitable[None]]
 ) -> AsyncIterator[bytes]:
-    """Ends when whoever listens may not any more, or nobody can tell: they come back and are told
-    why."""
+    """Ends when the listener no longer has access, or that cannot be checked: clients reconnect and
+    get the reason."""
     spoke_at = time.monotonic()
-    async with aclosing(heard):
-        async for now in heard:
-            try:
-                await ask_again()
-            except KurzError:
-                return
-            if now is None and time.monotonic() - spoke_at < BEAT_SECONDS:
-                continue
-            yield b": \n\n" if now is None else b"data: " + to_json(view_now(now)) + b"\n\n"
-            spoke_at = time.monotonic()
+    async for now in heard:
+        try:
+            await ask_again()
+        except KurzError:
+            return
+        if now is None and time.monotonic() - spoke_at < BEAT_SECONDS:
+            continue
+        yield b": \n\n" if now is None else b"data: " + to_json(view_now(now)) + b"\n\n"
+        spoke_at = time.monotonic()
 
 
 async def _shower(
-    request: Request, place: Place | None, report: Report
+    request: Request, space: LinkSpace | None, report: StatsReport
 ) -> Callable[[TopLink], Mapping[str, Any]]:
-    """What makes a link's view, once it is known how short URLs begin."""
+    """The function that shows a link, once the prefix of short URLs is known."""
     kurz = context(request)
     found = [] if report.top_links is None else [item.link for item in report.top_links.links]
     prefixes: dict[int, str] = {}
     for workspace_id in {link.workspace_id for link in found}:
-        if place is not None:
-            workspace = place.workspace
+        if space is not None:
+            workspace = space.workspace
         elif workspace_id == ROOT_WORKSPACE_ID:
             workspace = None
         else:
@@ -286,7 +288,7 @@ async def _shower(
     return show
 
 
-_ROOT, _TEAM = at_root(Permission.STATS_READ), in_workspace(Permission.STATS_READ)
+_ROOT, _TEAM = root_space(Permission.STATS_READ), in_workspace(Permission.STATS_READ)
 _WORKSPACE = "/api/v1/workspaces/{workspace_id}"
 _family("/api/v1/links/{link_id}", "_of_link", "a link", _of_link(_ROOT))
 _family(

@@ -6,10 +6,10 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from kurz.api.callers import get_admin
-from kurz.api.dependencies import context
+from kurz.api.http.callers import get_admin
+from kurz.api.http.dependencies import context
+from kurz.api.http.security import needs
 from kurz.api.schemas.problems import problems
-from kurz.api.security import needs
 from kurz.errors import WritesFail
 from kurz.people.access import Permission
 
@@ -39,7 +39,7 @@ class Readiness(BaseModel):
     failing_writes: list[FailingWrites]
 
 
-@router.get("/healthz", summary="Check whether the process is running", operation_id="health")
+@router.get("/healthz", summary="Check whether the process is running")
 async def health() -> Health:
     """Answers as long as the process runs, whatever the state of the database."""
     return Health(status="ok")
@@ -48,7 +48,6 @@ async def health() -> Health:
 @router.get(
     "/readyz",
     summary="Check whether the instance can serve requests",
-    operation_id="readiness",
     responses=problems(503),
 )
 async def readiness(request: Request) -> Readiness:
@@ -56,9 +55,11 @@ async def readiness(request: Request) -> Readiness:
     not arrive. Links in memory still redirect. Failing writes, such as on a full disk, are listed
     in the body; with `KURZ_READY_NEEDS_WRITES=on` they also lead to 503."""
     kurz = context(request)
-    await kurz.check_store()
-    is_redis_up = await kurz.ask_redis()
-    failing = [FailingWrites(what=what, detail=detail) for what, detail in kurz.failing_writes()]
+    await kurz.state.check_store()
+    is_redis_up = await kurz.state.ask_redis()
+    failing = [
+        FailingWrites(what=what, detail=detail) for what, detail in kurz.state.failing_writes()
+    ]
     if failing and kurz.ready_needs_writes:
         raise WritesFail(" ".join(f"{item.what.capitalize()}: {item.detail}" for item in failing))
     return Readiness(
@@ -70,7 +71,6 @@ async def readiness(request: Request) -> Readiness:
 @router.get(
     "/metrics",
     summary="Get Prometheus metrics",
-    operation_id="metrics",
     response_class=Response,
     responses={200: {"content": {"text/plain": {}}}, **problems(401, 403)},
     openapi_extra=needs(Permission.ADMIN),
@@ -81,7 +81,7 @@ async def metrics(request: Request) -> Response:
     kurz = context(request)
     if not kurz.are_metrics_public and not _has_token(request, kurz.metrics_token):
         await get_admin(request)
-    return Response(kurz.metrics(), media_type="text/plain; version=1.0.0; charset=utf-8")
+    return Response(kurz.state.metrics(), media_type="text/plain; version=1.0.0; charset=utf-8")
 
 
 def _has_token(request: Request, token: str | None) -> bool:

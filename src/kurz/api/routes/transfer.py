@@ -1,4 +1,4 @@
-"""Export and import of links over HTTP, as files that flow through."""
+"""Export and import of links over HTTP, as streamed files."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
@@ -6,16 +6,26 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from kurz.api.callers import get_caller
-from kurz.api.creating import PROBLEMS
-from kurz.api.dependencies import context
-from kurz.api.downloads import Download
-from kurz.api.places import Enter, Place, at_root, in_workspace, place_of, workspace_id_of
-from kurz.api.problems import BodyMalformed, MediaTypeUnsupported
+from kurz.api.http.bodies import described, read_body
+from kurz.api.http.callers import get_caller
+from kurz.api.http.dependencies import context
+from kurz.api.http.downloads import Download
+from kurz.api.http.problems import BodyMalformed, MediaTypeUnsupported
+from kurz.api.http.spaces import (
+    LinkSpace,
+    RequireSpace,
+    in_workspace,
+    require_space,
+    root_space,
+    workspace_id_of,
+)
+from kurz.api.http.uploads import Upload
+from kurz.api.routes.creating import PROBLEMS
+from kurz.api.routes.links import filter_of
 from kurz.api.schemas.problems import problems
-from kurz.api.schemas.transfer import ImportResult
-from kurz.api.security import needs
-from kurz.api.uploads import Upload
+from kurz.api.schemas.transfer import ExportChoice, ImportResult
+from kurz.asgi import ENDS_WITH_CLIENT
+from kurz.links import listing
 from kurz.links.imports import (
     MAX_PROBLEMS,
     ImportSlot,
@@ -23,8 +33,15 @@ from kurz.links.imports import (
     too_many_bytes,
     too_many_rows,
 )
-from kurz.links.model import Strategy
-from kurz.links.transfers import MEDIA_TYPES, OneTarget, RowResult, Summary, Target, TransferFormat
+from kurz.links.model import Filter, Strategy
+from kurz.links.transfers import (
+    MEDIA_TYPES,
+    ImportTarget,
+    OneTarget,
+    RowResult,
+    Summary,
+    TransferFormat,
+)
 from kurz.people.access import Permission
 from kurz.people.limits import LimitClass
 
@@ -35,59 +52,72 @@ _FORMATS = {
     "application/x-jsonlines": TransferFormat.JSONL,
 }
 
+_FILE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {
+            "text/csv": {"schema": {"type": "string"}},
+            "application/jsonl": {"schema": {"type": "string"}},
+        }
+    }
+}
+
 router = APIRouter(tags=["transfer"], responses=PROBLEMS)
 
 
-def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> None:
+def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
+    may_read = Annotated[LinkSpace, Depends(enter(Permission.LINKS_READ))]
+
     @router.get(
         f"{prefix}/export",
         summary="Export links",
-        operation_id=f"export_links{suffix}",
         response_class=StreamingResponse,
-        responses={
-            200: {
-                "content": {
-                    "text/csv": {"schema": {"type": "string"}},
-                    "application/jsonl": {"schema": {"type": "string"}},
-                }
-            }
-        },
-        openapi_extra=needs(Permission.LINKS_READ),
+        responses=_FILE,
     )
     async def export_links(
         request: Request,
-        place: Annotated[Place, Depends(enter(Permission.LINKS_READ))],
+        space: may_read,
+        wanted: Annotated[Filter, Depends(filter_of)],
         format: TransferFormat = TransferFormat.CSV,  # noqa: A002  the word of the product
         with_trash: bool = False,  # noqa: FBT001, FBT002  a query parameter
     ) -> Response:
-        """All links, oldest first, in a file that `import` accepts."""
-        workspace = place.workspace
-        slugs = {} if workspace is None else {workspace.id: workspace.slug}
-        chunks = context(request).exporter.run(format, place.scope, slugs, with_trash=with_trash)
-        return Download(
-            chunks,
-            context(request).downloads,
-            place.caller.account_id,
-            file_name=f"kurz-links.{format}",
-            media_type=MEDIA_TYPES[format],
-        )
+        """All links that match, oldest first, in a file that `import` accepts."""
+        listing.check(wanted)
+        matching = None if wanted == Filter() else wanted
+        return _download(request, space, format, with_trash=with_trash, wanted=matching)
+
+    @router.post(
+        f"{prefix}/export",
+        summary="Export chosen links",
+        response_class=StreamingResponse,
+        responses=_FILE | problems(400, 413, 415, 422),
+        openapi_extra=described(ExportChoice),
+    )
+    async def export_chosen_links(
+        request: Request,
+        space: may_read,
+        format: TransferFormat = TransferFormat.CSV,  # noqa: A002  as above
+        with_trash: bool = False,  # noqa: FBT001, FBT002  as above
+    ) -> Response:
+        """Up to 1000 links by their IDs, oldest first. IDs of links that you cannot read are
+        skipped."""
+        body = await read_body(request, ExportChoice)
+        link_ids = context(request).links.row_ids(body.ids)
+        return _download(request, space, format, with_trash=with_trash, link_ids=link_ids)
 
     @router.post(
         f"{prefix}/import",
         summary="Import links",
-        operation_id=f"import_links{suffix}",
         responses=problems(400, 409, 413, 415, 422),
         openapi_extra={
             "requestBody": {
                 "required": True,
                 "content": {name: {"schema": {"type": "string"}} for name in _FORMATS},
             }
-        }
-        | needs(Permission.LINKS_WRITE),
+        },
     )
     async def import_links(
         request: Request,
-        place: Annotated[Place, Depends(enter(Permission.LINKS_WRITE))],
+        space: Annotated[LinkSpace, Depends(enter(Permission.LINKS_WRITE))],
         format: Annotated[  # noqa: A002  the word of the product
             TransferFormat | None, Query(description="By default, the type of the body decides.")
         ] = None,
@@ -98,15 +128,15 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
         creates no duplicates. A dry run writes nothing. A file can have at most `import_row_limit`
         rows (see `/api/v1/me`). An account can run one import at a time."""
         kurz = context(request)
-        request.scope["kurz.ends_with_client"] = True
+        request.scope[ENDS_WITH_CLIENT] = True
         chosen = _format_of(request, format)
-        account_id = place.caller.account_id
+        account_id = space.caller.account_id
         await kurz.limits.check(LimitClass.BULK, str(account_id))
         most = kurz.import_limits.rows_of(await kurz.accounts.get(account_id))
         async with kurz.import_slots.hold(account_id) as slot:
             with Upload() as upload:
                 await upload.receive(request, most_bytes(most), too_many_bytes(most))
-                place = await _enter_again(request)
+                space = await _enter_again(request)
                 slot.check()
                 most = min(most, kurz.import_limits.rows_of(await kurz.accounts.get(account_id)))
                 if upload.lines >= most and await kurz.importer.has_more_rows(
@@ -119,8 +149,8 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
                 batches = kurz.importer.run(
                     upload.chunks(),
                     chosen,
-                    OneTarget(_target(request, place)),
-                    allowances=place.allowances(kurz),
+                    OneTarget(_target(request, space)),
+                    allowances=space.allowances(kurz),
                     own_hosts=kurz.own_hosts_of(request),
                     is_dry=dry_run,
                     gives_way=True,
@@ -128,10 +158,27 @@ def _family(prefix: str, suffix: str, enter: Callable[[Permission], Enter]) -> N
                 return await _results(request, batches, slot, is_dry=dry_run)
 
 
-async def _enter_again(request: Request) -> Place:
-    """An upload may take hours: what the caller may do is decided when it is there."""
+def _download(
+    request: Request,
+    space: LinkSpace,
+    format: TransferFormat,  # noqa: A002  as above
+    **which: Any,
+) -> Response:
+    workspace = space.workspace
+    slugs = {} if workspace is None else {workspace.id: workspace.slug}
+    return Download(
+        context(request).exporter.run(format, space.scope, slugs, **which),
+        context(request).downloads,
+        space.caller.account_id,
+        file_name=f"kurz-links.{format}",
+        media_type=MEDIA_TYPES[format],
+    )
+
+
+async def _enter_again(request: Request) -> LinkSpace:
+    """An upload may take hours: the caller's permissions are checked when it is complete."""
     caller = await get_caller(request)
-    return await place_of(request, caller, Permission.LINKS_WRITE, workspace_id_of(request))
+    return await require_space(request, caller, Permission.LINKS_WRITE, workspace_id_of(request))
 
 
 async def _results(
@@ -158,12 +205,12 @@ async def _results(
     )
 
 
-def _target(request: Request, place: Place) -> Target:
+def _target(request: Request, space: LinkSpace) -> ImportTarget:
     kurz = context(request)
-    workspace = place.workspace
-    return Target(
-        workspace_id=place.workspace_id,
-        owner_id=place.caller.account_id,
+    workspace = space.workspace
+    return ImportTarget(
+        workspace_id=space.workspace_id,
+        owner_id=space.caller.account_id,
         strategy=kurz.root_strategy if workspace is None else Strategy(workspace.strategy),
         redirect_status=kurz.redirect_status,
     )
@@ -177,5 +224,5 @@ def _format_of(request: Request, wanted: TransferFormat | None) -> TransferForma
     return found
 
 
-_family("/api/v1/links", "", at_root)
-_family("/api/v1/workspaces/{workspace_id}/links", "_in_workspace", in_workspace)
+_family("/api/v1/links", root_space)
+_family("/api/v1/workspaces/{workspace_id}/links", in_workspace)

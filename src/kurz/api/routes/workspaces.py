@@ -1,33 +1,35 @@
-"""`/api/v1/workspaces`: making, changing and deleting them; members, invitations, domains."""
+"""`/api/v1/workspaces`: create, change, delete and restore workspaces."""
 
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from kurz.api.bodies import described, read_body, read_edit
-from kurz.api.callers import get_caller, get_session
-from kurz.api.dependencies import context
-from kurz.api.pages import Page, page_by
-from kurz.api.responses import Answer
+from kurz.api.http.bodies import described, read_body, read_edit
+from kurz.api.http.callers import Session, permitted
+from kurz.api.http.dependencies import context
+from kurz.api.http.pages import PageRequest, page_by
+from kurz.api.http.responses import ApiAnswer
+from kurz.api.http.spaces import OWNERS, WorkspaceId, get_membership, get_owned
 from kurz.api.schemas.people import WorkspaceCreate, WorkspaceEdit, WorkspaceList, WorkspaceRead
 from kurz.api.schemas.problems import problems
-from kurz.api.security import needs, owner, session
 from kurz.errors import renamed
 from kurz.links import urls
 from kurz.links.errors import DestinationRefused
-from kurz.people.access import Permission, Role
+from kurz.people.access import Caller, Permission, Role
 from kurz.people.errors import PermissionMissing
 from kurz.people.own_hosts import OwnHosts
 from kurz.people.receipts import Receipt
+from kurz.people.teams import Membership
 from kurz.people.workspaces import Workspace
 
 router = APIRouter(
     prefix="/api/v1/workspaces", tags=["workspaces"], responses=problems(401, 403, 503)
 )
 
-WorkspaceId = Annotated[int, Path(ge=1, lt=2**53)]
+Reader = Annotated[Caller, Depends(permitted(Permission.LINKS_READ))]
+OwnWorkspace = Annotated[Workspace, Depends(get_owned)]
 
 
 @router.post(
@@ -35,14 +37,12 @@ WorkspaceId = Annotated[int, Path(ge=1, lt=2**53)]
     status_code=201,
     response_model=WorkspaceRead,
     summary="Create a workspace",
-    operation_id="create_workspace",
     responses=problems(400, 409, 413, 415, 422),
-    openapi_extra=described(WorkspaceCreate) | session(),
+    openapi_extra=described(WorkspaceCreate),
 )
-async def create_workspace(request: Request) -> Response:
+async def create_workspace(request: Request, caller: Session) -> Response:
     """You become its owner."""
     kurz = context(request)
-    caller = await get_session(request)
     body = await read_body(request, WorkspaceCreate)
 
     async def act(receipt: Receipt | None) -> Workspace:
@@ -50,8 +50,8 @@ async def create_workspace(request: Request) -> Response:
             caller.account_id, body.name, body.slug, receipt, at_most=kurz.caps.workspaces
         )
 
-    def render(made: Workspace) -> Answer:
-        return Answer(201, workspace_read(made, Role.OWNER).model_dump_json().encode())
+    def render(made: Workspace) -> ApiAnswer:
+        return ApiAnswer(201, workspace_read(made, Role.OWNER).model_dump_json().encode())
 
     return (await kurz.receipts.once(request, caller.name, act, render)).respond()
 
@@ -59,17 +59,13 @@ async def create_workspace(request: Request) -> Response:
 @router.get(
     "",
     summary="List your workspaces",
-    operation_id="list_workspaces",
     responses=problems(422),
-    openapi_extra=needs(Permission.LINKS_READ),
 )
 async def list_workspaces(
-    request: Request, page: Annotated[Page, page_by(str, int)]
+    request: Request, caller: Reader, page: Annotated[PageRequest, page_by(str, int)]
 ) -> WorkspaceList:
     """Workspaces you are a member of, sorted by name. Includes deleted ones that can still be
     restored."""
-    caller = await get_caller(request)
-    caller.require(Permission.LINKS_READ)
     found, following = await page.fetch(
         partial(context(request).teams.list_of, caller), lambda it: (it[0].name, it[0].id)
     )
@@ -80,28 +76,23 @@ async def list_workspaces(
 @router.get(
     "/{workspace_id}",
     summary="Get a workspace",
-    operation_id="get_workspace",
     responses=problems(404, 422),
-    openapi_extra=needs(Permission.LINKS_READ),
 )
-async def get_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
-    caller = await get_caller(request)
-    found = await context(request).teams.enter(caller, workspace_id, Permission.LINKS_READ)
+async def get_workspace(
+    found: Annotated[Membership, Depends(get_membership)],
+) -> WorkspaceRead:
     return workspace_read(*found)
 
 
 @router.patch(
     "/{workspace_id}",
-    response_model=WorkspaceRead,
     summary="Change a workspace",
-    operation_id="edit_workspace",
     responses=problems(400, 404, 409, 413, 415, 422),
-    openapi_extra=described(WorkspaceEdit) | owner(),
+    openapi_extra=described(WorkspaceEdit),
+    dependencies=OWNERS,
 )
 async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
     kurz = context(request)
-    caller = await get_caller(request)
-    await kurz.teams.own(caller, workspace_id)
     changes = await read_edit(request, WorkspaceEdit, "root_url", "default_expiry_days")
     if changes.get("root_url") is not None:
         own_hosts = await OwnHosts(kurz.base_url, kurz.domains, kurz.dashboard_url).get()
@@ -119,15 +110,12 @@ async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> Workspa
 @router.delete(
     "/{workspace_id}",
     summary="Delete a workspace",
-    operation_id="delete_workspace",
     responses=problems(404, 422),
-    openapi_extra=owner(),
 )
-async def delete_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
+async def delete_workspace(request: Request, workspace: OwnWorkspace) -> WorkspaceRead:
     """Its links stop working immediately. An owner can restore it for 30 days."""
     kurz = context(request)
-    workspace = await kurz.teams.own(await get_caller(request), workspace_id, with_deleted=True)
-    if workspace_id == kurz.root_workspace_id:
+    if workspace.id == kurz.root_workspace_id:
         raise PermissionMissing(
             "This workspace is the root workspace (KURZ_ROOT_WORKSPACE) and cannot be"
             " deleted. Ask the operator to change that setting first."
@@ -138,14 +126,10 @@ async def delete_workspace(request: Request, workspace_id: WorkspaceId) -> Works
 @router.post(
     "/{workspace_id}/restore",
     summary="Restore a deleted workspace",
-    operation_id="restore_workspace",
     responses=problems(404, 422),
-    openapi_extra=owner(),
 )
-async def restore_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
-    kurz = context(request)
-    workspace = await kurz.teams.own(await get_caller(request), workspace_id, with_deleted=True)
-    return workspace_read(await kurz.teams.restore(workspace), Role.OWNER)
+async def restore_workspace(request: Request, workspace: OwnWorkspace) -> WorkspaceRead:
+    return workspace_read(await context(request).teams.restore(workspace), Role.OWNER)
 
 
 def workspace_read(workspace: Workspace, role: Role | None) -> WorkspaceRead:

@@ -1,6 +1,12 @@
-"""What every list in pages has."""
+"""What schemas share."""
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Strict(BaseModel):
+    """A body. Unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class Paged(BaseModel):

@@ -1,4 +1,4 @@
-"""Checks of destinations as the API tells of them."""
+"""Checks of destinations in the API."""
 
 from pydantic import AwareDatetime, BaseModel, Field
 

@@ -1,9 +1,9 @@
-"""The reaper as the API tells of it."""
+"""The reaper in the API."""
 
 from pydantic import AwareDatetime, BaseModel, Field
 
-from kurz.links.retention import Ended, Fate
-from kurz.scheduling import Outcome
+from kurz.links.ending.retention import EndedKind, RetentionAction
+from kurz.scheduling import RunOutcome
 
 
 class CleanupStats(BaseModel):
@@ -27,9 +27,9 @@ class RuleRead(BaseModel):
     """`waiting` is null where nothing is done, because links are kept forever or there is no
     archive."""
 
-    ended: Ended
+    ended: EndedKind
     after_seconds: int | None = Field(description="null: kept forever.")
-    fate: Fate
+    fate: RetentionAction
     waiting: int | None
 
 
@@ -41,7 +41,7 @@ class RunRead(BaseModel):
     ended_at: AwareDatetime | None
     is_asked: bool = Field(description="Started by a person instead of the schedule.")
     holder: str = Field(description="Host, process ID and a random name.")
-    outcome: Outcome | None
+    outcome: RunOutcome | None
     counts: dict[str, int]
     reason: str | None
 

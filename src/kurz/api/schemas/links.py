@@ -1,21 +1,20 @@
-"""Links as the API takes and gives them."""
+"""Links in the API."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from kurz.api.schemas.pages import Paged
+from kurz.api.schemas.base import Paged, Strict
 from kurz.api.schemas.problems import Problem
 from kurz.links import fields
 from kurz.links.model import DestinationStatus, LinkType, Status, Strategy
 
 
-class LinkCreate(BaseModel):
+class LinkCreate(Strict):
     """A link to create. Without an account, only `original_url` and `expires_in` are allowed."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"original_url": "https://example.com/a/long/path"}]},
+        json_schema_extra={"examples": [{"original_url": "https://example.com/a/long/path"}]}
     )
 
     original_url: str = Field(description="The destination: an http or https URL.")
@@ -106,12 +105,10 @@ class CodeAvailability(BaseModel):
     short_url: str | None = Field(description="The short URL it would have.")
 
 
-class LinkEdit(BaseModel):
+class LinkEdit(Strict):
     """Fields to change. Omitted fields stay the same; null clears a field."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"title": "The long one"}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "The long one"}]})
 
     original_url: str | None = None
     custom_code: str | None = Field(None, description="A new code; the old one stops working.")
@@ -131,9 +128,7 @@ class LinkEdit(BaseModel):
     is_paused: bool | None = Field(None, strict=True, description="A paused link answers 404.")
 
 
-class LinkRestore(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class LinkRestore(Strict):
     expires_at: AwareDatetime | None = Field(
         None, description="New expiry of an expired link; if omitted, it never expires."
     )
@@ -179,9 +174,7 @@ class TagList(Paged):
     tags: list[TagRead]
 
 
-class TagRename(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class TagRename(Strict):
     tag: str = Field(
         max_length=fields.MAX_TAG_LENGTH,
         description="The new name. If a tag with this name exists, the two are merged.",
@@ -192,12 +185,10 @@ class TagChange(BaseModel):
     links: int = Field(description="Number of links changed.")
 
 
-class BulkItem(BaseModel):
+class BulkItem(Strict):
     """One operation. `create` takes `link`; `edit` takes `id` and `changes`; `delete`, `restore`
     and `purge` (permanent, from the trash) take `id`. With `version`, it fails if someone else has
     changed the link since."""
-
-    model_config = ConfigDict(extra="forbid")
 
     act: Literal["create", "edit", "delete", "restore", "purge"]
     id: Annotated[int, Field(strict=True, ge=0, lt=2**53)] | None = None
@@ -206,9 +197,7 @@ class BulkItem(BaseModel):
     changes: LinkEdit | None = None
 
 
-class Bulk(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Bulk(Strict):
     items: list[dict[str, Any]] = Field(
         min_length=1, max_length=1000, description="`BulkItem` objects."
     )
@@ -228,19 +217,15 @@ class BulkResults(BaseModel):
     results: list[BulkResult]
 
 
-class ClaimItem(BaseModel):
+class ClaimItem(Strict):
     """A link created without an account, as stored by the browser."""
-
-    model_config = ConfigDict(extra="forbid")
 
     original_url: str | None = None
     short_code: str | None = None
     claim_token: str | None = None
 
 
-class Claims(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Claims(Strict):
     items: list[ClaimItem] = Field(min_length=1, max_length=100)
 
 
@@ -257,9 +242,7 @@ class ClaimResults(BaseModel):
     results: list[ClaimResult]
 
 
-class QrQuery(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class QrQuery(Strict):
     format: Literal["svg", "png"] = "svg"
     size: int = Field(512, ge=64, le=2048, description="Width and height in pixels.")
     margin: int = Field(4, ge=0, le=16, description="Margin around the code, in modules.")

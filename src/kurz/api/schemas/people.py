@@ -1,21 +1,17 @@
-"""People, keys and workspaces as the API takes and gives them."""
+"""People, keys and workspaces in the API."""
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
-from kurz.api.schemas.pages import Paged
+from kurz.api.schemas.base import Paged, Strict
 from kurz.people.access import Permission, Role
 
 Days = Annotated[int, Field(strict=True, ge=0, le=36_500)]
 AccountId = Annotated[int, Field(strict=True, ge=1, lt=2**53)]
 
 
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Entry(Strict):
+class SessionStart(Strict):
     """What starts a session."""
 
     as_cookie: bool = Field(
@@ -25,24 +21,24 @@ class Entry(Strict):
     )
 
 
-class Registration(Entry):
+class Registration(SessionStart):
     email: str = Field(max_length=254, examples=["ada@example.com"])
     password: str = Field(description="At least 8 characters. Long passwords are not truncated.")
     invitation: str | None = Field(None, description="The token of an invitation link.")
 
 
-class Credentials(Entry):
+class Credentials(SessionStart):
     email: str = Field(max_length=1024, examples=["ada@example.com"])
     password: str
 
 
-class Setup(Entry):
+class Setup(SessionStart):
     token: str = Field(description="The token of the set-up link that the server printed.")
     email: str = Field(max_length=254)
     password: str
 
 
-class Reset(Entry):
+class Reset(SessionStart):
     token: str = Field(description="The token of the one-time link.")
     password: str
     ends_keys: bool = Field(

@@ -1,4 +1,4 @@
-"""Problems as the OpenAPI document describes them."""
+"""Problems in the OpenAPI document."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class Problem(BaseModel):
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The `responses` of routes that can fail in these ways; see `RESPONSES`."""
-    return {status: {"$ref": _REFERENCE + _NAMES[status]} for status in statuses}
+    return {status: {"$ref": _REFERENCE + _PROBLEMS[status][0]} for status in statuses}
 
 
 def refer(responses: dict[str, Any]) -> None:
@@ -42,38 +42,33 @@ def refer(responses: dict[str, Any]) -> None:
             response.pop("description", None)
 
 
-_MEANINGS = {
-    400: "The request body cannot be read.",
-    401: "No credential was sent, or it is not valid.",
-    403: "You do not have permission.",
-    404: "Not found, or not visible to you.",
-    409: "Already taken, or changed at the same time.",
-    410: "The link was taken down.",
-    412: "The current version differs from `If-Match`.",
-    413: "The request body is too large.",
-    415: "The `Content-Type` is not supported.",
-    422: "A value is not valid.",
-    429: "Too many requests, or a quota is reached; `Retry-After` says when to try again.",
-    503: "The database is not available, or the server is overloaded; `Retry-After` says when to"
-    " try again.",
-}
-_NAMES = {
-    400: "BadRequest",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "NotFound",
-    409: "Conflict",
-    410: "Gone",
-    412: "PreconditionFailed",
-    413: "ContentTooLarge",
-    415: "UnsupportedMediaType",
-    422: "UnprocessableContent",
-    429: "TooManyRequests",
-    503: "ServiceUnavailable",
+# By status: the name in the document, and what it means.
+_PROBLEMS = {
+    400: ("BadRequest", "The request body cannot be read."),
+    401: ("Unauthorized", "No credential was sent, or it is not valid."),
+    403: ("Forbidden", "You do not have permission."),
+    404: ("NotFound", "Not found, or not visible to you."),
+    409: ("Conflict", "Already taken, or changed at the same time."),
+    410: ("Gone", "The link was taken down."),
+    412: ("PreconditionFailed", "The current version differs from `If-Match`."),
+    413: ("ContentTooLarge", "The request body is too large."),
+    415: ("UnsupportedMediaType", "The `Content-Type` is not supported."),
+    422: ("UnprocessableContent", "A value is not valid."),
+    429: (
+        "TooManyRequests",
+        "Too many requests, or a quota is reached; `Retry-After` says when to try again.",
+    ),
+    503: (
+        "ServiceUnavailable",
+        (
+            "The database is not available, or the server is overloaded; `Retry-After` says when"
+            " to try again."
+        ),
+    ),
 }
 _REFERENCE = "#/components/responses/"
 _CONTENT = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 # Every problem answer of the document, once.
 RESPONSES = {
-    name: {"description": _MEANINGS[status], "content": _CONTENT} for status, name in _NAMES.items()
+    name: {"description": meaning, "content": _CONTENT} for name, meaning in _PROBLEMS.values()
 }

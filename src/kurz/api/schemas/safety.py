@@ -1,13 +1,13 @@
-"""Reports, bans and the audit log as the API tells of them."""
+"""Reports, bans and the audit log in the API."""
 
 from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field
 
-from kurz.api.schemas.people import Strict
+from kurz.api.schemas.base import Strict
+from kurz.safety.abuse_reports import MAX_CONTACT_LENGTH, MAX_MESSAGE_LENGTH, Category, ReportState
 from kurz.safety.audit import Via
-from kurz.safety.bans import Cause
-from kurz.safety.reports import MAX_CONTACT_LENGTH, MAX_MESSAGE_LENGTH, Category, State
+from kurz.safety.bans import BanCause
 
 
 class ReportCreate(Strict):
@@ -42,7 +42,7 @@ class ReportRead(BaseModel):
     message: str | None
     contact: str | None
     reported_at: AwareDatetime
-    state: State
+    state: ReportState
     decided_by: int | None = Field(description="null: not decided yet, or decided by the operator.")
     decided_at: AwareDatetime | None
     note: str | None
@@ -84,7 +84,7 @@ class LinkBanRead(BaseModel):
     link_id: int
     short_code: str | None
     workspace_id: int | None
-    cause: Cause
+    cause: BanCause
     subject: str | None = Field(description="The host or account whose ban covers this link.")
     reason: str | None
     banned_by: int | None

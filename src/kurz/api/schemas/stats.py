@@ -1,4 +1,4 @@
-"""Stats as the API gives them."""
+"""Stats in the API."""
 
 from pydantic import AwareDatetime, BaseModel, Field
 

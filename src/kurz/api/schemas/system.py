@@ -1,4 +1,4 @@
-"""An instance and what it stands on, as the API tells of it."""
+"""An instance and its components in the API."""
 
 from enum import StrEnum
 

@@ -1,14 +1,30 @@
-"""What an import answers."""
+"""The answer to an import."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
+
+from kurz.api.schemas.base import Strict
+from kurz.links.transfers import MAX_CHOSEN
+
+
+class ExportChoice(Strict):
+    """The links to export."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": [1, 2]}]})
+
+    ids: list[Annotated[int, Field(strict=True, ge=0, lt=2**53)]] = Field(
+        min_length=1, max_length=MAX_CHOSEN
+    )
 
 
 class RowProblem(BaseModel):
     """A row that was not imported, and the reason."""
 
     line: int = Field(description="Line of the file in which the row starts.")
+    last_line: int | None = Field(
+        None, description="Line in which the row ends, if it has more than one."
+    )
     outcome: Literal["conflict", "refused"]
     short_code: str | None = None
     original_url: str | None = None

@@ -1,4 +1,4 @@
-"""Checks of destinations: whether links still lead to something."""
+"""Checks whether the destinations of links still answer."""
 
 import asyncio
 import time
@@ -12,48 +12,37 @@ import structlog
 from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
 from kurz.jobs.boot_clock import BootClock, told
-from kurz.jobs.check_queue import CheckQueue, Place
+from kurz.jobs.checks.queue import USUAL_PACE, CheckPace, CheckQueue, Place
 from kurz.links.model import DestinationStatus
 from kurz.safety.check_schedule import conclude, fraction
-from kurz.safety.checks import JOB, Checker, CheckStore, Destination, NoTurn, Turns, key_of
-from kurz.scheduling import Lease, LeaseStore, Outcome, Result, Turn
+from kurz.safety.checks import JOB, Checker, CheckStore, Destination, NoTurn, SiteTurns, key_of
+from kurz.scheduling import Lease, LeaseStore, Result, RunContext, RunOutcome
 
-AT_ONCE = 256  # that are being called
-# With those that wait for the turn of a site, which keep nobody from being called; no two of the
-# same site begin at once, but for one that somebody asks for.
-UNDER_WAY = 4096
-PAGE = 500  # that are looked through in one read
-RUN_SECONDS = 300.0
-# Times that: until when those are begun that somebody asks for, and when all has its end. A check
-# takes 12 minutes of waiting and some seconds at most.
+# Times `run_seconds`: until when those are begun that somebody asks for, and when all has its end.
+# A check takes 12 minutes of waiting and some seconds at most.
 ASKED_RUNS = 1.4
 LONGEST_RUNS = 3.9
 LEASE_RUNS = 4
-REST_SECONDS = 1.0  # between two looks at what waits
 LOOK_SECONDS = 60.0  # between counts of what is due
 COUNTED = 100_000
-LATER = timedelta(hours=1)  # once or twice that, if a site has no turn left
+LATER = timedelta(hours=1)  # once or twice that, if a site was called too recently
 
 _log = structlog.get_logger(__name__)
 
 
 class CheckJob:
-    """The `Work` of checks. Those that somebody asks for come first, then what is due for longest.
-    What the time does not suffice for, the next run does."""
+    """The `Work` of checks. Requested checks come first, then those that are overdue longest. What
+    a run has no time for, the next run does."""
 
     def __init__(
         self,
         store: CheckStore,
         checker: Checker,
-        turns: Turns,
+        turns: SiteTurns,
         leases: LeaseStore,
         clock: Clock,
+        pace: CheckPace = USUAL_PACE,
         *,
-        at_once: int = AT_ONCE,
-        under_way: int = UNDER_WAY,
-        page: int = PAGE,
-        run_seconds: float = RUN_SECONDS,
-        rest_seconds: float = REST_SECONDS,
         boot_clock: BootClock | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -62,11 +51,7 @@ class CheckJob:
         self._turns = turns
         self._leases = leases
         self._clock = clock
-        self._at_once = at_once
-        self._under_way = under_way
-        self._page = page
-        self._run_seconds = run_seconds
-        self._rest_seconds = rest_seconds
+        self._pace = pace
         self._boot_clock = boot_clock or BootClock()
         self._monotonic = monotonic
         self._ahead: timedelta | None = None
@@ -83,16 +68,16 @@ class CheckJob:
     async def look(self, now: datetime) -> None:
         self._ahead = self._boot_clock.jump(now)
         self._last, _ = await self._leases.look(JOB)
-        # Also what was asked for when a run had just ended.
+        # Includes what was requested when a run had just ended.
         if self._ahead is None and await self._store.has_asked(now):
             await self._leases.ask(JOB)
         if self._monotonic() - self._looked_at >= LOOK_SECONDS:
             self._waiting = await self._store.count_due(now, COUNTED)
             self._looked_at = self._monotonic()
 
-    async def run(self, turn: Turn) -> Result:
+    async def run(self, turn: RunContext) -> Result:
         if self._ahead is not None:
-            return Result(Outcome.SKIPPED, told(self._ahead))
+            return Result(RunOutcome.SKIPPED, told(self._ahead))
         await self._rest_after_others()
         calls = _Calls(self._check, turn)
         try:
@@ -102,7 +87,7 @@ class CheckJob:
         return Result()
 
     async def _rest_after_others(self) -> None:
-        """Whom another process has called up to its end, it has told nobody."""
+        """If another process held the lease last, waits: its calls of sites are not known here."""
         lease, now = await self._leases.look(JOB)
         last, self._last = self._last, lease
         if last is not None and last.holder not in ("", self._holder):
@@ -110,18 +95,11 @@ class CheckJob:
             self._turns.rest(max((now - ended_at).total_seconds(), 0.0))
         self._holder = None if lease is None else lease.holder
 
-    async def _call_all(self, calls: "_Calls", turn: Turn) -> None:
+    async def _call_all(self, calls: "_Calls", turn: RunContext) -> None:
         """After its time a run begins no more, but lets those that are under way come to their
         end: one that is called off would be the first to be called again."""
-        began, longest = self._monotonic(), self._run_seconds
-        queue = CheckQueue(
-            self._store,
-            self._turns,
-            self._clock,
-            self._page,
-            self._rest_seconds,
-            self._monotonic,
-        )
+        began, longest = self._monotonic(), self._pace.run_seconds
+        queue = CheckQueue(self._store, self._turns, self._clock, self._pace, self._monotonic)
         while not turn.stopping.is_set():
             seconds = self._monotonic() - began
             is_starting = seconds < longest
@@ -131,22 +109,23 @@ class CheckJob:
                 return
             if seconds >= longest * LONGEST_RUNS:
                 return
-            await calls.wait(self._rest_seconds)
+            await calls.wait(self._pace.rest_seconds)
 
     async def _start_some(self, calls: "_Calls", queue: CheckQueue, *, is_due_too: bool) -> None:
         count = len(calls.tasks)
-        room = min(self._at_once - (count - self._turns.waiting), self._under_way - count)
+        pace = self._pace
+        room = min(pace.at_once - (count - self._turns.waiting), pace.under_way - count)
         try:
             chosen = await queue.take(calls.tasks.keys(), room, is_due_too=is_due_too)
         except StoreUnavailable:
             if not calls.tasks:
                 raise
-            return  # what is under way goes on
+            return  # checks in progress continue
         for destination, site in chosen:
             calls.start(destination, site)
 
-    async def _check(self, destination: Destination, turn: Turn) -> None:
-        """What cannot be checked, or not written down, waits for the next run."""
+    async def _check(self, destination: Destination, turn: RunContext) -> None:
+        """What cannot be checked or stored waits for the next run."""
         started_at, was_ok = self._clock.now(), destination.standing.was_ok
         try:
             finding = await self._checker.check(
@@ -154,27 +133,29 @@ class CheckJob:
             )
         except NoTurn:
             until = self._clock.now() + LATER * (1 + fraction(key_of(destination.location)))
-            await self._insist(lambda: self._store.defer(destination.id, until))
+            await self._retry_until_done(lambda: self._store.defer(destination.id, until))
             return
         verdict = conclude(destination, finding, started_at, self._clock.now())
-        await self._insist(lambda: self._store.record(destination.id, verdict))
+        await self._retry_until_done(lambda: self._store.record(destination.id, verdict))
         self._found[finding.result] += 1
         turn.add(finding.result, 1)
 
-    async def _insist(self, write: Callable[[], Awaitable[None]]) -> None:
-        """Until the run is over: nobody is called in vain."""
+    async def _retry_until_done(self, write: Callable[[], Awaitable[None]]) -> None:
+        """Retries until the run is over, so that no finished check is lost."""
         while True:
             try:
                 return await write()
             except StoreUnavailable:
-                await asyncio.sleep(self._rest_seconds)
+                await asyncio.sleep(self._pace.rest_seconds)
 
 
 class _Calls:
-    """What is under way: one for a site, and one more that somebody asks for."""
+    """The checks in progress: one per site, and one more that somebody asked for."""
 
     def __init__(
-        self, check: Callable[[Destination, Turn], Coroutine[Any, Any, None]], turn: Turn
+        self,
+        check: Callable[[Destination, RunContext], Coroutine[Any, Any, None]],
+        turn: RunContext,
     ) -> None:
         self._check = check
         self._turn = turn
@@ -182,7 +163,7 @@ class _Calls:
         self.tasks: dict[Place, asyncio.Task[None]] = {}
 
     def start(self, destination: Destination, site: str) -> None:
-        """One that somebody asks for takes the place of a check of the same destination."""
+        """A requested check replaces a check of the same destination."""
         place = site, destination.asked_at is not None
         if place in self.tasks:  # it was answered meanwhile
             return
@@ -199,7 +180,7 @@ class _Calls:
             _log.error("destination check failed", exc_info=error)
 
     async def wait(self, seconds: float) -> None:
-        """Until one of them has ended, or the run is to end, or the time has passed."""
+        """Waits until one of them has ended, the run must end, or the time has passed."""
         stopping = asyncio.create_task(self._turn.stopping.wait())
         try:
             awaited = {stopping, *self.tasks.values()}

@@ -1,4 +1,5 @@
-"""Custom domains are proved again every day: one whose record is gone may be somebody else's."""
+"""Verifies custom domains again every day: a domain without its record may belong to somebody
+else."""
 
 import asyncio
 import time
@@ -11,16 +12,16 @@ from kurz.clock import Clock
 from kurz.people.custom_domains import CustomDomains, Domain
 from kurz.people.errors import DomainLookupFailed, DomainNotFound, DomainTaken
 
-# Since when a record was not looked for. Less than a day: of two daily runs, the second begins
-# earlier than a day after a look-up of the first.
+# How long ago a record was looked up. Less than a day, because the second of two daily runs starts
+# less than a day after a look-up of the first.
 FRESH = timedelta(hours=20)
-# How long a record is missing until its domain is lost: three daily runs. Name servers err at
-# times, and most of all for all of their names.
+# How long a record is missing until its domain is lost: three daily runs. Name servers fail at
+# times, mostly for all their names at once.
 LOST_AFTER = 2 * FRESH
-# And if most domains are missing at once, which says more about name servers than about domains.
+# The same if most domains are missing at once, which points to the name servers.
 ALL_LOST_AFTER = timedelta(days=7)
-MANY = 3  # domains: of fewer, most say nothing
-SOUGHT = timedelta(days=30)  # how long a lost one is looked for
+MANY = 3  # domains: with fewer, "most" says nothing
+SOUGHT = timedelta(days=30)  # how long a lost one is still looked up
 AT_ONCE = 8
 RUN_SECONDS = 300.0
 
@@ -28,9 +29,9 @@ _log = structlog.get_logger(__name__)
 
 
 class DomainChecks:
-    """Looks for the records of domains that are active, or were until lately. One whose record is
-    missing for days serves nothing from then on, until it is there again; where no name server
-    answers, everything stays as it is."""
+    """Looks up the records of domains that are active, or were recently. A domain whose record is
+    missing for days is no longer served until the record is back. If no name server answers,
+    nothing changes."""
 
     def __init__(
         self, domains: CustomDomains, clock: Clock, *, run_seconds: float = RUN_SECONDS
@@ -40,8 +41,8 @@ class DomainChecks:
         self._run_seconds = run_seconds
 
     async def run(self, is_stopping: Callable[[], bool] = lambda: False) -> Mapping[str, int]:
-        """How many were found, are missing, got lost by that, and were not answered for. What the
-        time does not suffice for, the next run begins with."""
+        """How many were found, are missing, were lost, and got no answer. What a run has no time
+        for comes first in the next run."""
         counts = {"found": 0, "missing": 0, "lost": 0, "unanswered": 0}
         now = self._clock.now()
         waiting = await self._domains.list_unchecked(now - FRESH, now - SOUGHT)
@@ -64,24 +65,24 @@ class DomainChecks:
             is_found = await self._domains.is_proved(domain)
         except DomainLookupFailed:
             return "unanswered"
-        except (DomainNotFound, DomainTaken):  # removed in the meantime, or another's
+        except (DomainNotFound, DomainTaken):  # removed meanwhile, or another workspace's
             return None
         return "found" if is_found else "missing"
 
     async def _judge(self, missing: Sequence[Domain], found: int) -> int:
-        """Notes the misses; tells how many domains are lost by them."""
+        """Records the misses; returns how many domains are lost by them."""
         active = [domain for domain in missing if domain.is_active]
-        patience = LOST_AFTER
+        deadline = LOST_AFTER
         if len(active) > found and len(active) + found >= MANY:
             _log.warning(
                 "most custom domains lack their TXT records; check the name servers",
                 missing=len(active),
                 found=found,
             )
-            patience = ALL_LOST_AFTER
+            deadline = ALL_LOST_AFTER
         lost = 0
         for domain in missing:
-            if await self._domains.miss(domain, patience):
+            if await self._domains.miss(domain, deadline):
                 lost += 1
                 _log.warning(
                     "custom domain deactivated: its TXT record is missing",

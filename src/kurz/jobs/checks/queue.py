@@ -1,35 +1,51 @@
-"""Which destinations are checked next: those that are asked for, then what is due for longest."""
+"""Which destinations are checked next: requested ones, then those that are overdue longest."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
 from kurz.clock import Clock
-from kurz.safety.checks import CheckStore, Destination, Turns, Waiting
+from kurz.safety.checks import CheckStore, Destination, SiteTurns, WaitingChecks
 
-LOOKING_SHARE = 0.1  # of the time, for looking through what cannot have its turn yet
+LOOKING_SHARE = 0.1  # of the time, for reading what cannot be checked yet
 
-Place = tuple[str, bool]  # of a check: its site, and whether somebody asks for it
-_Find = Callable[[datetime, Waiting | None, int], Awaitable[Sequence[Waiting]]]
+Place = tuple[str, bool]  # of a check: its site, and whether somebody asked for it
+_Find = Callable[[datetime, WaitingChecks | None, int], Awaitable[Sequence[WaitingChecks]]]
+
+
+@dataclass(frozen=True)
+class CheckPace:
+    """How much is done at once, and how long."""
+
+    at_once: int = 256  # that are being called
+    # With those that wait for the turn of a site, which keep nobody from being called; no two of
+    # the same site begin at once, but for one that somebody asks for.
+    under_way: int = 4096
+    page: int = 500  # that are looked through in one read
+    run_seconds: float = 300.0
+    rest_seconds: float = 1.0  # between two looks at what waits
+
+
+USUAL_PACE = CheckPace()
 
 
 class CheckQueue:
-    """What waits, page by page. A site whose turn it is not is passed over: its others have theirs
-    when all that waits was looked through."""
+    """The waiting destinations, page by page. A site that may not be called yet is skipped: its
+    destinations come again after everything else was read."""
 
     def __init__(
         self,
         store: CheckStore,
-        turns: Turns,
+        turns: SiteTurns,
         clock: Clock,
-        page: int,
-        rest_seconds: float,
+        pace: CheckPace,
         monotonic: Callable[[], float],
     ) -> None:
         self._store = store
         self._clock = clock
         self._asked, self._due = (
-            _Walk(find, is_open, clock, page, rest_seconds, monotonic)
+            _Walk(find, is_open, clock, pace, monotonic)
             for find, is_open in (
                 (store.find_asked, partial(turns.is_open, is_asked=True)),
                 (store.find_due, turns.is_open),
@@ -43,8 +59,8 @@ class CheckQueue:
     async def take(
         self, busy: Collection[Place], room: int, *, is_due_too: bool
     ) -> list[tuple[Destination, str]]:
-        """Up to so many to be called now, with their sites. What somebody asks for does not wait
-        for what is only due."""
+        """Up to this many to check now, with their sites. Requested checks do not wait for those
+        that are only due."""
         chosen: dict[str, int] = {}
         await self._asked.choose(chosen, {site for site, is_asked in busy if is_asked}, room)
         if is_due_too:
@@ -57,24 +73,23 @@ class CheckQueue:
 
 
 class _Walk:
-    """Through all that waits, again and again, from where it stopped."""
+    """Reads everything that waits, repeatedly, from where it stopped."""
 
     def __init__(
         self,
         find: _Find,
         is_open: Callable[[str], bool],
         clock: Clock,
-        page: int,
-        rest_seconds: float,
+        pace: CheckPace,
         monotonic: Callable[[], float],
     ) -> None:
         self._find = find
         self._is_open = is_open
         self._clock = clock
-        self._page = page
-        self._rest_seconds = rest_seconds
+        self._page = pace.page
+        self._rest_seconds = pace.rest_seconds
         self._monotonic = monotonic
-        self._after: Waiting | None = None
+        self._after: WaitingChecks | None = None
         self._began = self._next_at = monotonic()
         self._has_seen = False  # anything, since it began with the first
         self.has_more = True

@@ -5,16 +5,15 @@ from functools import cached_property
 from pathlib import Path
 
 from kurz.clicks.agents import Agents
-from kurz.clicks.batch import Batch, Home, Position
+from kurz.clicks.aggregate import aggregate
+from kurz.clicks.batch import Batch, JournalPosition, LinkOwner
 from kurz.clicks.chunks import read_chunk
 from kurz.clicks.ports import CountryFinder
 from kurz.clicks.record import Fields
-from kurz.clicks.tally import tally
 
 
 class ClickCounting:
-    """The `Counting` of all that is kept of a click. Where nobody clicks, nothing is loaded to read
-    user agents with."""
+    """The `Counting` of clicks. The rules for user agents are loaded only when there are clicks."""
 
     def __init__(self, countries: CountryFinder) -> None:
         self._countries = countries
@@ -25,10 +24,14 @@ class ClickCounting:
     def link_ids(self, records: Sequence[Fields]) -> Collection[int]:
         return {link_id for _, _, link_id, *_ in records}
 
-    def tally(
-        self, records: Sequence[Fields], homes: Mapping[int, Home], start: Position, end: Position
+    def aggregate(
+        self,
+        records: Sequence[Fields],
+        owners: Mapping[int, LinkOwner],
+        start: JournalPosition,
+        end: JournalPosition,
     ) -> Batch:
-        return tally(records, homes, self._agents, self._countries, start, end)
+        return aggregate(records, owners, self._agents, self._countries, start, end)
 
     @cached_property
     def _agents(self) -> Agents:

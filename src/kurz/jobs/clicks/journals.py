@@ -1,8 +1,8 @@
-"""Folders of journals, as a loader finds them: whose they are, and what becomes of their segments.
+"""Folders of journals as a loader sees them: their owner, and the end of their segments.
 
-A segment that is counted to its end gets a mark beside it, an empty file `ID.counted` with the time
-of that. The segment is removed a day later, and its position in the database with the mark a week
-after that: whoever puts a segment back by then does not have it counted again.
+A segment that is counted to its end gets a mark: an empty file `ID.counted` with that time. The
+segment is removed a day later; the mark and the position in the database a week after that. A
+segment that is put back before then is not counted again.
 """
 
 import contextlib
@@ -21,9 +21,9 @@ from kurz.clock import MICROSECOND
 from kurz.errors import SettingRefused
 from kurz.files import open_new
 
-OWNER = "installation"  # a file with the identity of the installation that the clicks are of
+OWNER = "installation"  # a file with the identity of the installation
 MARK = ".counted"
-KEPT = timedelta(hours=24)  # a database that was set back by less gets its clicks again
+KEPT = timedelta(hours=24)  # a database restored from a younger backup gets its clicks again
 REMEMBERED = KEPT + timedelta(days=7)
 
 _INSTANT = Struct("<Q")
@@ -31,7 +31,7 @@ _INSTANT = Struct("<Q")
 
 @dataclass(eq=False, slots=True)
 class Segment:
-    """`offset` is how far it is counted, as far as known; None: the database has to be asked.
+    """`offset` is how far it is counted, as far as known; None: the database must be asked.
     `read_to` is ahead of it by what is being counted."""
 
     path: Path
@@ -41,7 +41,7 @@ class Segment:
     is_held: bool = True
     is_settled: bool = False  # nobody holds it, and it is counted to its end
     is_failing: bool = False
-    turn: int = 0  # of the loader's, when it had its last one
+    turn: int = 0  # of the loader, when it had its last one
 
     @property
     def id(self) -> bytes:
@@ -56,13 +56,13 @@ class Segment:
         return 0 if self.is_settled else max(self.size - (self.offset or 0), 0)
 
     def doubt(self) -> None:
-        """What was read ahead is not counted, or not by us."""
+        """What was read ahead was not counted, or not by this loader."""
         self.offset = None
 
 
 class JournalFolder:
-    """The journals in a folder. One without an owner gets one from whoever writes there (`is_own`),
-    and from nobody else."""
+    """The journals in a folder. A folder without an owner gets one only from the instance that
+    writes there (`is_own`)."""
 
     def __init__(self, path: Path, installation: str, *, is_own: bool) -> None:
         self.path = path
@@ -86,14 +86,14 @@ class JournalFolder:
         return True
 
     def make(self) -> None:
-        """Makes the folder, with its owner: so that it can be told whose it is, whatever becomes of
-        the machine. If that fails, whoever writes there will say so."""
+        """Creates the folder with its owner, so that it can always be attributed, whatever happens
+        to the machine. If that fails, the writer will report it."""
         with contextlib.suppress(OSError, SettingRefused):
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.check()
 
     def list_lone_marks(self) -> list[Path]:
-        """Those whose segments are removed."""
+        """The marks whose segments are removed."""
         segments = {path.stem for path in list_segments(self.path)}
         return [path for path in self.path.glob(f"*{MARK}") if _is_lone(path, segments)]
 
@@ -108,7 +108,7 @@ class JournalFolder:
         try:
             with open_new(fresh) as file:
                 file.write(f"{self._installation}\n".encode())
-            # Whole or not at all, and whoever is first stays the owner.
+            # Complete or not at all; the first one stays the owner.
             with contextlib.suppress(FileExistsError):
                 (self.path / OWNER).hardlink_to(fresh)
         finally:
@@ -117,14 +117,14 @@ class JournalFolder:
 
 
 def mark_counted(segment: Segment, now_micros: int) -> None:
-    """Notes since when the segment is counted, unless that is noted already."""
+    """Notes when the segment was counted, unless that is noted already."""
     with contextlib.suppress(FileExistsError):
         segment.mark.touch(mode=0o600, exist_ok=False)
         os.utime(segment.mark, ns=(now_micros * 1000, now_micros * 1000))
 
 
 def is_older(mark: Path, than: timedelta, now_micros: int) -> bool:
-    """Whether its segment is counted for so long; not if there is no mark."""
+    """Whether its segment was counted that long ago; False if there is no mark."""
     try:
         counted_at = mark.stat().st_mtime_ns // 1000
     except FileNotFoundError:

@@ -1,13 +1,13 @@
 """How many clicks are counted at a time."""
 
 MAX_RECORDS = 5000
-MIN_RECORDS = 200  # below this, what a transaction itself costs is most of it
+MIN_RECORDS = 200  # below this, the transaction itself is most of the cost
 FIRST_RECORDS = 1000
 
 
-class Pace:
-    """Follows what writes take: at most `max_seconds`, if there is such a bound. A single slow one
-    may have waited for somebody else, so that it takes several to become slow."""
+class CountingPace:
+    """Adapts to the duration of writes: at most `max_seconds`, if there is a limit. A single slow
+    write may have waited for others, so it takes several to slow down."""
 
     def __init__(self, max_seconds: float | None) -> None:
         self.records = MAX_RECORDS if max_seconds is None else FIRST_RECORDS
@@ -18,7 +18,7 @@ class Pace:
         return self._max_seconds is not None
 
     def note(self, records: int, seconds: float) -> None:
-        """A write of that many took so long."""
+        """A write of this many clicks took this long."""
         if self._max_seconds is None:
             return
         if seconds > self._max_seconds:

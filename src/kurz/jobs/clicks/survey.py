@@ -10,7 +10,7 @@ from kurz.clicks.ports import ClickStore
 from kurz.clicks.segments import Corrupt, find_header, is_held, list_segments
 from kurz.clock import Clock
 from kurz.errors import SettingRefused
-from kurz.jobs.journals import (
+from kurz.jobs.clicks.journals import (
     KEPT,
     REMEMBERED,
     JournalFolder,
@@ -20,8 +20,7 @@ from kurz.jobs.journals import (
     mark_counted,
 )
 
-# So often the database is asked for positions that should not have moved: it may have been set
-# back.
+# How often positions are read that should not have moved: an older backup may have been restored.
 CHECK_SECONDS = 60.0
 AT_A_TIME = 500  # positions
 
@@ -49,7 +48,7 @@ class Survey:
         self._failing: set[JournalFolder] = set()
 
     async def look(self) -> list[Segment]:
-        """The segments that have something to count, those first whose turn is longest ago. Raises
+        """The segments that have something to count, the one that waited longest first. Raises
         `StoreUnavailable`."""
         self._readable = [folder for folder in self._folders if self._is_readable(folder)]
         self._is_checking = time.monotonic() >= self._check_at
@@ -65,11 +64,12 @@ class Survey:
         """It is counted up to there."""
         segment.offset = offset
         segment.is_failing = False
-        if segment.mark.exists():  # from before the database was set back
+        if segment.mark.exists():  # from before an older backup was restored
             segment.mark.unlink(missing_ok=True)
 
     def finish(self, segment: Segment) -> None:
-        """Nothing more can be read of it; nor ever, if nobody held it before that was tried."""
+        """Nothing more can be read from it; never again, if no writer held it before this
+        attempt."""
         if segment.is_held or segment.is_settled:
             return
         try:
@@ -80,12 +80,12 @@ class Survey:
             segment.is_settled = True
 
     def drop(self, segment: Segment) -> None:
-        """Its file is gone."""
+        """Its file was removed."""
         self._segments.pop(segment.path, None)
         segment.doubt()
 
     def fail(self, segment: Segment, error: Exception) -> None:
-        """It is tried again; the log tells of it once."""
+        """It is tried again; the error is logged once."""
         segment.doubt()
         self.errors += 1
         if not segment.is_failing:
@@ -99,8 +99,8 @@ class Survey:
             )
 
     async def tidy(self) -> None:
-        """Removes what is counted long enough, if the database was just asked whether it is. Raises
-        `StoreUnavailable`."""
+        """Removes segments that were counted long ago, if the database has just confirmed that.
+        Raises `StoreUnavailable`."""
         if self._is_checking:
             self._remove_counted()
             await self._forget_removed()
@@ -115,7 +115,7 @@ class Survey:
         return sum(segment.backlog > 0 for segment in self._segments.values())
 
     def waiting_since_micros(self) -> int | None:
-        """When the oldest click was made that is not counted yet, as far as that can be read."""
+        """The time of the oldest click that is not counted yet, as far as that can be read."""
         instants = []
         for segment in self._segments.values():
             if segment.backlog:
@@ -126,7 +126,7 @@ class Survey:
         return min((instant for instant in instants if instant is not None), default=None)
 
     def _is_readable(self, folder: JournalFolder) -> bool:
-        """Takes note of what is in the folder, if it may be counted."""
+        """Notes the segments in the folder, if they may be counted."""
         try:
             paths = list_segments(folder.path) if folder.check() else []
         except (OSError, SettingRefused) as error:
@@ -141,7 +141,7 @@ class Survey:
         return True
 
     async def _ask(self, segments: list[Segment]) -> None:
-        """How far they are counted. A segment that is not where it was left has to be read anew."""
+        """Reads how far they are counted. A segment whose position has moved must be read again."""
         for start in range(0, len(segments), AT_A_TIME):
             some = segments[start : start + AT_A_TIME]
             offsets = await self._store.offsets([segment.id for segment in some])
@@ -188,7 +188,7 @@ class Survey:
 def _check_header(segment: Segment) -> None:
     try:
         header = find_header(segment.path)
-    except Corrupt:  # whoever reads it will see
+    except Corrupt:  # a reader will see
         return
     if header is not None and header.id != segment.id:
         raise ValueError("it is a copy of another segment")

@@ -1,1 +1,10 @@
-"""The ways to a short code: random, counter, deterministic and custom. All of it is pure."""
+"""The kinds of short codes. Everything here is pure.
+
+`random`: random codes.
+`counter`: codes from a counter.
+`permutation`: hides a counter, and can be undone.
+`deterministic`: codes computed from the URL.
+`custom`: codes that people choose.
+`alphabets`: numbers written as codes.
+`words`: reserved and unwanted words.
+"""

@@ -1,4 +1,4 @@
-"""Codes from a counter: no two alike by construction, and nobody can walk from one to the next."""
+"""Codes from a counter: unique by construction, and nobody can guess the next one."""
 
 import hashlib
 from typing import Literal
@@ -20,8 +20,8 @@ def offset_of(salt: bytes) -> int:
 class CounterCodes:
     """Turns counter values into codes of `length` characters.
 
-    `permutation` (the default) is keyed and hides the order. `offset` adds a constant derived
-    from the key: consecutive links then have consecutive codes, which anybody can walk.
+    `permutation` (the default) is keyed and hides the order. `offset` adds a constant derived from
+    the key: consecutive links then have consecutive codes, which anyone can guess.
     """
 
     def __init__(self, key: bytes, length: int, scramble: Scramble = "permutation") -> None:

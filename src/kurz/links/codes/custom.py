@@ -1,11 +1,11 @@
-"""Codes that somebody chose."""
+"""Codes that people choose."""
 
 import re
 
 from kurz.links.codes.words import is_reserved
 from kurz.links.errors import CustomCodeRefused
 
-# What any code is made of: an imported one may be shorter, longer and have more characters.
+# The form of any code: an imported one may be shorter or longer, and may have more characters.
 CODE_PATTERN = r"[A-Za-z0-9._~-]{1,128}"
 _CODE = re.compile(CODE_PATTERN)
 _CUSTOM = re.compile(r"[A-Za-z0-9_-]{3,64}")
@@ -22,5 +22,5 @@ def check(custom_code: str) -> None:
 
 
 def is_possible(code: str) -> bool:
-    """False for what cannot be a code and need not be looked up."""
+    """False if this cannot be a code, so that it need not be looked up."""
     return _CODE.fullmatch(code) is not None

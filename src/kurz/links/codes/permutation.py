@@ -11,7 +11,7 @@ _SHA256_BLOCK_BYTES = 64
 
 class Permutation:
     """A Feistel network over Z_a x Z_a with a = ceil(sqrt(size)), and HMAC-SHA256 as its round
-    function. A result beyond `size` is put through again until it is inside (cycle walking)."""
+    function. A result beyond `size` is permuted again until it is below `size` (cycle walking)."""
 
     def __init__(self, key: bytes, size: int, *, purpose: bytes) -> None:
         if len(key) != KEY_BYTES:

@@ -1,8 +1,8 @@
-"""Words that no code may be (kurz answers on them itself) or spell (nobody wants to share them)."""
+"""Words that no code may be (kurz uses these paths itself) or contain (offensive words)."""
 
 import re
 
-# The first path segments that kurz answers itself. Closed: it does not grow within a major version.
+# The first path segments that kurz answers itself. The list does not grow within a major version.
 OWN_SEGMENTS = frozenset(
     {
         "app",
@@ -19,7 +19,7 @@ OWN_SEGMENTS = frozenset(
         "yourls-api.php",
     }
 )
-# Words people expect to find a page behind, or that a stranger could pass off as one.
+# Words behind which people expect a page, or which a stranger could use to imitate one.
 USUAL_WORDS = frozenset(
     {
         "about",
@@ -61,7 +61,7 @@ def is_reserved(code: str) -> bool:
 
 
 def is_offensive(code: str) -> bool:
-    """True when the code spells an offensive word, digits read as the letters they resemble."""
+    """True if the code contains an offensive word, also with digits in place of similar letters."""
     lower = code.lower()
     return bool(
         _OFFENSIVE.search(lower.translate(_LEET)) or _OFFENSIVE.search(lower.translate(_LEET_L))

@@ -1,5 +1,5 @@
-"""The archive: what is kept of links when they are purged, and what archiving needs from a store
-and from the place where the files lie."""
+"""The archive: what it keeps of purged links, and what archiving needs from a store and from the
+place of the files."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+from kurz.links.ending.retention import EndedKind
 from kurz.links.model import Link
-from kurz.links.retention import Ended
 
 # The largest file that is read, packed. The archive's own files are smaller.
 MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -24,7 +24,7 @@ class CountedTotals(NamedTuple):
 
 
 class CountedDay(NamedTuple):
-    """What was counted for a link on a day; `counts` is JSON, `sketch` tells visitors apart."""
+    """What was counted for a link on a day; `counts` is JSON, `sketch` estimates the visitors."""
 
     day: date
     clicks: int
@@ -34,8 +34,8 @@ class CountedDay(NamedTuple):
     sketch: bytes
 
 
-class State(NamedTuple):
-    """What must not have changed between a link's line in a file and its end."""
+class ArchiveState(NamedTuple):
+    """What must not have changed between writing a link's line to a file and purging it."""
 
     link_id: int
     version: int
@@ -44,7 +44,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArchivedLink:
-    """A link with all that was counted for it alone."""
+    """A link with everything that was counted for it."""
 
     link: Link
     claim_hash: bytes | None = None
@@ -52,19 +52,19 @@ class ArchivedLink:
     days: Sequence[CountedDay] = ()
 
     @property
-    def state(self) -> State:
+    def state(self) -> ArchiveState:
         clicks = 0 if self.totals is None else self.totals.clicks
-        return State(self.link.id, self.link.version, clicks)
+        return ArchiveState(self.link.id, self.link.version, clicks)
 
 
 class FileState(StrEnum):
-    BEGUN = "begun"  # it may not be there yet, or its links may not be gone yet
-    FINISHED = "finished"  # its links are gone
-    GIVEN_UP = "given up"  # its links went on without it: it does not count
+    BEGUN = "begun"  # the file or the purge of its links may be missing
+    FINISHED = "finished"  # its links are purged
+    GIVEN_UP = "given up"  # given up: its links were not purged by it
 
 
 class FileEntry(NamedTuple):
-    """A file as the store remembers it. Nobody ever begins another one of the same name."""
+    """A file as the store knows it. Its name is never used again."""
 
     name: str
     links: int
@@ -73,14 +73,14 @@ class FileEntry(NamedTuple):
 
 
 class Obstacle(StrEnum):
-    """Why a link cannot be put back."""
+    """Why a link cannot be restored."""
 
-    EXISTS = "exists"  # the link itself is there
-    TAKEN = "taken"  # another one has its code, or is the URL's deterministic one
+    EXISTS = "exists"  # the link exists
+    TAKEN = "taken"  # another link has its code, or is the deterministic link of the URL
     NO_WORKSPACE = "no-workspace"  # its workspace is deleted
-    REFUSED = "refused"  # no link may lead there
-    INVALID = "invalid"  # a new link could not be like this: its URL, its code or another field
-    NO_OWNER = "no-owner"  # it was a person's own, whose account is deleted
+    REFUSED = "refused"  # no link may lead to its destination
+    INVALID = "invalid"  # its URL, code or another field would be refused in a new link
+    NO_OWNER = "no-owner"  # it was a personal link, and the account is deleted
     OWNER_BANNED = "owner-banned"
 
 
@@ -88,26 +88,28 @@ class ArchiveStore(Protocol):
     """An outage raises `StoreUnavailable`."""
 
     async def purge_ownerless(
-        self, ended: Ended, before: datetime, now: datetime, limit: int
+        self, ended: EndedKind, before: datetime, now: datetime, limit: int
     ) -> int:
-        """Of the next links for the archive, purges the personal ones of accounts that are deleted:
-        nothing is kept of them. Tells how many."""
+        """Purges, of the next links for the archive, the personal links of deleted accounts:
+        nothing is kept of them. Returns how many."""
 
     async def collect(
-        self, ended: Ended, before: datetime, limit: int, but: Collection[int] = ()
+        self, ended: EndedKind, before: datetime, limit: int, but: Collection[int] = ()
     ) -> Sequence[ArchivedLink]:
-        """The next links for the archive that ended before an instant, the earliest first. There
-        may be fewer than `limit` although more are left, but none only if none is left. Those that
-        `purge_ownerless` is for are left out, and those whose ids are in `but`."""
+        """The next links for the archive that ended before an instant, the earliest first. It may
+        return fewer than `limit` although more are left, but none only if none is left. It leaves
+        out those of `purge_ownerless`, and the ids in `but`."""
 
     async def begin_file(self, name: str, links: int, now: datetime) -> None:
         """A file of that name, which is new, is about to be written."""
 
-    async def finish_file(self, name: str, states: Sequence[State], now: datetime) -> int | None:
-        """The file is complete: purges its links, in one transaction with the end of the file, and
-        tells how many; 0 if that was done before. None: the file is given up, now or before,
-        because somebody has written one of its links since, one was clicked, or the owner of one
-        has deleted their account. Then none of them is purged by this file, ever."""
+    async def finish_file(
+        self, name: str, states: Sequence[ArchiveState], now: datetime
+    ) -> int | None:
+        """The file is complete: purges its links and marks the file as finished, in one
+        transaction. Returns how many; 0 if that was done before. None: the file is given up, now or
+        before, because one of its links was written or clicked since, or its owner has deleted
+        their account. This file then never purges a link."""
 
     async def give_up_file(self, name: str, now: datetime) -> bool:
         """False: it is finished."""
@@ -116,17 +118,17 @@ class ArchiveStore(Protocol):
         """Oldest first; without a state, all."""
 
     async def forget_files(self, before: datetime) -> None:
-        """Those that were given up before an instant."""
+        """Removes those that were given up before an instant."""
 
     async def last_versions(self, link_ids: Collection[int]) -> Mapping[int, int]:
-        """Of links that may be gone, as far as anybody remembers them."""
+        """Of links that may be purged, as far as the store still knows them."""
 
     async def put_back(
         self, archived: ArchivedLink, last_version: int, now: datetime
     ) -> Link | Obstacle:
-        """The link as it is given, under its own id and code, with all that was counted for it;
-        only its version is higher than any before, of which `last_version` is one. In a workspace
-        it is nobody's if its owner has deleted their account."""
+        """Restores the link unchanged, under its own id and code, with everything that was counted
+        for it. Only its version is new: higher than any before, such as `last_version`. In a
+        workspace it has no owner if its owner has deleted their account."""
 
 
 class StoredFile(NamedTuple):
@@ -135,36 +137,36 @@ class StoredFile(NamedTuple):
 
 
 class ArchiveFiles(Protocol):
-    """Where the files lie: a folder or a bucket. `ArchiveUnavailable`: it cannot be reached, is
+    """Where the files are: a folder or a bucket. `ArchiveUnavailable`: it cannot be reached, is
     full, or may not be used."""
 
     async def check(self) -> None:
-        """Whether it can be reached, as far as that is seen without writing."""
+        """Raises if it cannot be reached, as far as that can be known without writing."""
 
     async def write(self, name: str, data: bytes) -> None:
-        """The file has its name only when it is whole, and is there to stay."""
+        """The file gets its name only when it is complete and durable."""
 
     async def read(self, name: str) -> bytes | None:
         """None: there is no such file. `ArchiveFileBroken`: it has more than `MAX_FILE_BYTES`, or
-        is a link or a device and no file."""
+        is not a regular file."""
 
     async def list(self) -> Sequence[StoredFile]:
         """By name."""
 
     async def remove(self, name: str) -> None:
-        """Also what is left of one that was not written to its end."""
+        """Also removes the remains of an incomplete file."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchDone:
-    """How many links it was for, and whether there may be more. None although there are more: their
-    file was given up, because one of its links was written or clicked meanwhile."""
+    """How many links were done, and whether there may be more. It can be 0 with more to do: the
+    file was given up because one of its links was written or clicked meanwhile."""
 
     count: int
     is_more: bool
 
 
 class LinkArchiver(Protocol):
-    async def run(self, ended: Ended, before: datetime, now: datetime, limit: int) -> BatchDone:
+    async def run(self, ended: EndedKind, before: datetime, now: datetime, limit: int) -> BatchDone:
         """Archives and purges up to `limit` links that ended before an instant. Instants are of
         the store's clock."""

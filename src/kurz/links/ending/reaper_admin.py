@@ -1,11 +1,11 @@
-"""What the reaper has to do, and what administrators see of it and can ask of it."""
+"""The reaper's work, and what administrators can see of it and ask for."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from kurz.links.reaping import JOB, ReaperStore
-from kurz.links.retention import Ended, Retention, Rule, without_archive
+from kurz.links.ending.ports import JOB, ReaperStore
+from kurz.links.ending.retention import EndedKind, Retention, RetentionRule, without_archive
 from kurz.scheduling import (
     AlreadyRunning,
     JobTotals,
@@ -16,20 +16,20 @@ from kurz.scheduling import (
     Schedule,
 )
 
-COUNTED = 100_000  # of each kind: a look at the reaper is cheap however much there is to do
+COUNTED = 100_000  # of each kind, so that showing the reaper is always cheap
 SHOWN_RUNS = 20
 
 Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class ReaperBacklog:
     """Links that the next run deals with; no more than the limit of each kind are counted.
-    `unmarked` are to be marked, and so many of them `go_on`: they are among those of their kind."""
+    `unmarked` must be marked; `go_on` of them are also counted under their kind."""
 
     unmarked: int
     go_on: int
-    by_kind: dict[Ended, int]
+    by_kind: dict[EndedKind, int]
 
     @property
     def total(self) -> int:
@@ -38,13 +38,13 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class ReaperState:
-    """The reaper at an instant. `next_at` None: never, for it is switched off."""
+    """The reaper at an instant. `next_at` None: never, because it is switched off."""
 
     now: datetime
     lease: Lease | None
     next_at: datetime | None
     totals: JobTotals
-    waiting: Waiting
+    waiting: ReaperBacklog
 
     @property
     def is_running(self) -> bool:
@@ -53,7 +53,8 @@ class ReaperState:
 
 @dataclass(frozen=True, slots=True)
 class ChoreState:
-    """Something that is done now and then. `next_at` as the reaper's, `lease` while it runs."""
+    """Something that is done from time to time. `next_at` as the reaper's, `lease` while it
+    runs."""
 
     schedule: Schedule
     next_at: datetime | None
@@ -61,30 +62,29 @@ class ChoreState:
     lease: Lease | None
 
 
-class Plan:
-    """What becomes of which links when. Without an archive, what is to go there stays where it
-    is."""
+class RetentionPlan:
+    """What happens to which links, and when. Without an archive, links that would go there stay."""
 
     def __init__(self, retention: Retention, *, has_archive: bool) -> None:
         self.retention = retention
         self.has_archive = has_archive
 
-    def rules(self) -> dict[Ended, Rule]:
-        """Those that something is done by."""
+    def rules(self) -> dict[EndedKind, RetentionRule]:
+        """The rules under which something is done."""
         retention = self.retention if self.has_archive else without_archive(self.retention)
         return {ended: rule for ended, rule in retention.items() if rule.after is not None}
 
-    def before(self, ended: Ended, now: datetime) -> datetime:
-        """What ended before is due."""
+    def before(self, ended: EndedKind, now: datetime) -> datetime:
+        """Links that ended before this are due."""
         after = self.retention[ended].after
         if after is None:
-            raise ValueError(f"links of the kind {ended} stay for ever")
+            raise ValueError(f"links of the kind {ended} are kept permanently")
         return now - after
 
     async def count(
         self, store: ReaperStore, limit: int = COUNTED, tell: Tell = lambda _, __: None
-    ) -> Waiting:
-        """`tell` hears how many of how many kinds are counted."""
+    ) -> ReaperBacklog:
+        """`tell` is called with how many of how many kinds are counted."""
         now = await store.now()
         unmarked = await store.count_unmarked(now, limit)
         go_on, by_kind = 0, {}
@@ -93,20 +93,20 @@ class Plan:
             tell(number, len(rules) + 1)
             before = self.before(ended, now)
             count = await store.count(ended, before, limit)
-            if unmarked and ended in (Ended.TEMPORARY, Ended.PERMANENT):
+            if unmarked and ended in (EndedKind.TEMPORARY, EndedKind.PERMANENT):
                 marked_first = await store.count_unmarked(before, limit - count, ended)
                 go_on, count = go_on + marked_first, count + marked_first
             by_kind[ended] = count
-        return Waiting(unmarked, min(go_on, unmarked), by_kind)
+        return ReaperBacklog(unmarked, min(go_on, unmarked), by_kind)
 
 
-class Upkeep:
-    """The reaper, as any instance sees it: all comes from the store. `preset` is what the plan
-    began with."""
+class ReaperAdmin:
+    """The reaper as any instance sees it: everything comes from the store. `preset` is the plan's
+    preset."""
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RetentionPlan,
         schedule: Schedule,
         store: ReaperStore,
         leases: LeaseStore,
@@ -133,7 +133,7 @@ class Upkeep:
             await self.waiting(),
         )
 
-    async def waiting(self, limit: int = COUNTED, tell: Tell = lambda _, __: None) -> Waiting:
+    async def waiting(self, limit: int = COUNTED, tell: Tell = lambda _, __: None) -> ReaperBacklog:
         return await self.plan.count(self._store, limit, tell)
 
     async def last_runs(self, limit: int = SHOWN_RUNS) -> Sequence[Run]:
@@ -143,7 +143,7 @@ class Upkeep:
         return [await self.look_at(schedule) for schedule in self._chores]
 
     async def look_at(self, schedule: Schedule) -> ChoreState:
-        """Any job, whoever does it."""
+        """The state of any job, in whatever process it runs."""
         lease, now = await self._leases.look(schedule.job)
         runs = await self._runs.last(schedule.job, 1)
         return ChoreState(
@@ -154,8 +154,8 @@ class Upkeep:
         )
 
     async def ask(self) -> datetime:
-        """Has a jobs process run it within seconds, whichever looks first; gives since when it is
-        asked. Raises `AlreadyRunning` while it runs."""
+        """Asks the jobs processes to run it: the first that looks does so, within seconds. Returns
+        the time of the request. Raises `AlreadyRunning` while it runs."""
         asked_at = await self._leases.ask(JOB)
         if asked_at is None:
             raise AlreadyRunning(
@@ -164,5 +164,5 @@ class Upkeep:
         return asked_at
 
     async def withdraw(self) -> bool:
-        """Asks no longer. False: somebody has begun."""
+        """Withdraws the request. False: a run has begun."""
         return await self._leases.withdraw(JOB)

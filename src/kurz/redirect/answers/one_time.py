@@ -1,8 +1,8 @@
-"""The words of the pages that one-time links lead to. The rest of them is in the templates."""
+"""Texts of the pages that one-time links open. The other texts are in the templates."""
 
 from dataclasses import dataclass
 
-from kurz.redirect.languages import ENGLISH, GERMAN
+from kurz.redirect.answers.languages import ENGLISH, GERMAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,61 +17,61 @@ WORDS = {
     ENGLISH: {
         "setup": Words(
             heading="Set up kurz.",
-            text="Make the first administrator's account. You are signed in right after.",
-            button="Make the account",
-            done="Done. You are the administrator; your dashboard comes up.",
+            text="Create the first administrator account. You are signed in right away.",
+            button="Create account",
+            done="Done. You are the administrator. Opening your dashboard.",
         ),
         "reset": Words(
-            heading="A new password.",
-            text="Choose a new one. This ends all your sessions.",
-            button="Set the password",
-            done="Done. You are signed in; your links come up.",
+            heading="Set a new password.",
+            text="Choose a new password. This signs you out everywhere else.",
+            button="Set password",
+            done="Done. You are signed in. Opening your links.",
         ),
         "join": Words(
             heading="You are invited.",
-            text="Make an account to follow the invitation, or use the one you have.",
+            text="Create an account to accept the invitation, or use the one you have.",
             button="Join",
-            done="Done. You are in; the links come up.",
+            done="Done. You have joined. Opening your links.",
         ),
     },
     GERMAN: {
         "setup": Words(
             heading="kurz einrichten.",
-            text="Hier entsteht das erste Konto für die Verwaltung. Danach bist du angemeldet.",
+            text="Leg das erste Konto für die Verwaltung an. Danach bist du angemeldet.",
             button="Konto anlegen",
-            done="Fertig. Du verwaltest kurz jetzt; die Oberfläche öffnet sich.",
+            done="Fertig. Du verwaltest kurz jetzt. Die Oberfläche öffnet sich.",
         ),
         "reset": Words(
             heading="Ein neues Passwort.",
-            text="Bitte ein neues wählen. Alle Sitzungen enden damit.",
+            text="Wähle ein neues Passwort. Überall sonst wirst du abgemeldet.",
             button="Passwort setzen",
-            done="Fertig. Du bist angemeldet; deine Links öffnen sich.",
+            done="Fertig. Du bist angemeldet. Deine Links öffnen sich.",
         ),
         "join": Words(
             heading="Du bist eingeladen.",
-            text="Leg ein Konto an, um der Einladung zu folgen, oder nimm das, das du hast.",
+            text="Leg ein Konto an, um die Einladung anzunehmen, oder nimm das, das du hast.",
             button="Beitreten",
-            done="Fertig. Du bist dabei; die Links öffnen sich.",
+            done="Fertig. Du bist dabei. Die Links öffnen sich.",
         ),
     },
 }
-# By their codes, what the API refuses with, which in English it says itself; and what the page says
-# of its own.
+# By problem code: what the API refuses (in English, the API's own text is shown), and messages of
+# the page itself.
 PROBLEMS: dict[str, dict[str, str]] = {
     ENGLISH: {
-        "unreached": "The server cannot be reached. Check the connection, and try again.",
-        "perhaps": "The first try may have worked all the same. If you cannot sign in, ask for a"
-        " new link.",
+        "unreached": "The server cannot be reached. Check your connection and try again.",
+        "perhaps": "The first attempt may have worked. Try to sign in. If that fails, ask for a new"
+        " link.",
         "sign-in": "Sign in",
     },
     GERMAN: {
         "unreached": "Der Server ist nicht zu erreichen. Bitte die Verbindung prüfen, dann noch"
         " einmal.",
-        "perhaps": "Vielleicht hat es beim ersten Mal doch geklappt. Geht das Anmelden nicht, bitte"
-        " um einen neuen Link.",
+        "perhaps": "Vielleicht hat es beim ersten Mal doch geklappt. Versuch dich anzumelden. Geht"
+        " das nicht, bitte um einen neuen Link.",
         "sign-in": "Anmelden",
-        "pass-refused": "Dieser Link gilt nicht mehr, oder er ist nicht vollständig. Bitte um einen"
-        " neuen.",
+        "one-time-link-refused": "Dieser Link gilt nicht mehr, oder er ist nicht vollständig."
+        " Bitte um einen neuen.",
         "password-refused": "Bitte ein anderes Passwort: mindestens 8 Zeichen, und keines der"
         " üblichen.",
         "email-refused": "Das ist keine E-Mail-Adresse.",
@@ -82,7 +82,7 @@ PROBLEMS: dict[str, dict[str, str]] = {
         "store-unavailable": "Der Server erreicht seine Datenbank nicht. Bitte gleich noch einmal.",
     },
 }
-# The first administrator has nobody to ask: somebody else may have registered that address.
+# The first administrator has no one to ask: someone else may have registered that address.
 SET_UP_PROBLEMS: dict[str, dict[str, str]] = {
     ENGLISH: {},
     GERMAN: {

@@ -1,6 +1,6 @@
-"""The pages that visitors of a short link see: no link, a dead link, a preview, the front page.
+"""The pages that visitors of a short link see: not found, gone, a preview, the home page.
 
-Each is whole in itself, without scripts or files, so that it also works on a custom domain.
+Each page is self-contained, without scripts or files, so that it also works on a custom domain.
 """
 
 import functools
@@ -16,23 +16,23 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from kurz.redirect import one_time as one_time_words
-from kurz.redirect.languages import ENGLISH, GERMAN
+from kurz.redirect.answers import one_time as one_time_words
+from kurz.redirect.answers.languages import ENGLISH, GERMAN
 
-# As people say it; the values are those of `safety.reports.Category`.
+# The values are those of `safety.abuse_reports.Category`.
 CATEGORIES = {
     ENGLISH: {
         "phishing": "It steals passwords or money",
-        "malware": "It harms computers or phones",
-        "spam": "It is advertising that nobody asked for",
-        "illegal": "It is against the law",
+        "malware": "It contains malware",
+        "spam": "It is spam",
+        "illegal": "It is illegal",
         "other": "Something else",
     },
     GERMAN: {
         "phishing": "Er stiehlt Passwörter oder Geld",
-        "malware": "Er schadet Computern oder Telefonen",
-        "spam": "Er ist Werbung, um die niemand gebeten hat",
-        "illegal": "Er verstößt gegen das Gesetz",
+        "malware": "Er enthält Schadsoftware",
+        "spam": "Er ist Spam",
+        "illegal": "Er ist illegal",
         "other": "Etwas anderes",
     },
 }
@@ -47,7 +47,7 @@ _LENGTHS = (
     timedelta(minutes=1),
 )
 _EMAIL = re.compile(r"[^@\s:/?&]+@[^@\s:/?&]+\.[^@\s:/?&]+")
-# Anything else (a script, a user name that looks like a host) is shown, but never made a link.
+# Anything else (a script, a user name that looks like a host) is shown, but never as a link.
 _WEB_URL = re.compile(r"(https?://)([^/?#@\\]+)((?:[/?#].*)?)", re.DOTALL)
 
 
@@ -71,8 +71,8 @@ def gone(
     dashboard: str | None = None,
     language: str = ENGLISH,
 ) -> Page:
-    """`contact` is whom to ask about a link that was taken down, `dashboard` where people find
-    their own."""
+    """`contact`: whom to ask about a link that was taken down. `dashboard`: where people restore
+    their own links."""
     if reason not in GONE_REASONS:
         raise ValueError(f"no page says that a link is {reason!r}")
     return _render(f"{reason}.html", language, contact=_contact(contact), dashboard=dashboard)
@@ -99,7 +99,7 @@ def limited(language: str = ENGLISH) -> Page:
 
 @functools.cache
 def misdirected(_language: str = ENGLISH) -> Page:
-    """In English alone: it is for whoever runs the server."""
+    """In English only: it is for the operator of the server."""
     return _render("misdirected.html")
 
 
@@ -114,8 +114,8 @@ def preview(
     contact: str | None = None,
     language: str = ENGLISH,
 ) -> Page:
-    """What a link leads to, and a form to report it. `destination` None: the link is limited and
-    does not tell."""
+    """Where a link leads, and a form to report it. `destination` is None if the link has a click
+    limit, because then the page does not show it."""
     parts = _WEB_URL.fullmatch(destination or "")
     page = _render(
         "preview.html",
@@ -133,7 +133,7 @@ def preview(
 
 
 def held(*, short_url: str, destination: str | None, language: str = ENGLISH) -> Page:
-    """A warning: nobody could tell yet whether this leads somewhere bad. `destination` as above."""
+    """A warning: the destination could not be screened yet. `destination` as in `preview`."""
     parts = _WEB_URL.fullmatch(destination or "")
     return _render(
         "held.html",
@@ -149,7 +149,7 @@ ONE_TIME_ACTS = frozenset(one_time_words.WORDS[ENGLISH])
 
 @functools.cache
 def one_time(act: str, language: str = ENGLISH) -> Page:
-    """The page that a one-time link leads to."""
+    """The page that a one-time link opens."""
     words = asdict(one_time_words.WORDS[language][act])
     sentences = one_time_words.PROBLEMS[language]
     if act == "setup":
@@ -215,7 +215,7 @@ def _contact(text: str | None) -> _Contact | None:
 
 
 class _Moment:
-    """An instant as the reader meets it: relative in words, exact on hover."""
+    """An instant as shown to the reader: relative in words, exact on hover."""
 
     def __init__(self, instant: datetime, words: str) -> None:
         utc = instant.astimezone(UTC)
@@ -226,7 +226,7 @@ class _Moment:
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """How a language tells a span: units as one and as several, in the order of `_LENGTHS`."""
+    """A language's words for time spans: singular and plural units, in the order of `_LENGTHS`."""
 
     units: tuple[tuple[str, str], ...]
     ago: str
@@ -270,7 +270,7 @@ def _ahead(wait: timedelta, language: str = ENGLISH) -> str:
 
 
 def _largest_unit(span: timedelta, language: str) -> str | None:
-    """The span in whole units of the largest that fits ("3 days"), None below a minute."""
+    """The span in whole units of the largest one that fits ("3 days"); None below a minute."""
     for (one, several), length in zip(_SPANS[language].units, _LENGTHS, strict=True):
         if count := max(span, timedelta()) // length:
             return f"{count} {one if count == 1 else several}"

@@ -1,30 +1,26 @@
-"""The form on a preview page: somebody tells that a link is abused."""
+"""The form on a preview page that reports a link as abused."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
 from urllib.parse import parse_qsl
 
-from kurz.errors import Kind, KurzError
+from kurz.asgi import Receive
+from kurz.errors import Invalid
 from kurz.links.errors import LinkNotFound
 from kurz.links.lifecycle import Outcome
 from kurz.links.ports import LinkStore
 from kurz.people.errors import RequestForged
 from kurz.people.limits import LimitClass, Limits
-from kurz.redirect.onlookers import Header
-from kurz.safety.reporting import AbuseReports
-from kurz.safety.reports import read_complaint
-
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+from kurz.redirect.preview_bots import Header
+from kurz.safety.abuse_reporting import AbuseReports
+from kurz.safety.abuse_reports import read_complaint
 
 MAX_FORM_BYTES = 32 * 1024  # the longest message and contact in any script: 12 bytes a letter
 MAX_FIELDS = 10
 FORM = b"application/x-www-form-urlencoded"
-# Of these there is nothing left to report.
+# A link in one of these states cannot be reported.
 GONE = frozenset({Outcome.MISSING, Outcome.EXPIRED, Outcome.EXHAUSTED, Outcome.BANNED})
 
 
-class FormRefused(KurzError):
-    kind = Kind.INVALID
+class FormRefused(Invalid):
     code = "form-refused"
     title = "Invalid report form"
 
@@ -43,8 +39,8 @@ class ReportForm:
         header: Header,
         receive: Receive,
     ) -> None:
-        """`place` is the link's workspace, its code and its short URL; `subject` whom limits
-        count."""
+        """`place` is the link's workspace, its code and its short URL; `subject` is who is charged
+        by limits."""
         _refuse_forged(header, origin)
         form = await _read_form(header, receive)
         complaint = read_complaint(
@@ -59,7 +55,7 @@ class ReportForm:
 
 
 def _refuse_forged(header: Header, origin: str) -> None:
-    """A browser tells where a form was; other programs have none."""
+    """Browsers send the origin of a form; other programs send none."""
     site, sent = header(b"sec-fetch-site"), header(b"origin")
     is_own = site in (None, b"same-origin", b"none") and sent in (None, origin.encode())
     if not is_own:

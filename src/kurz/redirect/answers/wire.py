@@ -21,13 +21,13 @@ from kurz.links.lifecycle import Outcome
 from kurz.links.urls import merge_query
 from kurz.people.errors import HostUnclear, HostUnknown, RequestForged
 from kurz.people.limits import TooManyRequests
-from kurz.redirect import pages
+from kurz.redirect.answers import pages
+from kurz.redirect.answers.languages import ENGLISH, GERMAN
+from kurz.redirect.answers.report_form import FormRefused
 from kurz.redirect.entry import END, KEEP_MICROS, LOCATION, PERMANENT, SECOND, Entry
-from kurz.redirect.languages import ENGLISH, GERMAN
-from kurz.redirect.reporting import FormRefused
 
 Headers = list[tuple[bytes, bytes]]
-# The same address is a problem to programs and a page to people, in their language.
+# The same URL answers programs with a problem, and people with a page in their language.
 BY_READER = b"accept, accept-language"
 
 
@@ -60,7 +60,7 @@ _PAGES: dict[type[KurzError], Callable[[str], pages.Page]] = {
     TooManyRequests: pages.limited,
     StoreUnavailable: pages.unavailable,
 }
-# In German; in English they say it themselves.
+# In German; in English the error's own text is used.
 _UNREPORTED: dict[type[KurzError], str] = {
     FieldRefused: "Eine Angabe fehlt oder ist zu lang.",
     FormRefused: "Das Formular kam nicht ganz an oder ist zu groß.",
@@ -84,7 +84,7 @@ def redirect(entry: Entry, query: str, now: int) -> Answer:
     keep = 0
     if entry.redirect_status in PERMANENT and not entry.is_limited:
         keep = KEEP_MICROS
-        if entry.expires_at is not None:  # no browser may follow it after its end
+        if entry.expires_at is not None:  # no browser may follow it after its expiry
             keep = min(keep, entry.expires_at - now)
     return redirect_to(location, entry.redirect_status, keep // SECOND)
 
@@ -100,7 +100,7 @@ def _redirect_headers(keep_seconds: int) -> Headers:
 
 
 def plain_heads(date: bytes) -> dict[int, bytes]:
-    """By status, what the bytes of a plain redirect begin with; an entry's `tail` ends them."""
+    """By status, the first bytes of a plain redirect; an entry's `tail` is the rest."""
     heads = {}
     for status in (301, 302, 307, 308):
         keep_seconds = KEEP_MICROS // SECOND if status in PERMANENT else 0
@@ -132,8 +132,8 @@ def dead(
     dashboard: str | None = None,
     language: str = ENGLISH,
 ) -> Answer:
-    """`contact` is whom to ask about a link that was taken down, `dashboard` the address where
-    people bring back their own."""
+    """`contact` is whom to ask about a link that was taken down; `dashboard` is where people
+    restore their links."""
     error = _PROBLEMS[outcome]
     if outcome is Outcome.EXPIRED and as_page:
         content = pages.gone("expired", dashboard=dashboard, language=language)
@@ -146,14 +146,14 @@ def dead(
 
 
 def reported(contact: str | None, *, as_page: bool, language: str = ENGLISH) -> Answer:
-    """The same whether or not somebody had reported it before."""
+    """The same whether or not the link was reported before."""
     if as_page:
         return page(pages.reported(contact, language))
     return _whole(202, b"application/json", b'{"status": "received"}', [])
 
 
 def unreported(error: KurzError, *, as_page: bool, language: str = ENGLISH) -> Answer:
-    """Why a report was not taken."""
+    """Why a report was refused."""
     if as_page:
         why = _UNREPORTED[type(error)] if language == GERMAN else error.detail
         content = pages.unreported(why, language)
@@ -196,7 +196,8 @@ def page(
 
 
 def held(entry: Entry, short_url: str, *, as_page: bool, language: str = ENGLISH) -> Answer:
-    """A warning, with a way onward for people; a limited link tells nobody where it leads."""
+    """A warning, with a link to go on for people. A link with a click limit does not show its
+    destination."""
     if as_page:
         destination = None if entry.is_limited else entry.location
         content = pages.held(short_url=short_url, destination=destination, language=language)

@@ -1,5 +1,5 @@
-"""What is counted of a subject's day. Days are read and merged before the transaction that writes
-them; `clicks`, which only grows, tells whether another has written meanwhile."""
+"""The counts of a subject's day. Days are read and merged before the transaction that writes them;
+`clicks`, which only grows, shows whether another loader has written meanwhile."""
 
 import json
 from collections import defaultdict
@@ -11,7 +11,7 @@ import msgspec
 import sqlalchemy as sa
 
 from kurz.clicks import sketch
-from kurz.clicks.batch import DayTally, Kind, Subject
+from kurz.clicks.batch import DayTally, Subject, SubjectKind
 from kurz.clicks.counts import MAX_OF_LINK, MAX_OF_MANY, merge
 
 Key = tuple[Subject, int]
@@ -25,12 +25,13 @@ _COLUMNS = "clicks, people, visitors, counts, sketch, kind, subject, day"
 
 
 class Stale(Exception):
-    """Another has counted for the same days since they were read."""
+    """Another loader has written the same days since they were read."""
 
 
 @dataclass(slots=True)
 class MergedDays:
-    """Whole rows, as `_COLUMNS` has them; those that replace one, with its `clicks` at the end."""
+    """Whole rows in the order of `_COLUMNS`; a row that replaces another has that one's `clicks` at
+    the end."""
 
     new: list[_Row] = field(default_factory=list)
     changed: list[_Row] = field(default_factory=list)
@@ -40,19 +41,19 @@ def merge_days(connection: sa.Connection, tallies: Mapping[Key, DayTally]) -> Me
     is_sqlite = connection.dialect.name == "sqlite"
     found = (_read_on_sqlite if is_sqlite else _read_on_postgres)(connection, tallies)
     merged = MergedDays()
-    for ((kind, subject), day), tally in tallies.items():
-        is_link = kind is Kind.LINK
+    for ((kind, subject), day), aggregate in tallies.items():
+        is_link = kind is SubjectKind.LINK
         max_values = MAX_OF_LINK if is_link else MAX_OF_MANY
         precision = sketch.PRECISION_OF_LINK if is_link else sketch.PRECISION_OF_MANY
         number = int(kind)
         known = found.get((number, subject, day))
         before, people, visitors, counts, data = known or (0, 0, 0, b"{}", b"")
         table = _decode(counts)
-        merge(table, tally.counts, max_values)
-        more = sketch.add(data, tally.visitors, precision)
+        merge(table, aggregate.counts, max_values)
+        more = sketch.add(data, aggregate.visitors, precision)
         row = (
-            before + tally.clicks,
-            people + tally.people,
+            before + aggregate.clicks,
+            people + aggregate.people,
             visitors if more == data else sketch.estimate(more),
             _encode(table),
             more,
@@ -70,8 +71,9 @@ def merge_days(connection: sa.Connection, tallies: Mapping[Key, DayTally]) -> Me
 def write_days(
     connection: sa.Connection, merged: MergedDays, tallies: Mapping[Key, DayTally]
 ) -> None:
-    """Nobody else writes days until the transaction ends. Those that another has written since
-    they were read are merged again; on SQLite, where there is but one loader, `Stale` is raised."""
+    """No other loader writes days until the transaction ends. Days that another one has written
+    since they were read are merged again; on SQLite, which has only one loader, `Stale` is
+    raised."""
     if connection.dialect.name == "sqlite":
         _write_on_sqlite(connection, merged)
         return
@@ -136,7 +138,7 @@ _SQLITE_INSERT = (
 
 
 def _write_on_postgres(connection: sa.Connection, merged: MergedDays) -> list[Key]:
-    """Gives the days that could not be written."""
+    """Returns the days that could not be written."""
     stale: list[Key] = []
     for text, rows in (_POSTGRES_UPDATE, merged.changed), (_POSTGRES_INSERT, merged.new):
         if rows:
@@ -144,7 +146,7 @@ def _write_on_postgres(connection: sa.Connection, merged: MergedDays) -> list[Ke
             written = {tuple(row) for row in connection.exec_driver_sql(text, columns)}
             if len(written) < len(rows):
                 keys = [row[5:8] for row in rows if row[5:8] not in written]
-                stale += [(Subject(Kind(kind), subject), day) for kind, subject, day in keys]
+                stale += [(Subject(SubjectKind(kind), subject), day) for kind, subject, day in keys]
     return stale
 
 

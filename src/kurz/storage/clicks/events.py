@@ -1,4 +1,4 @@
-"""Every click, for as long as it is kept. On PostgreSQL each day is a partition of its own."""
+"""Single clicks, for as long as they are kept. On PostgreSQL each day is a partition."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -8,33 +8,19 @@ import sqlalchemy as sa
 from sqlalchemy.util import await_only
 
 from kurz.clicks.batch import Event
-from kurz.storage.click_schema import click_events
+from kurz.storage.schema.clicks import click_events
 
-DAYS_AHEAD = 2  # of a clock that is wrong, or a partition made in time
-LOCK_MILLISECONDS = 200  # a partition that is read is dropped another time
+DAYS_AHEAD = 2  # for wrong clocks, and to create partitions in time
+LOCK_MILLISECONDS = 200  # a partition that is being read is dropped later
 
-_LOCK = 0x6B636576  # "kcev": the advisory lock of those who make or drop partitions
-_NO_PARTITION = "23514"  # PostgreSQL calls it a violated check
-_FIELDS = (
-    "day",
-    "at",
-    "link_id",
-    "space",
-    "latency_micros",
-    "sort",
-    "country",
-    "referrer",
-    "browser",
-    "system",
-    "device",
-    "language",
-    "visitor",
-)
+_LOCK = 0x6B636576  # "kcev": the advisory lock for creating and dropping partitions
+_NO_PARTITION = "23514"  # PostgreSQL reports it as a check violation
+COLUMNS = tuple("at" if name == "at_micros" else name for name in Event._fields)
 _SQLITE_INSERT = (
-    f"INSERT INTO click_events ({', '.join(_FIELDS)}, id)"  # noqa: S608  our own words
-    f" VALUES ({', '.join('?' * len(_FIELDS))}, ?) ON CONFLICT DO NOTHING"
+    f"INSERT INTO click_events ({', '.join(COLUMNS)}, id)"  # noqa: S608  our own words
+    f" VALUES ({', '.join('?' * len(COLUMNS))}, ?) ON CONFLICT DO NOTHING"
 )
-# From the tables themselves: what the server remembers of names may be of before a lock was taken.
+# From the catalogue tables: the server's cache of names may be older than the lock.
 _PARTITIONS = (
     "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid"
     " WHERE inhparent = 'click_events'::regclass"
@@ -50,7 +36,7 @@ class DayMissing(Exception):
 
 
 def kept_events(events: Sequence[Event], today: int, kept_days: int) -> Sequence[Event]:
-    """Those that are neither too old to be kept nor from the future."""
+    """The events that are neither too old to be kept nor from the future."""
     if not kept_days:
         return []
     days = range(today - kept_days, today + DAYS_AHEAD + 1)
@@ -60,7 +46,7 @@ def kept_events(events: Sequence[Event], today: int, kept_days: int) -> Sequence
 
 
 def number_events(connection: sa.Connection, events: Sequence[Event]) -> Sequence[tuple[Any, ...]]:
-    """As they are written. SQLite's get the next numbers of their days, PostgreSQL's get theirs
+    """The rows to write. On SQLite they get the next numbers of their days, on PostgreSQL numbers
     from a sequence."""
     if connection.dialect.name != "sqlite":
         return events
@@ -85,7 +71,7 @@ def insert_events(connection: sa.Connection, rows: Sequence[tuple[Any, ...]]) ->
         written: int = driver.executemany(_SQLITE_INSERT, rows).rowcount
         return written == len(rows)
     # SQLAlchemy has begun the transaction with the first statement of its own.
-    copy = driver.copy_records_to_table("click_events", records=rows, columns=_FIELDS)
+    copy = driver.copy_records_to_table("click_events", records=rows, columns=COLUMNS)
     try:
         await_only(copy)
     except Exception as error:
@@ -96,8 +82,8 @@ def insert_events(connection: sa.Connection, rows: Sequence[tuple[Any, ...]]) ->
 
 
 def ensure_days(connection: sa.Connection, days: Collection[int]) -> None:
-    """Makes the partitions of these days on PostgreSQL, unless they are there. A table is made and
-    then attached: to make a partition at once would wait for everybody who reads clicks."""
+    """Creates the partitions of these days on PostgreSQL, if they are missing. A table is created
+    and then attached: creating a partition directly would wait for all readers of clicks."""
     if connection.dialect.name == "sqlite":
         return
     if _partitions(connection).issuperset(days):

@@ -1,4 +1,4 @@
-"""The salts of visitors, one a day, and their end."""
+"""The daily salts of visitors, and how they are erased."""
 
 from datetime import date, timedelta
 
@@ -6,8 +6,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clicks.visitors import SALT_BYTES
-from kurz.storage.database import Database
-from kurz.storage.schema import visitor_salts
+from kurz.storage.engine.store import SqlStore
+from kurz.storage.schema.clicks import visitor_salts
 
 KEPT = timedelta(days=2)  # from the beginning of its day
 
@@ -19,7 +19,7 @@ def find_salt(connection: sa.Connection, day: date) -> bytes | None:
 
 
 def keep_salt(connection: sa.Connection, day: date, salt: bytes) -> bytes | None:
-    """The salt of that day: this one, unless somebody was first."""
+    """The salt of that day: this one, unless another process was faster."""
     connection.execute(insert(visitor_salts).values(day=day, salt=salt).on_conflict_do_nothing())
     erase_salts(connection, day - KEPT)
     return find_salt(connection, day)
@@ -33,11 +33,8 @@ def erase_salts(connection: sa.Connection, until: date) -> None:
     connection.execute(sa.delete(visitor_salts).where(is_old))
 
 
-class SqlSaltStore:
+class SqlSaltStore(SqlStore):
     """The `SaltStore` of both engines."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def keep(self, day: date, salt: bytes) -> bytes:
         found = await self._database.read(find_salt, day)

@@ -1,31 +1,33 @@
 """What reports read: days, totals, and the clicks themselves. Nothing here reads all links, or all
 clicks at once."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.clicks.batch import Event, Kind, Subject
+from kurz.clicks.batch import Event, Subject, SubjectKind
 from kurz.clicks.moments import Moments
 from kurz.clicks.months import Month, months_of
-from kurz.clicks.reports import About, EventKey, EventPage
 from kurz.clicks.series import Day
+from kurz.clicks.stats import About, EventKey, EventPage
 from kurz.links.model import Link
-from kurz.storage.click_schema import click_days, click_events, click_months, click_totals
-from kurz.storage.database import Database
-from kurz.storage.link_rows import to_link
-from kurz.storage.patience import LIST_SECONDS, patience
-from kurz.storage.schema import link_tags, links
+from kurz.storage.clicks.events import COLUMNS
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
+from kurz.storage.engine.store import SqlStore, reads
+from kurz.storage.schema.clicks import click_days, click_events, click_months, click_totals
+from kurz.storage.schema.link_rows import to_link
+from kurz.storage.schema.links import link_tags, links
 
 LOOKED_AT = 2_000  # clicks, for the newest of a subject
-PAGE_ROWS = 5_000  # clicks that are looked at in one go, for a file of them
+PAGE_ROWS = 5_000  # clicks that are read at a time, for a file of them
 
-_EVENT = [click_events.c[name if name != "at_micros" else "at"] for name in Event._fields]
+_EVENT = [click_events.c[name] for name in COLUMNS]
 
 
 def find_days(
-    connection: sa.Connection, subject: Subject, days: range, *, with_counts: bool
+    connection: sa.Connection, subject: Subject, days: range, *, with_counts: bool = True
 ) -> list[Day]:
     of = click_days.c
     counts = of.counts if with_counts else sa.literal(b"", sa.LargeBinary)
@@ -92,9 +94,9 @@ def find_newest(connection: sa.Connection, about: About, today: int, limit: int)
 def find_events(
     connection: sa.Connection, about: About, days: range, after: EventKey | None, page_rows: int
 ) -> EventPage:
-    """Walks the clicks of everybody in the order of their key, `page_rows` of them."""
+    """Reads the clicks of all links in the order of their key, `page_rows` at a time."""
     of = click_events.c
-    key = sa.tuple_(of.day, of.id)  # nothing else is named: SQLite would begin at the day
+    key = sa.tuple_(of.day, of.id)  # no other condition: SQLite would start at the day
     begin = of.day >= days.start if after is None else key > sa.tuple_(*after)
     last = sa.select(of.day, of.id).where(begin, of.day < days.stop).order_by(of.day, of.id)
     row = connection.execute(last.offset(page_rows - 1).limit(1)).one_or_none()
@@ -106,45 +108,34 @@ def find_events(
 
 def _conditions(about: About, of: Any) -> list[sa.ColumnElement[bool]]:
     kind, number = about.subject
-    if kind is Kind.LINK:
+    if kind is SubjectKind.LINK:
         return [of.link_id == number]
-    if kind is Kind.SPACE:
+    if kind is SubjectKind.SPACE:
         return [of.space == number]
-    if kind is Kind.TAG:
+    if kind is SubjectKind.TAG:
         tagged = sa.select(link_tags.c.link_id)
         tagged = tagged.where(link_tags.c.space == about.space, link_tags.c.tag == about.tag)
         return [of.space == about.space, of.link_id.in_(tagged)]
     return []
 
 
-class SqlReportStore:
-    """The `ReportStore` of both engines."""
+class SqlStatsStore(SqlStore):
+    """The `StatsStore` of both engines."""
 
     def __init__(self, database: Database, *, page_rows: int = PAGE_ROWS) -> None:
-        self._database = database
+        super().__init__(database)
         self._page_rows = page_rows
 
-    async def days(
-        self, subject: Subject, days: range, *, with_counts: bool = True
-    ) -> Sequence[Day]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(find_days, subject, days, with_counts=with_counts)
-
-    async def months(self, subject: Subject, days: range) -> Sequence[Month]:
-        return await self._database.read(find_months, subject, days)
-
-    async def totals(self, subject: Subject) -> tuple[int, Moments]:
-        return await self._database.read(find_totals, subject)
+    days = reads(find_days, LIST_SECONDS)
+    months = reads(find_months)
+    totals = reads(find_totals)
 
     async def links(self, link_ids: Collection[int], space: int | None) -> Mapping[int, Link]:
         return await self._database.read(find_links, link_ids, space) if link_ids else {}
 
-    async def has_tag(self, space: int, tag: str) -> bool:
-        return await self._database.read(has_tag, space, tag)
-
-    async def newest(self, about: About, today: int, limit: int) -> Sequence[Event]:
-        return await self._database.read(find_newest, about, today, limit)
+    has_tag = reads(has_tag)
+    newest = reads(find_newest)
 
     async def events(self, about: About, days: range, after: EventKey | None) -> EventPage:
-        with patience(LIST_SECONDS):
+        with deadline(LIST_SECONDS):
             return await self._database.read(find_events, about, days, after, self._page_rows)

@@ -1,8 +1,8 @@
-"""Counts clicks: all of a batch in one transaction, with the position of its segment."""
+"""Counts clicks: a whole batch in one transaction, with the position of its segment."""
 
 import json
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,28 +10,29 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clicks.batch import Batch, Home
+from kurz.clicks.batch import Batch, LinkOwner
 from kurz.clicks.visitors import DAY_MICROS
 from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
-from kurz.storage.click_days import MergedDays, Stale, merge_days, write_days
-from kurz.storage.click_events import (
+from kurz.storage.clicks.days import MergedDays, Stale, merge_days, write_days
+from kurz.storage.clicks.events import (
     DayMissing,
     ensure_days,
     insert_events,
     kept_events,
     number_events,
 )
-from kurz.storage.click_schema import journal_position
-from kurz.storage.click_totals import add_totals, total_rows
-from kurz.storage.database import Database
-from kurz.storage.patience import LIST_SECONDS, patience
+from kurz.storage.clicks.totals import add_totals, total_rows
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
+from kurz.storage.engine.store import SqlStore, reads, writes
+from kurz.storage.schema.clicks import journal_position
 
 COUNT_SECONDS = 10.0  # for a batch, which nobody waits for
 KEPT_DAYS = 90
 
-# "kcli": loaders count one after another. All of them count for the installation, whose row they
-# would queue at anyway, but holding the rows of links, and in as many ways as there are rows.
+# "kcli": loaders count one after another. All of them write the installation's row, so they would
+# queue there anyway, but while holding rows of links, and in different orders.
 _LOCK = 0x6B636C69
 _POSTGRES_HOMES = "SELECT id, space, tags FROM links WHERE id = ANY($1::bigint[])"
 _SQLITE_HOMES = "SELECT id, space, tags FROM links WHERE id IN (SELECT value FROM json_each(?))"
@@ -40,7 +41,7 @@ _decode_tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
 @dataclass(slots=True)
 class _Prepared:
-    """A batch as it is written: all of the work that needs no transaction is done."""
+    """A batch that is ready to be written: all work that needs no transaction is done."""
 
     batch: Batch
     totals: Sequence[tuple[int, int, int, int, float, float]]
@@ -73,13 +74,13 @@ def write_batch(connection: sa.Connection, prepared: _Prepared, now: int) -> boo
 
 
 def lock_counting(connection: sa.Connection) -> None:
-    """Until the transaction ends nobody else writes what is counted for links."""
+    """Until the transaction ends, no other process writes the counts of links."""
     if connection.dialect.name != "sqlite":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
 
 
 def write_batch_at_once(connection: sa.Connection, batch: Batch, now: int, kept_days: int) -> bool:
-    """For a batch that somebody else was quicker than: nobody is between reading and writing."""
+    """For a batch that another loader was faster than: reads and writes in the same transaction."""
     return write_batch(
         connection, prepare_batch(connection, batch, now // DAY_MICROS, kept_days), now
     )
@@ -107,51 +108,43 @@ def forget_positions(connection: sa.Connection, segments: Collection[bytes]) -> 
     connection.execute(sa.delete(journal_position).where(gone))
 
 
-def find_homes(connection: sa.Connection, link_ids: Collection[int]) -> dict[int, Home]:
+def find_owners(connection: sa.Connection, link_ids: Collection[int]) -> dict[int, LinkOwner]:
     if connection.dialect.name == "sqlite":
         driver: Any = connection.connection.driver_connection
         rows = driver.execute(_SQLITE_HOMES, (json.dumps(list(link_ids)),)).fetchall()
     else:
         rows = connection.exec_driver_sql(_POSTGRES_HOMES, (list(link_ids),)).all()
     return {
-        link_id: Home(space, tuple(dict.fromkeys(_decode_tags(tags))) if tags else ())
+        link_id: LinkOwner(space, tuple(dict.fromkeys(_decode_tags(tags))) if tags else ())
         for link_id, space, tags in rows
     }
 
 
-class SqlClickStore:
-    """The `ClickStore` of both engines. Clicks themselves are kept for `kept_days`, 0 for none.
+class SqlClickStore(SqlStore):
+    """The `ClickStore` of both engines. Single clicks are kept for `kept_days`, 0 for none.
 
     `held_seconds` is how long the last batch kept others from writing, on SQLite: if that is more
     than 25 ms, the next batch has to be smaller."""
 
     def __init__(self, database: Database, clock: Clock, *, kept_days: int = KEPT_DAYS) -> None:
-        self._database = database
+        super().__init__(database)
         self._clock = clock
         self._kept_days = kept_days
         self.held_seconds = 0.0
 
-    async def offsets(self, segments: Collection[bytes]) -> Mapping[bytes, int]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(find_offsets, segments)
-
-    async def homes(self, link_ids: Collection[int]) -> Mapping[int, Home]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(find_homes, link_ids)
-
-    async def forget(self, segments: Collection[bytes]) -> None:
-        with patience(LIST_SECONDS):
-            await self._database.write(forget_positions, segments)
+    offsets = reads(find_offsets, LIST_SECONDS)
+    owners = reads(find_owners, LIST_SECONDS)
+    forget = writes(forget_positions, LIST_SECONDS)
 
     async def apply(self, batch: Batch) -> bool:
-        with patience(COUNT_SECONDS):
+        with deadline(COUNT_SECONDS):
             try:
                 return await self._apply(batch)
             except DayMissing as missing:
                 await self._database.write(ensure_days, missing.days)
             try:
                 return await self._apply(batch)
-            except DayMissing as error:  # dropped that very moment
+            except DayMissing as error:  # the partition was dropped at that moment
                 raise StoreUnavailable(
                     "The clicks of a day cannot be stored now. Try again."
                 ) from error

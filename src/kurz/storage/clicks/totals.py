@@ -5,16 +5,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.clicks.batch import INSTALLATION, Batch, Kind, Subject
+from kurz.clicks.batch import INSTALLATION, Batch, Subject, SubjectKind
 from kurz.clicks.moments import Moments
 
 _Row = tuple[int, int, int, int, float, float]
 
 _NONE = Moments()
-# What a JavaScript number holds exactly. An import may bring any numbers: a sum that no longer fits
-# its column would end the counting for everybody.
+# What a JavaScript number holds exactly. An import may bring any numbers: a sum that does not fit
+# its column would stop the counting for everyone.
 MOST_CLICKS = 2**53
-# Chan's parallel form, as `Moments.merge` has it.
+# Chan's parallel form, as in `Moments.merge`.
 _MERGE = """
 ON CONFLICT (kind, subject) DO UPDATE SET
   clicks = {least}(click_totals.clicks + excluded.clicks, {most}),
@@ -43,8 +43,8 @@ _POSTGRES_ADD = (
 def total_rows(batch: Batch) -> list[_Row]:
     """What a batch adds, in the order in which rows are locked."""
     clicks = dict.fromkeys(batch.moments, 0)
-    for (subject, _), tally in batch.days.items():
-        clicks[subject] = clicks.get(subject, 0) + tally.clicks
+    for (subject, _), aggregate in batch.days.items():
+        clicks[subject] = clicks.get(subject, 0) + aggregate.clicks
     find = batch.moments.get
     return [
         (int(subject.kind), subject.id, clicks[subject], *find(subject, _NONE))
@@ -53,7 +53,7 @@ def total_rows(batch: Batch) -> list[_Row]:
 
 
 def add_totals(connection: sa.Connection, rows: Sequence[_Row]) -> None:
-    """Rows in the order of their keys: two who add at once never wait for each other."""
+    """Rows in the order of their keys, so that parallel transactions cannot deadlock."""
     if not rows:
         return
     if connection.dialect.name == "sqlite":
@@ -65,12 +65,16 @@ def add_totals(connection: sa.Connection, rows: Sequence[_Row]) -> None:
 
 
 def add_imported(connection: sa.Connection, links: Iterable[tuple[int, int, int]]) -> None:
-    """Clicks that new links bring with them: rows of id, space and clicks. How long those took was
-    not measured here, so they have no part in latencies."""
+    """Adds the clicks that imported links bring: rows of id, space and clicks. Their latencies were
+    not measured here and are not counted."""
     clicks: dict[Subject, int] = {}
     for link_id, space, number in links:
         if number:
-            for subject in Subject(Kind.LINK, link_id), Subject(Kind.SPACE, space), INSTALLATION:
+            for subject in (
+                Subject(SubjectKind.LINK, link_id),
+                Subject(SubjectKind.SPACE, space),
+                INSTALLATION,
+            ):
                 clicks[subject] = clicks.get(subject, 0) + number
     rows = [
         (int(subject.kind), subject.id, min(clicks[subject], MOST_CLICKS), *_NONE)

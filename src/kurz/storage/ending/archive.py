@@ -1,47 +1,55 @@
-"""What archiving reads and writes: links with all that was counted for them, and the files that
-they are in."""
+"""What archiving reads and writes: links with everything that was counted for them, and their
+files."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clicks.batch import Kind
-from kurz.clock import EPOCH, MICROSECOND, from_micros, to_micros, to_micros_or_none
-from kurz.links.archives import (
+from kurz.clicks.batch import SubjectKind
+from kurz.clock import EPOCH, from_micros, to_micros, to_micros_or_none
+from kurz.links.ending.archives import (
     ArchivedLink,
+    ArchiveState,
     CountedDay,
     CountedTotals,
     FileEntry,
     FileState,
     Obstacle,
-    State,
 )
+from kurz.links.ending.ports import JOB
+from kurz.links.ending.retention import EndedKind
 from kurz.links.model import ROOT_WORKSPACE_ID, Act, Link, Status
-from kurz.links.reaping import JOB
-from kurz.links.retention import Ended
-from kurz.storage.ban_list import find_standing
-from kurz.storage.batches import among, at_once
-from kurz.storage.changes import record_change
-from kurz.storage.click_schema import click_days, click_totals
-from kurz.storage.click_totals import add_totals
-from kurz.storage.clicks import lock_counting
-from kurz.storage.database import Database
-from kurz.storage.ended import are_ended
-from kurz.storage.history import add_history_entry
-from kurz.storage.job_runs import add_cleaned
-from kurz.storage.job_schema import archive_files, code_quarantine
-from kurz.storage.link_rows import INSERTED, to_link, to_row
-from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
-from kurz.storage.purging import few_enough, forget_clicks, lock_next, purge_links
-from kurz.storage.schema import accounts, changes, links, workspaces
-from kurz.storage.tags import add_tags
+from kurz.storage.clicks.store import lock_counting
+from kurz.storage.clicks.totals import add_totals
+from kurz.storage.ending.conditions import are_ended
+from kurz.storage.ending.purging import (
+    PurgingStore,
+    few_enough,
+    forget_clicks,
+    lock_next,
+    purge_links,
+)
+from kurz.storage.engine.batches import among, at_once
+from kurz.storage.engine.changes import record_change
+from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
+from kurz.storage.engine.rows import find_all
+from kurz.storage.engine.store import reads, writes
+from kurz.storage.jobs.runs import add_cleaned
+from kurz.storage.links.history import add_history_entry
+from kurz.storage.links.tags import add_tags
+from kurz.storage.safety.ban_list import find_standing
+from kurz.storage.schema.clicks import click_days, click_totals
+from kurz.storage.schema.jobs import archive_files, code_quarantine
+from kurz.storage.schema.link_rows import INSERTED, to_link, to_row
+from kurz.storage.schema.links import changes, links
+from kurz.storage.schema.people import accounts, workspaces
 
-MOST_DAYS = 10_000  # in a file, but for one link that has more alone: some 10 MB in memory
+MOST_DAYS = 10_000  # in a file, unless one link alone has more: some 10 MB in memory
 _FIRST_DAY = EPOCH.date().toordinal()
 _ENDED = (Status.DELETED, Status.EXPIRED, Status.PAUSED)
 _FILE_STATES = {
@@ -52,17 +60,21 @@ _FILE_STATES = {
 
 
 def collect_links(
-    connection: sa.Connection, ended: Ended, before: int, limit: int, but: Collection[int] = ()
+    connection: sa.Connection,
+    ended: EndedKind,
+    before: datetime,
+    limit: int,
+    but: Collection[int] = (),
 ) -> list[ArchivedLink]:
-    condition, order = are_ended(ended, before)
+    condition, order = are_ended(ended, to_micros(before))
     query = sa.select(links).where(condition).order_by(*order).limit(at_once(connection, limit))
     if but:
         query = query.where(~among(connection, links.c.id, [*but]))
     rows = connection.execute(query).mappings().all()
     ownerless = _find_ownerless(connection, rows)
     rows = [row for row in rows if row["id"] not in ownerless]
-    # Totals before days: whoever counts in between makes the totals other ones than these, and the
-    # file will be given up.
+    # Totals before days: if clicks are counted in between, the totals change and the file is given
+    # up.
     totals = _find_totals(connection, [row["id"] for row in rows])
     rows = rows[: len(few_enough(connection, [row["id"] for row in rows], MOST_DAYS))]
     days = _find_days(connection, [row["id"] for row in rows])
@@ -73,9 +85,9 @@ def collect_links(
 
 
 def find_ownerless(
-    connection: sa.Connection, ended: Ended, before: int, limit: int
+    connection: sa.Connection, ended: EndedKind, before: int, limit: int
 ) -> Collection[int]:
-    """Among the next links to collect."""
+    """Of the next links to collect."""
     condition, order = are_ended(ended, before)
     query = sa.select(links.c.id, links.c.space).where(condition).order_by(*order)
     query = query.limit(at_once(connection, limit))
@@ -83,7 +95,7 @@ def find_ownerless(
 
 
 def _find_ownerless(connection: sa.Connection, rows: Sequence[sa.RowMapping]) -> set[int]:
-    """The personal ones of accounts that are no more."""
+    """The personal links of deleted accounts."""
     owners = {row["id"]: -row["space"] for row in rows if row["space"] < 0}
     query = sa.select(accounts.c.id).where(among(connection, accounts.c.id, [*owners.values()]))
     there = set(connection.execute(query).scalars()) if owners else set()
@@ -104,7 +116,7 @@ def purge_ownerless(
 
 def _find_totals(connection: sa.Connection, ids: Collection[int]) -> dict[int, CountedTotals]:
     query = sa.select(click_totals).where(
-        click_totals.c.kind == Kind.LINK.value, click_totals.c.subject.in_(ids)
+        click_totals.c.kind == SubjectKind.LINK.value, click_totals.c.subject.in_(ids)
     )
     return {
         row.subject: CountedTotals(row.clicks, row.timed, row.mean_ms, row.m2)
@@ -126,15 +138,20 @@ def _find_days(connection: sa.Connection, ids: Collection[int]) -> dict[int, lis
 
 
 def _are_of(ids: Collection[int]) -> sa.ColumnElement[bool]:
-    return (click_days.c.kind == Kind.LINK.value) & click_days.c.subject.in_(ids)
+    return (click_days.c.kind == SubjectKind.LINK.value) & click_days.c.subject.in_(ids)
 
 
-def begin_file(connection: sa.Connection, name: str, count: int, now: int) -> None:
-    connection.execute(sa.insert(archive_files).values(name=name, links=count, created_at=now))
+def begin_file(connection: sa.Connection, name: str, links: int, now: datetime) -> None:
+    values = {"name": name, "links": links, "created_at": to_micros(now)}
+    connection.execute(sa.insert(archive_files).values(values))
 
 
 def finish_file(
-    connection: sa.Connection, name: str, states: Sequence[State], now: int, kept_until: int
+    connection: sa.Connection,
+    name: str,
+    states: Sequence[ArchiveState],
+    now: datetime,
+    kept_micros: int,
 ) -> int | None:
     query = sa.select(archive_files).where(archive_files.c.name == name).with_for_update()
     file = connection.execute(query).first()
@@ -146,16 +163,17 @@ def finish_file(
         give_up_file(connection, name, now)
         return None
     ids = [state.link_id for state in states]
-    purged = purge_links(connection, ids, links.c.status.in_(_ENDED), now, kept_until)
+    at = to_micros(now)
+    purged = purge_links(connection, ids, links.c.status.in_(_ENDED), at, at + kept_micros)
     add_cleaned(connection, JOB, purged)
     connection.execute(
-        sa.update(archive_files).where(archive_files.c.name == name).values(finished_at=now)
+        sa.update(archive_files).where(archive_files.c.name == name).values(finished_at=at)
     )
     return purged
 
 
-def _are_unchanged(connection: sa.Connection, states: Sequence[State]) -> bool:
-    """And they stay so until the transaction ends."""
+def _are_unchanged(connection: sa.Connection, states: Sequence[ArchiveState]) -> bool:
+    """They stay unchanged until the transaction ends."""
     ids = [state.link_id for state in states]
     query = (
         sa.select(links.c.id, links.c.version, links.c.space)
@@ -175,11 +193,11 @@ def _are_unchanged(connection: sa.Connection, states: Sequence[State]) -> bool:
     return all(clicks.get(state.link_id, 0) == state.clicks for state in states)
 
 
-def give_up_file(connection: sa.Connection, name: str, now: int) -> bool:
+def give_up_file(connection: sa.Connection, name: str, now: datetime) -> bool:
     statement = (
         sa.update(archive_files)
         .where(archive_files.c.name == name, _FILE_STATES[FileState.BEGUN])
-        .values(links=0, finished_at=now)
+        .values(links=0, finished_at=to_micros(now))
     )
     if connection.execute(statement).rowcount:
         return True
@@ -189,29 +207,26 @@ def give_up_file(connection: sa.Connection, name: str, now: int) -> bool:
     return connection.execute(finished).first() is None
 
 
-def list_files(connection: sa.Connection, states: Collection[FileState]) -> list[FileEntry]:
+def list_files(connection: sa.Connection, *states: FileState) -> list[FileEntry]:
     state = sa.case(*((condition, name.value) for name, condition in _FILE_STATES.items()))
     query = (
         sa.select(archive_files, state.label("state"))
         .where(sa.or_(*(_FILE_STATES[it] for it in states or FileState)))
         .order_by(archive_files.c.created_at, archive_files.c.name)
     )
-    return [
-        FileEntry(row.name, row.links, from_micros(row.created_at), FileState(row.state))
-        for row in connection.execute(query)
-    ]
+    return find_all(connection, query, FileEntry)
 
 
-def forget_files(connection: sa.Connection, before: int) -> None:
-    is_old = _FILE_STATES[FileState.GIVEN_UP] & (archive_files.c.finished_at < before)
-    connection.execute(sa.delete(archive_files).where(is_old))
+def forget_files(connection: sa.Connection, before: datetime) -> None:
+    is_old = archive_files.c.finished_at < to_micros(before)
+    connection.execute(sa.delete(archive_files).where(_FILE_STATES[FileState.GIVEN_UP], is_old))
 
 
-def find_last_versions(connection: sa.Connection, link_ids: Sequence[int]) -> dict[int, int]:
-    """As far as the change log remembers, all of which is read for it."""
+def find_last_versions(connection: sa.Connection, link_ids: Collection[int]) -> dict[int, int]:
+    """As far as the change log reaches back; all of it is read."""
     query = (
         sa.select(changes.c.link_id, sa.func.max(changes.c.version).label("version"))
-        .where(among(connection, changes.c.link_id, link_ids))
+        .where(among(connection, changes.c.link_id, [*link_ids]))
         .group_by(changes.c.link_id)
     )
     return {row.link_id: row.version for row in connection.execute(query)}
@@ -226,11 +241,11 @@ def put_back(
     if not _has_owner(connection, link):
         if link.workspace_id == ROOT_WORKSPACE_ID:
             return Obstacle.NO_OWNER
-        link = replace(link, owner_id=None)  # as if it had been there when the account went
+        link = replace(link, owner_id=None)  # as if it had existed when the account was deleted
     if find_standing(connection, {str(link.owner_id)}):
         return Obstacle.OWNER_BANNED
     link = replace(link, **_copied(archived.totals))
-    _pass_id(connection, link.id)
+    _token_id(connection, link.id)
     row: dict[str, Any] = dict(zip(INSERTED, to_row(link, archived.claim_hash), strict=True))
     row |= {
         "id": link.id,
@@ -254,11 +269,12 @@ def put_back(
 
 
 def _copied(totals: CountedTotals | None) -> dict[str, Any]:
-    """What a link has of its totals: all of them, also where its row was behind when it went."""
+    """The link's columns from its totals: complete, even if its row was behind when it was
+    purged."""
     if totals is None:
         return {}
     fields: dict[str, Any] = {"redirect_count": totals.clicks}
-    if totals.timed:  # else the average of an import stays
+    if totals.timed:  # otherwise the average of an import stays
         fields["avg_redirect_ms"] = totals.mean_ms
     return fields
 
@@ -273,7 +289,7 @@ def _has_place(connection: sa.Connection, link: Link) -> bool:
 
 
 def _has_owner(connection: sa.Connection, link: Link) -> bool:
-    """And it has until the transaction ends. True for what is nobody's."""
+    """The account stays until the transaction ends. True for a link without an owner."""
     if link.owner_id is None:
         return True
     query = sa.select(accounts.c.id).where(accounts.c.id == link.owner_id)
@@ -281,16 +297,16 @@ def _has_owner(connection: sa.Connection, link: Link) -> bool:
     return connection.execute(query).first() is not None
 
 
-def _pass_id(connection: sa.Connection, link_id: int) -> None:
-    """No new link gets the id, also where an older backup was put back. SQLite sees to it. To be
-    done before the insert, while nobody waits for us."""
+def _token_id(connection: sa.Connection, link_id: int) -> None:
+    """No new link gets this id, even if an older backup was restored. SQLite ensures that itself.
+    To be called before the insert, while no other transaction waits for this one."""
     if connection.dialect.name == "sqlite":
         return
     sequence = "pg_get_serial_sequence('links', 'id')"
     is_passed = f"SELECT $1 <= coalesce(pg_sequence_last_value({sequence}::regclass), 0)"
     if connection.exec_driver_sql(is_passed, (link_id,)).scalar():
         return
-    # Whoever makes a link just now could get a number between a look and the step.
+    # A parallel create could get a number between reading the sequence and moving it.
     connection.exec_driver_sql("LOCK TABLE links IN SHARE ROW EXCLUSIVE MODE")
     connection.exec_driver_sql(
         f"SELECT setval({sequence}, $1)"
@@ -300,15 +316,15 @@ def _pass_id(connection: sa.Connection, link_id: int) -> None:
 
 
 def _put_counts_back(connection: sa.Connection, archived: ArchivedLink) -> None:
-    """For the link alone: what was counted for others has stayed. Late clicks that were counted for
-    a link that was no more give way."""
+    """For the link only: the counts of its workspace and tags were kept. It replaces late clicks
+    that were counted after the purge."""
     link_id = archived.link.id
     forget_clicks(connection, [link_id])
     if archived.days:
         rows = [
             day._asdict()
             | {
-                "kind": Kind.LINK.value,
+                "kind": SubjectKind.LINK.value,
                 "subject": link_id,
                 "day": day.day.toordinal() - _FIRST_DAY,
             }
@@ -316,59 +332,40 @@ def _put_counts_back(connection: sa.Connection, archived: ArchivedLink) -> None:
         ]
         connection.execute(sa.insert(click_days), rows)
     if archived.totals is not None:
-        add_totals(connection, [(Kind.LINK.value, link_id, *archived.totals)])
+        add_totals(connection, [(SubjectKind.LINK.value, link_id, *archived.totals)])
 
 
-class SqlArchiveStore:
+class SqlArchiveStore(PurgingStore):
     """The `ArchiveStore` of both engines."""
 
-    def __init__(self, database: Database, kept: timedelta) -> None:
-        """No stranger gets a purged link's code for as long as `kept` says."""
-        self._database = database
-        self._kept_micros = kept // MICROSECOND
-
     async def purge_ownerless(
-        self, ended: Ended, before: datetime, now: datetime, limit: int
+        self, ended: EndedKind, before: datetime, now: datetime, limit: int
     ) -> int:
         at = to_micros(now)
-        with patience(LONG_SECONDS):
+        with deadline(LONG_SECONDS):
             ids = await self._database.read(find_ownerless, ended, to_micros(before), limit)
             if not ids:
                 return 0
             return await self._database.write(purge_ownerless, [*ids], at, at + self._kept_micros)
 
-    async def collect(
-        self, ended: Ended, before: datetime, limit: int, but: Collection[int] = ()
-    ) -> list[ArchivedLink]:
-        with patience(LONG_SECONDS):
-            return await self._database.read(collect_links, ended, to_micros(before), limit, but)
+    collect = reads(collect_links, LONG_SECONDS)
+    begin_file = writes(begin_file)
 
-    async def begin_file(self, name: str, links: int, now: datetime) -> None:
-        await self._database.write(begin_file, name, links, to_micros(now))
+    async def finish_file(
+        self, name: str, states: Sequence[ArchiveState], now: datetime
+    ) -> int | None:
+        with deadline(LONG_SECONDS):
+            return await self._database.write(finish_file, name, states, now, self._kept_micros)
 
-    async def finish_file(self, name: str, states: Sequence[State], now: datetime) -> int | None:
-        at = to_micros(now)
-        with patience(LONG_SECONDS):
-            return await self._database.write(finish_file, name, states, at, at + self._kept_micros)
-
-    async def give_up_file(self, name: str, now: datetime) -> bool:
-        return await self._database.write(give_up_file, name, to_micros(now))
-
-    async def files(self, *states: FileState) -> list[FileEntry]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(list_files, states)
-
-    async def forget_files(self, before: datetime) -> None:
-        await self._database.write(forget_files, to_micros(before))
-
-    async def last_versions(self, link_ids: Collection[int]) -> dict[int, int]:
-        with patience(LONG_SECONDS):
-            return await self._database.read(find_last_versions, [*link_ids])
+    give_up_file = writes(give_up_file)
+    files = reads(list_files, LIST_SECONDS)
+    forget_files = writes(forget_files)
+    last_versions = reads(find_last_versions, LONG_SECONDS)
 
     async def put_back(
         self, archived: ArchivedLink, last_version: int, now: datetime
     ) -> Link | Obstacle:
-        # Its purge was a version too; so was all that happened if it was put back before.
+        # Its purge was a version too, and so was everything after an earlier restore.
         version = max(archived.link.version + 2, last_version + 1)
-        with patience(LONG_SECONDS):
+        with deadline(LONG_SECONDS):
             return await self._database.write(put_back, archived, version, to_micros(now))

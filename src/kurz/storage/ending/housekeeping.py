@@ -1,32 +1,32 @@
-"""Rows that are of no use any more. What is trimmed by those who write it is not here: tokens
-that have ended, salts, clicks, runs of jobs, the change log. Limits and invitations are trimmed by
-both: nobody may come again who would write some."""
+"""Deletes rows that are no longer needed. Rows that are trimmed by their own writers are not here:
+ended tokens, salts, clicks, runs of jobs, the change log. Limits and invitations are trimmed by
+both, because there may be no further writes."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
 
-from kurz.clicks.batch import Kind
+from kurz.clicks.batch import SubjectKind
 from kurz.clock import to_micros
-from kurz.people.receipts import KEPT
-from kurz.safety.reports import KEPT_REPORTS, State
-from kurz.storage.batches import SQLITE_LINKS, among
-from kurz.storage.clicks import lock_counting
-from kurz.storage.database import Database
-from kurz.storage.job_schema import code_quarantine
-from kurz.storage.limits import trim as trim_limits
-from kurz.storage.patience import LIST_SECONDS, patience
-from kurz.storage.purging import COUNTED, forget_clicks
-from kurz.storage.receipts import forget_receipts
-from kurz.storage.safety_schema import reports
-from kurz.storage.schema import changes, links, passes
+from kurz.safety.abuse_reports import KEPT_REPORTS, ReportState
+from kurz.storage.clicks.store import lock_counting
+from kurz.storage.ending.purging import COUNTED, forget_clicks
+from kurz.storage.engine.batches import SQLITE_LINKS, among
+from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
+from kurz.storage.engine.store import SqlStore, writes
+from kurz.storage.links.receipts import trim_receipts
+from kurz.storage.people.limits import trim as trim_limits
+from kurz.storage.schema.jobs import code_quarantine
+from kurz.storage.schema.links import changes, links
+from kurz.storage.schema.people import one_time_tokens
+from kurz.storage.schema.safety import reports
 
 
-def trim_codes(connection: sa.Connection, now: int, limit: int) -> int:
+def trim_codes(connection: sa.Connection, now: datetime, limit: int) -> int:
     old = (
         sa.select(code_quarantine.c.short_code)
-        .where(code_quarantine.c.until <= now)
+        .where(code_quarantine.c.until <= to_micros(now))
         .order_by(code_quarantine.c.until)
         .limit(limit)
         .with_for_update(skip_locked=True)
@@ -36,33 +36,36 @@ def trim_codes(connection: sa.Connection, now: int, limit: int) -> int:
     return connection.execute(sa.delete(code_quarantine).where(is_old)).rowcount
 
 
-def trim_passes(connection: sa.Connection, now: int, limit: int) -> int:
-    """Skips those that somebody else has locked, who may wait for others of these."""
+def trim_one_time_tokens(connection: sa.Connection, now: datetime, limit: int) -> int:
+    """Skips locked rows: their holder may wait for other rows of this batch."""
     old = (
-        sa.select(passes.c.id)
-        .where(passes.c.expires_at <= now)
+        sa.select(one_time_tokens.c.id)
+        .where(one_time_tokens.c.expires_at <= to_micros(now))
         .limit(limit)
         .with_for_update(skip_locked=True)
         .cte()
     )
-    return connection.execute(sa.delete(passes).where(passes.c.id.in_(sa.select(old)))).rowcount
+    return connection.execute(
+        sa.delete(one_time_tokens).where(one_time_tokens.c.id.in_(sa.select(old)))
+    ).rowcount
 
 
-def trim_reports(connection: sa.Connection, before: int, limit: int) -> int:
-    is_old = sa.and_(reports.c.state != State.OPEN, reports.c.decided_at < before)
+def trim_reports(connection: sa.Connection, now: datetime, limit: int) -> int:
+    before = to_micros(now - KEPT_REPORTS)
+    is_old = sa.and_(reports.c.state != ReportState.OPEN, reports.c.decided_at < before)
     old = sa.select(reports.c.id).where(is_old).limit(limit)
     return connection.execute(sa.delete(reports).where(reports.c.id.in_(old), is_old)).rowcount
 
 
 def find_strays(connection: sa.Connection, after: int, limit: int) -> tuple[list[int], int | None]:
-    """Of the next so many rows of the change log: links that are gone and have clicks, and where to
-    go on. Clicks are counted late by minutes at most, and the log goes back for a day."""
+    """Of the next rows of the change log: purged links that have clicks, and where to continue.
+    Clicks are counted minutes late at most, and the log goes back for a day."""
     query = sa.select(changes.c.id, changes.c.link_id).where(changes.c.id > after)
     page = query.order_by(changes.c.id).limit(limit).subquery()
     ids = connection.execute(sa.select(page.c.id)).scalars().all()
     have_clicks = sa.or_(
         *(
-            sa.exists().where(it.c.kind == Kind.LINK.value, it.c.subject == page.c.link_id)
+            sa.exists().where(it.c.kind == SubjectKind.LINK.value, it.c.subject == page.c.link_id)
             for it in COUNTED
         )
     )
@@ -73,7 +76,7 @@ def find_strays(connection: sa.Connection, after: int, limit: int) -> tuple[list
 
 
 def forget_strays(connection: sa.Connection, link_ids: Sequence[int]) -> int:
-    """Nobody counts meanwhile, and a link that is there again keeps what was counted."""
+    """No clicks are counted meanwhile, and a restored link keeps its counts."""
     lock_counting(connection)
     query = sa.select(links.c.id).where(among(connection, links.c.id, link_ids))
     present = set(connection.execute(query).scalars())
@@ -82,35 +85,17 @@ def forget_strays(connection: sa.Connection, link_ids: Sequence[int]) -> int:
     return len(gone)
 
 
-class SqlHousekeepingStore:
+class SqlHousekeepingStore(SqlStore):
     """The `HousekeepingStore` of both engines."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def trim_codes(self, now: datetime, limit: int) -> int:
-        with patience(LIST_SECONDS):
-            return await self._database.write(trim_codes, to_micros(now), limit)
-
-    async def trim_receipts(self, now: datetime, limit: int) -> int:
-        with patience(LIST_SECONDS):
-            return await self._database.write(forget_receipts, to_micros(now - KEPT), limit)
-
-    async def trim_passes(self, now: datetime, limit: int) -> int:
-        with patience(LIST_SECONDS):
-            return await self._database.write(trim_passes, to_micros(now), limit)
-
-    async def trim_reports(self, now: datetime, limit: int) -> int:
-        with patience(LIST_SECONDS):
-            before = to_micros(now - KEPT_REPORTS)
-            return await self._database.write(trim_reports, before, limit)
-
-    async def trim_limits(self, now: datetime, limit: int) -> int:
-        with patience(LIST_SECONDS):
-            return await self._database.write(trim_limits, now, limit)
+    trim_codes = writes(trim_codes, LIST_SECONDS)
+    trim_receipts = writes(trim_receipts, LIST_SECONDS)
+    trim_one_time_tokens = writes(trim_one_time_tokens, LIST_SECONDS)
+    trim_reports = writes(trim_reports, LIST_SECONDS)
+    trim_limits = writes(trim_limits, LIST_SECONDS)
 
     async def trim_clicks(self, after: int, limit: int) -> tuple[int, int | None]:
-        with patience(LIST_SECONDS):
+        with deadline(LIST_SECONDS):
             strays, end = await self._database.read(find_strays, after, limit)
             removed = 0
             for start in range(0, len(strays), SQLITE_LINKS):

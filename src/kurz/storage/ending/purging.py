@@ -1,32 +1,33 @@
-"""Links end here: with a link goes all that is about it alone. What was counted for its workspace,
-its tags and the installation stays."""
+"""Deletes links with everything that is only about them. What was counted for the workspace, the
+tags and the installation stays."""
 
 from collections.abc import Awaitable, Sequence
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from kurz.clicks.batch import Kind
+from kurz.clicks.batch import SubjectKind
 from kurz.clock import MICROSECOND, to_micros
+from kurz.links.ending.retention import EndedKind
 from kurz.links.model import Scope, Status, space_of
-from kurz.links.retention import Ended
-from kurz.storage.batches import among, at_once, in_batches
-from kurz.storage.changes import record_changes
-from kurz.storage.click_schema import click_days, click_months, click_totals
-from kurz.storage.clicks import lock_counting
-from kurz.storage.database import Database
-from kurz.storage.ended import Condition, Order, are_ended, still
-from kurz.storage.links import within
-from kurz.storage.quarantine import quarantine
-from kurz.storage.schema import history, link_tags, links
+from kurz.storage.clicks.store import lock_counting
+from kurz.storage.ending.conditions import Condition, Order, are_ended, still
+from kurz.storage.engine.batches import among, at_once, in_batches
+from kurz.storage.engine.changes import record_changes
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.store import SqlStore
+from kurz.storage.links.quarantine import quarantine
+from kurz.storage.links.store import within
+from kurz.storage.schema.clicks import click_days, click_months, click_totals
+from kurz.storage.schema.links import history, link_tags, links
 
-COUNTED = click_days, click_months, click_totals  # what is counted of links, among others
-# Of clicks, that go in one transaction: a link has one row a day, however old it is. On SQLite who
-# else writes waits for it.
+COUNTED = click_days, click_months, click_totals  # counts of links and other subjects
+# Rows of clicks that are deleted in one transaction: a link has one row a day, however old it is.
+# On SQLite, other writers wait for it.
 MOST_DAYS = {"sqlite": 1000, "postgresql": 10_000}
 FIRST_LOOK = 10  # links whose days are counted; then twice as many, and so on
 
-# The words of an index: from parameters an engine does not conclude that it can be used.
+# The text of an index: an engine does not use a partial index for parameters.
 _IN_TRASH = sa.text("space <> 0 AND status = 'DELETED'")
 
 
@@ -36,8 +37,8 @@ def lock_next(
     order: Order,
     limit: int,
 ) -> Sequence[int]:
-    """The first links that fit a condition. They are ours until the transaction ends; what somebody
-    else is just writing is left out."""
+    """Locks the first links that match a condition, until the transaction ends. Links that another
+    transaction is writing are left out."""
     query = sa.select(links.c.id).where(condition).order_by(*order).limit(limit)
     return connection.execute(query.with_for_update(skip_locked=True)).scalars().all()
 
@@ -50,22 +51,22 @@ def purge_next(
     now: int,
     kept_until: int,
 ) -> int:
-    """Purges the first links that fit a condition, as many as one transaction may, and tells how
-    many; 0 only if none is left but what somebody else is just writing."""
+    """Purges the first links that match a condition, as many as one transaction may; returns how
+    many. 0 only if none is left, except links that another transaction is writing."""
     ids = lock_next(connection, condition, order, at_once(connection, limit))
     ids = few_enough(connection, ids, MOST_DAYS[connection.dialect.name])
     return purge_links(connection, ids, condition, now, kept_until)
 
 
 def few_enough(connection: sa.Connection, link_ids: Sequence[int], most: int) -> Sequence[int]:
-    """The first of the links, as many as have so many days of clicks together; one at least. Few
-    more are counted than are chosen."""
+    """The first of the links, up to this many days of clicks in total; at least one. It counts few
+    more than it chooses."""
     room, chosen, step = most, 0, FIRST_LOOK
     while chosen < len(link_ids):
         some = link_ids[chosen : chosen + step]
         query = (
             sa.select(click_days.c.subject, sa.func.count().label("days"))
-            .where(click_days.c.kind == Kind.LINK.value)
+            .where(click_days.c.kind == SubjectKind.LINK.value)
             .where(among(connection, click_days.c.subject, some))
             .group_by(click_days.c.subject)
         )
@@ -86,8 +87,8 @@ def purge_links(
     now: int,
     kept_until: int,
 ) -> int:
-    """Those of the links that fit the condition; tells how many. No stranger gets their codes until
-    `kept_until`."""
+    """Purges those of the links that match the condition; returns how many. Their codes are
+    reserved until `kept_until`."""
     if not link_ids:
         return 0
     statement = (
@@ -115,11 +116,11 @@ def purge_links(
 
 
 def forget_clicks(connection: sa.Connection, link_ids: Sequence[int]) -> None:
-    """What was counted for these links. To be done last: who counts waits for it."""
+    """Deletes the counts of these links. To be called last: loaders wait for it."""
     lock_counting(connection)
     for table in COUNTED:
         is_gone = among(connection, table.c.subject, link_ids)
-        connection.execute(sa.delete(table).where(table.c.kind == Kind.LINK.value, is_gone))
+        connection.execute(sa.delete(table).where(table.c.kind == SubjectKind.LINK.value, is_gone))
 
 
 def purge_one(
@@ -145,8 +146,8 @@ def empty_some(
 def _empty_everywhere(
     connection: sa.Connection, scope: Scope, now: int, kept_until: int, limit: int
 ) -> int:
-    """For the operator. Each way into the trash has an index of its own."""
-    for ended in Ended.SWEPT, Ended.DELETED:
+    """For the operator. Each way into the trash has its own index."""
+    for ended in EndedKind.SWEPT, EndedKind.DELETED:
         condition, order = are_ended(ended, now)
         condition = sa.and_(condition, *within(scope))
         if purged := purge_next(connection, condition, order, limit, now, kept_until):
@@ -154,13 +155,16 @@ def _empty_everywhere(
     return 0
 
 
-class SqlTrashStore:
-    """The `TrashStore` of both engines."""
+class PurgingStore(SqlStore):
+    """The code of a purged link is reserved for its owner for the time `kept`."""
 
     def __init__(self, database: Database, kept: timedelta) -> None:
-        """No stranger gets a purged link's code for as long as `kept` says."""
-        self._database = database
+        super().__init__(database)
         self._kept_micros = kept // MICROSECOND
+
+
+class SqlTrashStore(PurgingStore):
+    """The `TrashStore` of both engines."""
 
     async def purge(self, scope: Scope, link_id: int, version: int, now: datetime) -> bool:
         at = to_micros(now)

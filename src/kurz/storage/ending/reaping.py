@@ -1,26 +1,26 @@
-"""Ends links when their time has come, a batch at a time."""
+"""Ends links that are due, in batches."""
 
 from collections.abc import Awaitable, Sequence
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from kurz.clock import MICROSECOND, Clock, from_micros, to_micros
+from kurz.clock import Clock, from_micros, to_micros
+from kurz.links.ending.ports import JOB, IsStopping, never
+from kurz.links.ending.reaper_admin import COUNTED
+from kurz.links.ending.retention import EndedKind, RetentionAction
 from kurz.links.model import Status
-from kurz.links.reaping import JOB, IsStopping, never
-from kurz.links.retention import Ended, Fate
-from kurz.links.upkeep import COUNTED
-from kurz.storage.batches import among, at_once, in_batches
-from kurz.storage.changes import record_changes
-from kurz.storage.database import Database
-from kurz.storage.ended import Condition, are_due, are_ended, still
-from kurz.storage.history import record_sweep
-from kurz.storage.instants import read_now
-from kurz.storage.job_runs import add_cleaned
-from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
-from kurz.storage.purging import lock_next, purge_next
-from kurz.storage.schema import links
-from kurz.storage.tags import trash_tags_of
+from kurz.storage.ending.conditions import Condition, are_due, are_ended, still
+from kurz.storage.ending.purging import PurgingStore, lock_next, purge_next
+from kurz.storage.engine.batches import among, at_once, in_batches
+from kurz.storage.engine.changes import record_changes
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
+from kurz.storage.engine.instants import read_now
+from kurz.storage.jobs.runs import add_cleaned
+from kurz.storage.links.history import record_sweep
+from kurz.storage.links.tags import trash_tags_of
+from kurz.storage.schema.links import links
 
 
 def mark_some(connection: sa.Connection, now: int, limit: int) -> int:
@@ -33,7 +33,9 @@ def mark_some(connection: sa.Connection, now: int, limit: int) -> int:
     return connection.execute(mark).rowcount
 
 
-def trash_some(connection: sa.Connection, ended: Ended, before: int, now: int, limit: int) -> int:
+def trash_some(
+    connection: sa.Connection, ended: EndedKind, before: int, now: int, limit: int
+) -> int:
     condition, order = are_ended(ended, before)
     ids = lock_next(connection, condition, order, at_once(connection, limit))
     return _trash(connection, ids, condition, now) if ids else 0
@@ -64,7 +66,7 @@ def _trash(
 
 
 def purge_some(
-    connection: sa.Connection, ended: Ended, before: int, now: int, kept_until: int, limit: int
+    connection: sa.Connection, ended: EndedKind, before: int, now: int, kept_until: int, limit: int
 ) -> int:
     condition, order = are_ended(ended, before)
     purged = purge_next(connection, condition, order, limit, now, kept_until)
@@ -78,18 +80,16 @@ def count_some(connection: sa.Connection, condition: Condition, limit: int) -> i
 
 
 def _seconds_for(limit: int) -> float:
-    """Who wants to know more than there are in a list waits for it."""
+    """Counting more than a list shows may take longer."""
     return LIST_SECONDS if limit <= COUNTED else LONG_SECONDS
 
 
-class SqlReaperStore:
+class SqlReaperStore(PurgingStore):
     """The `ReaperStore` of both engines."""
 
     def __init__(self, database: Database, clock: Clock, kept: timedelta) -> None:
-        """No stranger gets a purged link's code for as long as `kept` says."""
-        self._database = database
+        super().__init__(database, kept)
         self._clock = clock
-        self._kept_micros = kept // MICROSECOND
 
     async def now(self) -> datetime:
         return from_micros(await self._database.read(read_now, self._clock))
@@ -102,8 +102,8 @@ class SqlReaperStore:
 
     async def sweep(
         self,
-        ended: Ended,
-        fate: Fate,
+        ended: EndedKind,
+        fate: RetentionAction,
         before: datetime,
         now: datetime,
         limit: int,
@@ -118,18 +118,20 @@ class SqlReaperStore:
             until = at + self._kept_micros
             return self._database.write(purge_some, ended, since, at, until, most)
 
-        if fate is Fate.PURGE:
+        if fate is RetentionAction.PURGE:
             return await in_batches(purge, limit, is_stopping)
-        if fate is Fate.TRASH and ended in (Ended.TEMPORARY, Ended.PERMANENT):
+        if fate is RetentionAction.TRASH and ended in (EndedKind.TEMPORARY, EndedKind.PERMANENT):
             return await in_batches(trash, limit, is_stopping)
         raise ValueError(f"no sweep: {ended} → {fate}")
 
-    async def count(self, ended: Ended, before: datetime, limit: int) -> int:
+    async def count(self, ended: EndedKind, before: datetime, limit: int) -> int:
         condition, _ = are_ended(ended, to_micros(before))
-        with patience(_seconds_for(limit)):
+        with deadline(_seconds_for(limit)):
             return await self._database.read(count_some, condition, limit)
 
-    async def count_unmarked(self, before: datetime, limit: int, ended: Ended | None = None) -> int:
+    async def count_unmarked(
+        self, before: datetime, limit: int, ended: EndedKind | None = None
+    ) -> int:
         condition, _ = are_due(to_micros(before), ended)
-        with patience(_seconds_for(limit)):
+        with deadline(_seconds_for(limit)):
             return await self._database.read(count_some, condition, limit)

@@ -1,4 +1,4 @@
-"""Many rows in transactions that nobody waits long for."""
+"""Writes many rows in short transactions."""
 
 import asyncio
 import json
@@ -9,24 +9,24 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from kurz.links.reaping import IsStopping, never
-from kurz.storage.patience import LONG_SECONDS, patience
-from kurz.storage.rounds import rest_after
+from kurz.links.ending.ports import IsStopping, never
+from kurz.rounds import rest_after
+from kurz.storage.engine.deadlines import LONG_SECONDS, deadline
 
-REST_SECONDS = 1.0  # at most: whoever is told to stop waits for it
-SQLITE_LINKS = 100  # ended in a transaction, some 20 ms: who else writes waits for it
+REST_SECONDS = 1.0  # at most: a stop waits for it
+SQLITE_LINKS = 100  # ended in a transaction, some 20 ms: other writers wait for it
 
 
 async def in_batches(
     write: Callable[[int], Awaitable[int]], limit: int, is_stopping: IsStopping = never
 ) -> int:
-    """Writes until there are `limit` rows, or none is left, or it is to stop; tells how many.
-    `write` is told how many are wanted, and tells how many it has done. Rests after each as long as
-    it took: half of the writer's time is for others."""
+    """Writes until `limit` rows are done, none is left, or it must stop; returns how many. `write`
+    gets how many are wanted, and returns how many it did. After each call there is a pause as long
+    as the call, so that half of the writer's time is for others."""
     total = 0
     while total < limit:
         started = time.monotonic()
-        with patience(LONG_SECONDS):
+        with deadline(LONG_SECONDS):
             done = await write(limit - total)
         total += done
         if not done or total >= limit or is_stopping():
@@ -36,15 +36,16 @@ async def in_batches(
 
 
 def at_once(connection: sa.Connection, limit: int) -> int:
-    """How many of so many links may end in one transaction."""
+    """How many of `limit` links may end in one transaction."""
     return min(limit, SQLITE_LINKS) if connection.dialect.name == "sqlite" else limit
 
 
 def among(
     connection: sa.Connection, column: sa.Column[Any], values: Sequence[Any]
 ) -> sa.ColumnElement[bool]:
-    """Whether a column has one of the values. All of them are one parameter: a thousand would be a
-    long text for the engine to read, and another one for every number of values."""
+    """Whether a column has one of the values. They are passed as one parameter: a thousand
+    parameters would be a long statement to parse, and a different one for every number of
+    values."""
     if connection.dialect.name == "sqlite":
         each = sa.func.json_each(json.dumps([*values])).table_valued("value")
         return column.in_(sa.select(each.c.value))

@@ -6,13 +6,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from kurz.clock import SystemClock
-from kurz.links.model import Change
-from kurz.storage.database import Database, HotStatement
-from kurz.storage.patience import LIST_SECONDS, patience
-from kurz.storage.safety_schema import destination_position
-from kurz.storage.schema import changes, count_position, search_position
+from kurz.freshness.routes import Change
+from kurz.storage.engine.database import HotStatement
+from kurz.storage.engine.deadlines import LIST_SECONDS
+from kurz.storage.engine.store import SqlStore, reads
+from kurz.storage.schema.links import changes, count_position, search_position
+from kurz.storage.schema.safety import destination_position
 
-KEPT_NUMBERS = 20_000  # as many as `links/floors` judges by
+KEPT_NUMBERS = 20_000  # as many as `freshness/recent_writes` remembers
 
 _GATHERED = "kurz.changes"  # in a connection's info: what its transaction has written so far
 _RECORD = HotStatement(
@@ -35,8 +36,8 @@ _SQLITE_NEXT = (
     "SELECT id, link_id, workspace_id, short_code, version FROM changes"
     " WHERE id > ? ORDER BY id LIMIT ?"
 )
-# An INSERT takes this lock before it takes numbers, and a commit can be seen before it is given
-# back. The same table has the same oid in databases that were copied.
+# An INSERT takes this lock before it takes numbers, and releases it after its commit is visible.
+# The same table has the same oid in databases that were copied.
 _POSTGRES_WRITERS = sa.text(
     "SELECT virtualtransaction FROM pg_locks"
     " WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND granted"
@@ -74,12 +75,12 @@ def note_changes(connection: sa.Connection, written: Iterable[Change]) -> None:
 
 
 def record_move(connection: sa.Connection, workspace_id: int) -> None:
-    """A workspace's slugs or domains are others now."""
+    """The slugs or domains of a workspace have changed."""
     record_change(connection, 0, workspace_id, "", 0, SystemClock().micros())
 
 
 def take_changes(connection: sa.Connection) -> list[Change]:
-    """What the transaction has recorded, once; after a rollback, to be thrown away."""
+    """What the transaction has recorded, once; after a rollback, drop it."""
     gathered: list[Change] = connection.info.pop(_GATHERED, [])
     return gathered
 
@@ -95,7 +96,8 @@ def last_change(connection: sa.Connection) -> int:
 
 def read_changes(connection: sa.Connection, after: int, limit: int) -> list[tuple[int, Change]]:
     if connection.dialect.name == "sqlite":
-        # By the driver itself: every worker reads every create, at a sixth of the time this way.
+        # With the driver directly: every worker reads every create, and this takes a sixth of the
+        # time.
         driver: Any = connection.connection.driver_connection
         return [_row(row) for row in driver.execute(_SQLITE_NEXT, (after, limit)).fetchall()]
     return _rows(connection, _NEXT.params(after=after, rows=limit))
@@ -108,7 +110,7 @@ def read_some_changes(
 
 
 def find_writers(connection: sa.Connection) -> frozenset[str]:
-    if connection.dialect.name == "sqlite":  # one writes at a time, and takes numbers as it commits
+    if connection.dialect.name == "sqlite":  # one writer at a time: no gaps
         return frozenset()
     return frozenset(connection.execute(_POSTGRES_WRITERS).scalars())
 
@@ -126,8 +128,8 @@ def first_change(connection: sa.Connection) -> int:
 def trim_changes(
     connection: sa.Connection, before: int, limit: int, *, are_followed: bool = True
 ) -> int:
-    """Removes the first rows if they were written before an instant, and tells how many. The last
-    `KEPT_NUMBERS` stay, and what is not counted yet, not yet in SQLite's search index, or (if
+    """Removes the first rows if they were written before an instant; returns how many. The last
+    `KEPT_NUMBERS` stay, and rows that are not yet counted, not yet in SQLite's search index, or (if
     `are_followed`) not yet known to the destination checks."""
     counted = connection.execute(sa.select(count_position.c.change_id)).scalar_one()
     ends_at = min(last_change(connection) - KEPT_NUMBERS, counted)
@@ -137,7 +139,7 @@ def trim_changes(
     if connection.dialect.name == "sqlite":
         indexed = connection.execute(sa.select(search_position.c.change_id)).scalar_one()
         ends_at = min(ends_at, indexed)
-    # By number first: else it would look through all that is younger for something older.
+    # By number first: otherwise it would search all younger rows for an older one.
     first = sa.select(changes.c.id).where(changes.c.id <= ends_at).order_by(changes.c.id)
     old = changes.c.id.in_(first.limit(limit)) & (changes.c.changed_at < before)
     return connection.execute(sa.delete(changes).where(old)).rowcount
@@ -154,24 +156,10 @@ def _row(row: Sequence[Any]) -> tuple[int, Change]:
     return number, Change._make(change)
 
 
-class SqlChangeLog:
+class SqlChangeLog(SqlStore):
     """The `ChangeLog` of both engines."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def last(self) -> int:
-        with patience(LIST_SECONDS):
-            return await self._database.read(last_change)
-
-    async def read(self, after: int, limit: int) -> Sequence[tuple[int, Change]]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(read_changes, after, limit)
-
-    async def read_some(self, numbers: Collection[int]) -> Sequence[tuple[int, Change]]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(read_some_changes, numbers)
-
-    async def writers(self) -> frozenset[str]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(find_writers)
+    last = reads(last_change, LIST_SECONDS)
+    read = reads(read_changes, LIST_SECONDS)
+    read_some = reads(read_some_changes, LIST_SECONDS)
+    writers = reads(find_writers, LIST_SECONDS)

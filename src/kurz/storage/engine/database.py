@@ -6,43 +6,38 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from kurz.links.model import Change
+from kurz.freshness.routes import Change
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Query = Callable[Concatenate[sa.Connection, P], T]
 
 
 class Database(Protocol):
     """Runs each query in a transaction of its own and raises `StoreUnavailable` when the engine
-    does not answer, is full or is locked. A write is durable when `write` returns; what it has left
-    in the change log, `on_commit` was told just before."""
+    does not answer, is full or is locked. A write is durable when `write` returns. Just before,
+    `on_commit` gets its rows of the change log."""
 
     on_commit: Callable[[Sequence[Change]], None]
 
-    async def read(
-        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T: ...
+    async def read(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T: ...
 
-    async def write(
-        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T: ...
+    async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T: ...
 
-    async def look_up(
-        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """As `read`, for what a visitor waits for: it is given up sooner."""
+    async def look_up(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Like `read`, for lookups that a visitor waits for: it has a shorter deadline."""
 
     async def check(self) -> None:
         """Returns while the engine answers and can be written to."""
 
     def counts(self) -> dict[str, int]:
-        """What it has done so far, for the log."""
+        """Counts of its work so far, for the log."""
 
     async def close(self) -> None: ...
 
 
 def tell_nobody(_: Sequence[Change]) -> None:
-    """The `on_commit` of a database that nothing is cached of."""
+    """The `on_commit` of a database without caches."""
 
 
 def ping(connection: sa.Connection) -> None:
@@ -50,8 +45,8 @@ def ping(connection: sa.Connection) -> None:
 
 
 class HotStatement:
-    """A statement of the create path. On SQLite it is run by the driver itself: through SQLAlchemy
-    a link and its change cost 98 µs, this way 28 (`docs/adr/0004-storage.md`)."""
+    """A statement of the create path. On SQLite the driver runs it directly: through SQLAlchemy a
+    link and its change cost 98 µs, this way 28 (`docs/adr/0004-storage.md`)."""
 
     def __init__(self, statement: sa.Insert, columns: Sequence[str]) -> None:
         self._statement = statement
@@ -66,14 +61,14 @@ class HotStatement:
         """The first column of the first row, or None."""
         if connection.dialect.name == "sqlite":
             driver: Any = connection.connection.driver_connection
-            # fetchall ends the statement, which a commit has to wait for otherwise.
+            # fetchall ends the statement; otherwise a commit would wait for it.
             rows = driver.execute(self._sqlite_text, values).fetchall()
             return rows[0][0] if rows else None
         result = connection.execute(self._statement, dict(zip(self._columns, values, strict=True)))
         return result.scalar() if result.returns_rows else None
 
     def rowcount(self, connection: sa.Connection, values: Sequence[Any]) -> int:
-        """How many rows it wrote: cheaper than to have one returned."""
+        """How many rows it wrote: cheaper than returning one."""
         if connection.dialect.name == "sqlite":
             driver: Any = connection.connection.driver_connection
             return int(driver.execute(self._sqlite_text, values).rowcount)

@@ -1,5 +1,5 @@
-"""How long a call of the database may take, for everything: waiting for a connection, making one,
-the query, and the commit."""
+"""How long a database call may take in total: waiting for a connection, opening one, the query, and
+the commit."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +14,8 @@ MIGRATION_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """What an installation may set: for a link that a visitor waits for, and for a write. A read of
-    one thing or a few has the time of a write, which begins with such reads."""
+    """What an installation can configure: the time of a lookup that a visitor waits for, and of a
+    write. Small reads have the time of a write, because writes begin with such reads."""
 
     look_up_seconds: float = 0.25
     write_seconds: float = 1.0
@@ -23,12 +23,12 @@ class Deadlines:
 
 USUAL = Deadlines()
 
-_chosen: ContextVar[float | None] = ContextVar("patience", default=None)
+_chosen: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 
 @contextmanager
-def patience(seconds: float) -> Iterator[None]:
-    """Calls within take as long as this, whatever they are."""
+def deadline(seconds: float) -> Iterator[None]:
+    """Database calls inside this block have this many seconds instead of their default."""
     token = _chosen.set(seconds)
     try:
         yield
@@ -36,10 +36,10 @@ def patience(seconds: float) -> Iterator[None]:
         _chosen.reset(token)
 
 
-def end_patience() -> None:
-    """For a task: what it starts in turn has the usual time again."""
+def end_deadline() -> None:
+    """For a task: its calls use their default again."""
     _chosen.set(None)
 
 
-def chosen_or(usual_seconds: float) -> float:
+def current_or(usual_seconds: float) -> float:
     return _chosen.get() or usual_seconds

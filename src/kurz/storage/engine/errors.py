@@ -1,4 +1,4 @@
-"""What an error of PostgreSQL, its driver or the network between means for us."""
+"""What an error of PostgreSQL, its driver or the network means."""
 
 import asyncpg
 import sqlalchemy as sa
@@ -20,8 +20,8 @@ _OUTAGES = (
     TimeoutError,
     sa.exc.TimeoutError,
     asyncpg.InterfaceError,
-    # The driver stumbles over a connection that ends at the wrong moment, or over noise; or of
-    # several hosts, none can be written to.
+    # What the driver raises if a connection ends at a bad moment, if it gets garbage, or if none of
+    # several hosts can be written to.
     asyncpg.InternalClientError,
     BufferError,
 )
@@ -32,7 +32,7 @@ def unreachable() -> StoreUnavailable:
 
 
 def busy() -> StoreBusy:
-    """While it answers others."""
+    """A timeout while the server answers other calls."""
     return StoreBusy(_BUSY)
 
 

@@ -1,5 +1,5 @@
-"""The one thread that writes to SQLite: calls that wait at the same time share a transaction, and
-so one sync of the disk. Each is answered after that sync."""
+"""The only thread that writes to SQLite. Calls that wait at the same time share a transaction, and
+so one disk sync. Each is answered after that sync."""
 
 import asyncio
 import queue
@@ -8,18 +8,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate
+from typing import Any
 
 import sqlalchemy as sa
 
 from kurz.errors import StoreUnavailable
-from kurz.links.model import Change
-from kurz.storage.changes import take_changes
-from kurz.storage.database import P, T
+from kurz.freshness.routes import Change
+from kurz.storage.engine.changes import take_changes
+from kurz.storage.engine.database import P, Query, T
 
-# A write transaction keeps other processes from writing: no more calls join one after this long.
+# A write transaction blocks other processes from writing: after this time no more calls join it.
 GROUP_SECONDS = 0.025
-FRESH_SECONDS = 0.1  # a call that has waited less may wait for a lock its full time
+FRESH_SECONDS = 0.1  # a call that has waited less gets the full time for a lock
 
 
 @dataclass(slots=True)
@@ -32,15 +32,14 @@ class _Call:
 
 
 class GroupWriter:
-    """Belongs to the event loop that first uses it. Calls gather in the loop while the thread is
-    busy, and are handed over together at the end of a turn: woken for each of them, the thread
-    would commit small groups and fight the loop for the interpreter (`docs/adr/0004-storage.md`).
+    """Belongs to the event loop that first uses it. Calls collect in the loop while the thread is
+    busy, and are handed over together at the end of a turn. If each call woke the thread, it would
+    commit small groups and compete with the loop for the interpreter (`docs/adr/0004-storage.md`).
 
     `translate` turns a driver's error into the outage behind it, or None. An outage fails every
-    call of the group; any other error only the call that made it, which is undone alone.
-    `check` raises what speaks against writing at all. `tell` hears in the loop what was committed,
-    before the callers do. `busy_seconds` is how long a call may wait
-    for a lock that another process holds."""
+    call of the group; any other error fails only its own call, which is undone alone. `check`
+    raises if nothing may be written. `tell` gets what was committed, in the loop, before the
+    callers do. `busy_seconds` is how long a call may wait for a lock that another process holds."""
 
     def __init__(
         self,
@@ -64,9 +63,7 @@ class GroupWriter:
         self.writes = 0
         self.commits = 0
 
-    async def run(
-        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def run(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self._is_closed:
             raise StoreUnavailable("The database is closing.")
         loop = asyncio.get_running_loop()
@@ -80,7 +77,7 @@ class GroupWriter:
         return await answer
 
     async def close(self) -> None:
-        """Finishes the calls that wait, then stops the thread."""
+        """Finishes the waiting calls, then stops the thread."""
         self._is_closed = True
         await self._idle.wait()
         if self._thread is not None:
@@ -102,7 +99,7 @@ class GroupWriter:
         if changes:
             self._tell(changes)
         for call in calls:
-            if call.answer.cancelled():  # whoever asked has left; the write stands
+            if call.answer.cancelled():  # the caller has left; the write stays
                 continue
             if call.error is not None:
                 call.answer.set_exception(call.error)
@@ -128,7 +125,7 @@ class GroupWriter:
                     _discard(connection)
                     connection = None
                     self._fail([*group, *waiting], error)
-                    break  # the rest have waited as long, and would meet the same
+                    break  # the rest have waited as long, and would fail the same way
             loop.call_soon_threadsafe(self._deliver, loop, calls, changes)
         if connection is not None:
             connection.close()
@@ -136,8 +133,8 @@ class GroupWriter:
     def _commit_group(
         self, connection: sa.Connection, waiting: deque[_Call], group: list[_Call]
     ) -> list[Change]:
-        """One transaction for as many of the calls as its time allows; they move to `group`.
-        Returns what they have left in the change log."""
+        """Runs one transaction with as many calls as its time allows; they move to `group`. Returns
+        their rows of the change log."""
         driver: Any = connection.connection.driver_connection
         group.append(waiting.popleft())
         self._begin(driver, time.monotonic() - group[0].asked_at)
@@ -151,8 +148,9 @@ class GroupWriter:
         except Exception as error:
             if self._translate(error) is not None:
                 raise
-            # One call is mistaken. Queries have no effect but on the database, so all of them may
-            # run again, each to be undone alone: cheaper than a savepoint for every call.
+            # One call failed by its own fault. Queries only affect the database, so all of them can
+            # run again, now with a savepoint each. That is cheaper than a savepoint for every call
+            # at first.
             driver.execute("ROLLBACK")
             driver.execute("BEGIN IMMEDIATE")
             take_changes(connection)
@@ -165,7 +163,7 @@ class GroupWriter:
         return changes
 
     def _begin(self, driver: Any, waited: float) -> None:
-        """Takes the lock; a group that waited behind one which met it has less patience left."""
+        """Takes the lock. A group that already waited behind a locked one has less time left."""
         if waited < FRESH_SECONDS:
             driver.execute("BEGIN IMMEDIATE")
             return

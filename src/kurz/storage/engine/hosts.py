@@ -10,14 +10,14 @@ from kurz.errors import SettingRefused
 from kurz.many_hosts import split_hosts
 
 CONNECT_SECONDS = 2.0
-NEXT_HOST_SECONDS = 0.1  # as long as a host has for itself before the next one is tried beside it
+NEXT_HOST_SECONDS = 0.1  # how long a host is tried alone before the next one is tried too
 
 
-class Hosts:
-    """`url` is an address as libpq has them, with all that asyncpg understands in it (sslmode). Of
-    several hosts the one is taken that can be written to, or one that follows it for a replica,
-    unless the address wants another. `wanted` is stronger than that, and holds for a single host
-    too: a value of `target_session_attrs`."""
+class PostgresHosts:
+    """`url` is an address in libpq's form, with all options that asyncpg supports (sslmode). Of
+    several hosts, the writable one is used, or for a replica one that follows it, unless the
+    address asks for another. `wanted` is a value of `target_session_attrs`; it overrides that, also
+    for a single host."""
 
     def __init__(
         self,
@@ -35,9 +35,9 @@ class Hosts:
             self._wanted = "standby" if is_replica else "read-write"
 
     async def connect(self, session: Mapping[str, str] | None = None) -> asyncpg.Connection:
-        """The first that answers, the one that did last time before all others. `session` are
-        settings of PostgreSQL. A host that swallows everything holds nothing up: hosts are tried
-        side by side, each a little later than the one before."""
+        """Connects to the first host that answers, starting with the last one that did. `session`
+        are settings of PostgreSQL. A host that drops all packets delays nothing: hosts are tried in
+        parallel, each a little later than the one before."""
         untried = list(self._urls)
         attempts: dict[asyncio.Task[asyncpg.Connection], str] = {}
         error: BaseException | None = None
@@ -71,9 +71,9 @@ class Hosts:
                 target_session_attrs=self._wanted,
                 server_settings=dict(session or {}),
             )
-        except OSError:  # a certificate that is refused is one, and a ValueError too
+        except OSError:  # a refused certificate is both an OSError and a ValueError
             raise
-        except ValueError:  # its words may show a part of the address
+        except ValueError:  # its text may contain a part of the address
             raise SettingRefused(f"{self._setting} is not a valid PostgreSQL address.") from None
 
     def _prefer(self, url: str) -> None:
@@ -82,10 +82,11 @@ class Hosts:
 
 
 def each_host(url: str) -> list[str]:
-    """An address for each of its hosts: asyncpg by itself waits for the first as long as it may."""
+    """One address for each host: asyncpg itself would wait for the first host for the whole
+    time."""
     account, hosts, rest = split_hosts(url)
     if len(hosts) == 1:
-        return [url]  # to the letter: without a host, it would lose two of its slashes
+        return [url]  # unchanged: without a host, it would lose two of its slashes
     return [rest._replace(netloc=account + host).geturl() for host in hosts]
 
 
@@ -94,11 +95,11 @@ def _says_which(url: str) -> bool:
 
 
 def _more_telling(one: BaseException | None, other: BaseException | None) -> BaseException | None:
-    """What a server has said tells more than that another did not answer."""
+    """A server's own error says more than another server's silence."""
     return one if other is None or (one and isinstance(other, OSError)) else other
 
 
 def _hang_up(attempt: asyncio.Task[asyncpg.Connection]) -> None:
-    """One that came too late."""
+    """Closes a connection that came too late."""
     if not attempt.cancelled() and attempt.exception() is None:
         attempt.result().terminate()

@@ -1,4 +1,4 @@
-"""Brings a database's schema up to this program's, safely when several instances start at once."""
+"""Upgrades the schema of a database, safely even if several instances start at once."""
 
 import os
 from contextlib import closing
@@ -11,19 +11,21 @@ import sqlalchemy as sa
 
 from kurz.errors import SchemaOutdated
 from kurz.files import open_new
-from kurz.storage import sqlite
-from kurz.storage.database import Database
-from kurz.storage.patience import MIGRATION_SECONDS, patience
+from kurz.storage.engine import sqlite
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.deadlines import MIGRATION_SECONDS, deadline
 
-_LOCK = 0x6B75727A  # "kurz": the advisory lock that migrating instances queue at
+_LOCK = 0x6B75727A  # "kurz": the advisory lock of instances that migrate
+# Between two statements a migration may load modules or compute what it writes next.
+_PAUSE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
 
 
 @dataclass(frozen=True)
 class Migrations:
     """A history of the schema: Alembic's scripts and the newest revision in them."""
 
-    scripts: Path = Path(__file__).parent / "migrations"
-    head: str = "0014"
+    scripts: Path = Path(__file__).parents[1] / "migrations"
+    head: str = "0015"
 
     def check(self, connection: sa.Connection) -> None:
         """Raises `SchemaOutdated` unless the schema is this program's."""
@@ -37,8 +39,9 @@ class Migrations:
         )
 
     def upgrade_sqlite(self, path: Path, backups: Path, now: datetime) -> Path | None:
-        """Makes or upgrades the embedded database. What was there is copied to a file in `backups`
-        first, whose path is returned. A second instance waits for the first and finds it done."""
+        """Creates or upgrades the embedded database. An existing one is first copied to a file in
+        `backups`, whose path is returned. A second instance waits for the first and finds the work
+        done."""
         try:
             return self._upgrade_sqlite(path, backups, now)
         except Exception as error:
@@ -48,10 +51,11 @@ class Migrations:
             raise outage from error
 
     async def upgrade_postgres(self, database: Database, *, only_if_empty: bool) -> bool:
-        """Makes or upgrades the schema, one instance at a time; True if there was anything to do.
-        `only_if_empty` leaves an existing schema as it is."""
+        """Creates or upgrades the schema, one instance at a time; True if there was anything to do.
+        `only_if_empty` leaves an existing schema unchanged."""
 
         def upgrade(connection: sa.Connection) -> bool:
+            connection.execute(sa.text(_PAUSE))
             connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
             found = revision(connection)
             if found == self.head or (found is not None and only_if_empty):
@@ -60,7 +64,7 @@ class Migrations:
             self._upgrade(connection)
             return True
 
-        with patience(MIGRATION_SECONDS):
+        with deadline(MIGRATION_SECONDS):
             return await database.write(upgrade)
 
     def _upgrade_sqlite(self, path: Path, backups: Path, now: datetime) -> Path | None:
@@ -108,7 +112,7 @@ def tell_version(connection: sa.Connection) -> tuple[str, str | None]:
 
 
 def _back_up(path: Path, target: Path) -> Path:
-    """Copies the database through SQLite itself; the file has its name only when it is whole."""
+    """Copies the database with SQLite's backup; the file gets its name only when it is complete."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = target.with_suffix(".part")
     unfinished.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Parts of lists, by the sort key of the item before: as quick at the end of a list as at its
+"""Parts of lists, by the sort key of the previous item: as fast at the end of a list as at its
 start."""
 
 from typing import Any

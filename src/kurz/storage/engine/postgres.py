@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Concatenate
+from typing import Any
 
 import asyncpg
 import sqlalchemy as sa
@@ -14,40 +14,35 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from kurz.errors import StoreUnavailable
-from kurz.links.model import Change
-from kurz.storage.changes import take_changes
-from kurz.storage.database import P, T, tell_nobody
-from kurz.storage.patience import (
-    CHECK_SECONDS,
-    USUAL,
-    Deadlines,
-    chosen_or,
-    end_patience,
-)
-from kurz.storage.postgres_errors import READ_ONLY_STATE, busy, translate, unreachable
-from kurz.storage.postgres_hosts import CONNECT_SECONDS, Hosts
+from kurz.freshness.routes import Change
+from kurz.storage.engine.changes import take_changes
+from kurz.storage.engine.database import P, Query, T, tell_nobody
+from kurz.storage.engine.deadlines import CHECK_SECONDS, USUAL, Deadlines, current_or, end_deadline
+from kurz.storage.engine.errors import READ_ONLY_STATE, busy, translate, unreachable
+from kurz.storage.engine.hosts import CONNECT_SECONDS, PostgresHosts
+from kurz.storage.engine.result_turns import ResultTurns
 
-POOL_SIZE = 8  # with the two of the read path's look-ups ten a process: ADMA's number
-MAX_WAITING = 100  # more would wait longer than anybody does
+POOL_SIZE = 8  # with the two of the read path's look-ups, ten per process as in ADMA
+MAX_WAITING = 100  # more would wait too long
 TESTED_AFTER_SECONDS = 0.1
 TEST_SECONDS = 0.5
-KEPT_IDLE = 1  # and one of the look-ups': ADMA's 2
+KEPT_IDLE = 1  # and one of the look-ups': two, as in ADMA
 IDLE_SECONDS = 60.0
 SET_UP_SECONDS = 3.0  # for what SQLAlchemy asks on a new connection: a dozen round trips at first
-CLEAN_UP_SECONDS = 1.0  # for what was given up, to be cancelled in good order
-# Longer than any of our transactions waits for us between two statements. The server ends those of
-# a process that is cut off or stopped; else they would keep their rows locked until TCP gives up.
+CLEAN_UP_SECONDS = 1.0  # to cancel a call that was given up
+# Longer than any of our transactions is idle between two statements. The server ends the
+# transactions of a process that is cut off or stopped; otherwise they would keep their rows locked
+# until TCP gives up.
 ABANDONED_SECONDS = 5
 
 # "on" on a standby, too.
-_END_ABANDONED = f"SET idle_in_transaction_session_timeout = '{ABANDONED_SECONDS}s'"
 _IS_READ_ONLY = "SELECT current_setting('transaction_read_only') = 'on'"
 
 
 class PostgresDatabase:
-    """Whatever happens to the network, a call ends with its time (`patience`): what hangs is left
-    behind and cleared away in the background. Connections are made there too, to the end, so that
-    whoever comes next finds one even if making it takes longer than anybody may wait."""
+    """Whatever happens to the network, a call ends at its `deadline`: what hangs is cleaned up in
+    the background. Connections are also opened in the background, to the end, so that a later call
+    finds one even if opening takes longer than any call may wait."""
 
     def __init__(
         self,
@@ -61,17 +56,19 @@ class PostgresDatabase:
         self.deadlines = deadlines
         self._pool_size = pool_size
         self._kept_idle = kept_idle
-        # Who has more patience than usual has it for connections too.
+        # A call with a longer deadline also has more time for connecting and between statements.
         longest = max(deadlines.look_up_seconds, deadlines.write_seconds)
         connect_seconds = max(CONNECT_SECONDS, longest)
         set_up_seconds = max(SET_UP_SECONDS, longest)
-        self.hosts = Hosts(url, is_replica=is_replica, connect_seconds=connect_seconds)
+        abandoned_millis = round(1000 * max(ABANDONED_SECONDS, longest))
+        self.hosts = PostgresHosts(url, is_replica=is_replica, connect_seconds=connect_seconds)
         self.on_commit: Callable[[Sequence[Change]], None] = tell_nobody
         self._is_replica = is_replica
         self._permits = asyncio.Semaphore(pool_size)
         self._idle: dict[ConnectionPoolEntry, float] = {}
         self._sweeping: asyncio.TimerHandle | None = None
         self._calls: set[asyncio.Task[Any]] = set()
+        self._result_turns = ResultTurns()
         self._open: dict[asyncpg.Connection, asyncio.TimerHandle] = {}
         self._waiting = self._in_use = self._timeouts = 0
         self._answered_at = -math.inf
@@ -82,7 +79,9 @@ class PostgresDatabase:
             self._open[connection] = end
             connection.add_termination_listener(self._note_end)
             # Not when connecting: PgBouncer refuses settings that it does not know.
-            await connection.execute(_END_ABANDONED)
+            await connection.execute(
+                f"SET idle_in_transaction_session_timeout = {abandoned_millis}"
+            )
             return connection
 
         self._engine = create_async_engine(
@@ -91,7 +90,7 @@ class PostgresDatabase:
             hide_parameters=True,  # in errors, which are logged
             pool_size=pool_size,
             max_overflow=0,
-            pool_use_lifo=True,  # those that are not needed grow old
+            pool_use_lifo=True,  # so that unneeded connections become idle
         )
         for name, listener in (
             ("checkin", self._note_idle),
@@ -100,19 +99,16 @@ class PostgresDatabase:
         ):
             sa.event.listen(self._engine.sync_engine, name, listener)
 
-    async def read(
-        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        return await self._run(chosen_or(self.deadlines.write_seconds), query, args, kwargs)
+    async def read(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        seconds = current_or(self.deadlines.write_seconds)
+        result = await self._run(seconds, query, args, kwargs)
+        await self._result_turns.wait()
+        return result
 
-    async def write(
-        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        return await self._run(chosen_or(self.deadlines.write_seconds), query, args, kwargs)
+    async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run(current_or(self.deadlines.write_seconds), query, args, kwargs)
 
-    async def look_up(
-        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def look_up(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._run(self.deadlines.look_up_seconds, query, args, kwargs)
 
     async def check(self) -> None:
@@ -128,7 +124,7 @@ class PostgresDatabase:
         }
 
     async def close(self) -> None:
-        """Returns when every call has ended, those as well that were given up."""
+        """Returns when every call has ended, including those that were given up."""
         if self._sweeping is not None:
             self._sweeping.cancel()
         if self._calls:
@@ -162,8 +158,8 @@ class PostgresDatabase:
         raise self._too_late(seconds)
 
     def _too_late(self, seconds: float) -> StoreUnavailable:
-        """Why a call with so much time was given up: the database has been silent for most of it,
-        or it answers others."""
+        """Why a call with this deadline was given up: the database was silent for most of that
+        time, or it answers others."""
         is_silent = time.monotonic() - self._answered_at > seconds / 2
         return unreachable() if is_silent else busy()
 
@@ -186,7 +182,7 @@ class PostgresDatabase:
                 raise
             raise outage from error
         if changes:
-            end_patience()
+            end_deadline()
             self.on_commit(changes)
         return result
 
@@ -214,7 +210,7 @@ class PostgresDatabase:
         call.is_waiting = False
 
     def _end_set_up(self, driver: asyncpg.Connection) -> None:
-        if driver in self._open:  # else it has just been lost
+        if driver in self._open:  # otherwise it has just been lost
             self._open[driver].cancel()
 
     def _note_idle(self, connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
@@ -226,8 +222,8 @@ class PostgresDatabase:
             self._sweeping = loop.call_later(IDLE_SECONDS, self._sweep)
 
     def _sweep(self) -> None:
-        """Closes those that have been idle for long. Their places in the pool stay, and get new
-        connections when they are needed."""
+        """Closes connections that have been idle for long. Their places in the pool stay, and get
+        new connections when needed."""
         self._sweeping = None
         since = time.monotonic() - IDLE_SECONDS
         newest = sorted(self._idle, key=self._idle.__getitem__, reverse=True)
@@ -250,9 +246,9 @@ class PostgresDatabase:
     def _test_idle(
         self, connection: DBAPIConnection, record: ConnectionPoolEntry, _: object
     ) -> None:
-        """Asks a connection that has been idle whether it is alive, and its server still the one to
-        write to: it may have been restarted or replaced. Busy ones are not asked, which would cost
-        every query a round trip."""
+        """Checks that an idle connection is alive and its server is still writable: it may have
+        been restarted or replaced. Busy ones are not checked, because that would cost every query a
+        round trip."""
         driver: Any = record.driver_connection
         idle_at = self._idle.pop(record, None)
         if driver.is_closed():
@@ -275,8 +271,8 @@ class PostgresDatabase:
             raise sa.exc.InvalidatePoolError
 
     def _leave_read_only(self, context: ExceptionContext) -> None:
-        """A server that has become read-only is another's standby by now, or will be: none of the
-        connections is of use."""
+        """A server that has become read-only is now a standby, or will be: all its connections are
+        useless."""
         error = context.original_exception
         if getattr(error.__cause__ or error, "sqlstate", None) == READ_ONLY_STATE:
             self._drop_idle()
@@ -284,7 +280,7 @@ class PostgresDatabase:
 
 
 class _Call:
-    """What somebody waits for. As long as it makes a connection, giving up leaves it alone."""
+    """A call that somebody waits for. Giving up does not cancel it while it opens a connection."""
 
     def __init__(self) -> None:
         self.is_waiting = True
@@ -319,20 +315,20 @@ def _is_read_only(connection: sa.Connection) -> bool:
 
 
 def _was_read_only(driver: asyncpg.Connection) -> bool:
-    """As its server said with its last answer. Another one may have its address by now, and who
-    asks both in turn takes what is older for what is new."""
+    """As its server said with its last answer. Another server may have its address by now, and a
+    process that asks both in turn would take older data for newer."""
     settings = driver.get_settings()
     return getattr(settings, "default_transaction_read_only", "off") == "on"
 
 
 def _hang_up(record: ConnectionPoolEntry) -> None:
-    """At once: the good-bye is sent, but not waited for."""
+    """At once: it sends the goodbye, but does not wait for it."""
     driver: Any = record.driver_connection
     if driver is not None:
         driver.terminate()
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:
-    """Nobody waits for what came of it."""
+    """Retrieves the result, because nobody waits for it."""
     if not task.cancelled():
         task.exception()

@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Concatenate
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from kurz.errors import StoreUnavailable
-from kurz.links.model import Change
-from kurz.storage.database import P, T, ping, tell_nobody
-from kurz.storage.group_writer import GroupWriter
+from kurz.freshness.routes import Change
+from kurz.storage.engine.database import P, Query, T, ping, tell_nobody
+from kurz.storage.engine.group_writer import GroupWriter
+from kurz.storage.engine.result_turns import ResultTurns
 
 try:
     import pysqlite3 as _driver
@@ -27,9 +28,9 @@ default_driver: ModuleType = _driver
 READERS = 2  # threads: more would only queue for the interpreter
 CACHE_KIB = (
     32 * 1024
-)  # a connection's pages: with SQLite's own 2 MiB, indexes are read again and again
-DIRECT_CACHE_KIB = 4 * 1024  # enough for the upper pages of an index; links have a memory above it
-FAILED_SECONDS = 60.0  # how long a failed write is reported if there was no other
+)  # a connection's page cache: with SQLite's default of 2 MiB, indexes are read repeatedly
+DIRECT_CACHE_KIB = 4 * 1024  # enough for the upper pages of an index; links have their own cache
+FAILED_SECONDS = 60.0  # how long a failed write is reported if no other follows
 BUSY_TIMEOUT_SECONDS = 2.0  # how long a write may wait for another process before it is a 503
 
 _LOCKED = "Another program has locked the database. Try again."
@@ -64,9 +65,9 @@ def create_engine(
     cache_kib: int = CACHE_KIB,
     is_synced: bool = True,
 ) -> sa.Engine:
-    """An engine whose connections leave transactions to us: BEGIN and COMMIT go as text. Without
-    `is_synced` a commit does not wait for the disk: power loss may undo the last ones, but damages
-    nothing. That is true of a WAL only."""
+    """An engine whose connections leave transactions to us: BEGIN and COMMIT are sent as text.
+    Without `is_synced` a commit does not wait for the disk: power loss may undo the last commits,
+    but damages nothing. This holds for a WAL only."""
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=str(path)),
         module=driver,
@@ -97,17 +98,20 @@ def translate(error: BaseException) -> StoreUnavailable | None:
 
 
 class SqliteDatabase:
-    """`cache_kib` and `is_synced` as for `create_engine`."""
+    """`busy_seconds`, `cache_kib` and `is_synced` as for `create_engine`."""
 
     def __init__(
         self,
         path: Path,
         driver: ModuleType = default_driver,
         *,
+        busy_seconds: float = BUSY_TIMEOUT_SECONDS,
         cache_kib: int = CACHE_KIB,
         is_synced: bool = True,
     ) -> None:
-        self._engine = create_engine(path, driver, cache_kib=cache_kib, is_synced=is_synced)
+        self._engine = create_engine(
+            path, driver, busy_seconds, cache_kib=cache_kib, is_synced=is_synced
+        )
         self._path = path
         self._driver = driver
         self._file = _identity(path)
@@ -117,9 +121,10 @@ class SqliteDatabase:
             translate,
             self._check_file,
             self._tell,
-            BUSY_TIMEOUT_SECONDS,
+            busy_seconds,
         )
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="kurz-read")
+        self._result_turns = ResultTurns()
         self._local = threading.local()
         self._open_readers: list[sa.Connection] = []
         self._failed_write: tuple[float, str] | None = None
@@ -129,22 +134,25 @@ class SqliteDatabase:
         await self.read(ping)
 
     def counts(self) -> dict[str, int]:
-        """Writes, and the transactions that carried them; each of those syncs the disk once."""
+        """The number of writes and of transactions; each transaction syncs the disk once."""
         return {"database_writes": self._writer.writes, "database_commits": self._writer.commits}
 
-    async def look_up(
-        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        return await self.read(query, *args, **kwargs)
+    async def look_up(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run(query, args, kwargs)
 
-    async def read(
-        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    async def read(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        result = await self._run(query, args, kwargs)
+        await self._result_turns.wait()
+        return result
+
+    async def _run(
+        self, query: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> T:
         def run() -> T:
             try:
                 connection = self._reader()
                 driver: Any = connection.connection.driver_connection
-                driver.execute("BEGIN")  # all of the query sees the same moment
+                driver.execute("BEGIN")  # the whole query sees one snapshot
                 try:
                     return query(connection, *args, **kwargs)
                 finally:
@@ -159,9 +167,7 @@ class SqliteDatabase:
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
-    async def write(
-        self, query: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             result = await self._writer.run(query, *args, **kwargs)
         except StoreUnavailable as error:
@@ -172,17 +178,17 @@ class SqliteDatabase:
 
     @property
     def write_problem(self) -> str | None:
-        """Why the last write failed, if that was within a minute: there may have been no other."""
+        """Why the last write failed, if that was within a minute: perhaps none was tried since."""
         if self._failed_write is None:
             return None
         failed_at, detail = self._failed_write
         return detail if time.monotonic() - failed_at < FAILED_SECONDS else None
 
     def _tell(self, changes: Sequence[Change]) -> None:
-        self.on_commit(changes)  # whoever it is by now
+        self.on_commit(changes)  # whichever process that is by now
 
     def direct_reader(self) -> "DirectReader":
-        # Of its own engine: to open a connection can mean to wait for a lock, too.
+        # With its own engine: opening a connection can also wait for a lock.
         return DirectReader(create_engine(self._path, self._driver, busy_seconds=0.0))
 
     async def close(self) -> None:
@@ -193,7 +199,7 @@ class SqliteDatabase:
             connection.close()
 
     def _check_file(self) -> None:
-        """What is written to a file that has no name any more is lost when kurz stops."""
+        """Writes to a file that was removed are lost when kurz stops."""
         found = _identity(self._path)
         self._file = self._file or found  # a new database has no file before its first connection
         if found != self._file:
@@ -208,7 +214,7 @@ class SqliteDatabase:
         return connection
 
     def _drop_reader(self) -> None:
-        """Gives up this thread's connection after an outage; the next read makes another."""
+        """Drops this thread's connection after an outage; the next read opens another."""
         connection: sa.Connection | None = getattr(self._local, "connection", None)
         if connection is not None:
             self._local.connection = None
@@ -218,7 +224,7 @@ class SqliteDatabase:
 
 
 class DirectReader:
-    """Reads on the thread that asks, and waits for nobody, if the engine's connections do not."""
+    """Reads on the calling thread, without waiting, if the engine's connections do not wait."""
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
@@ -229,7 +235,7 @@ class DirectReader:
         """None: not now. The next call tries again, on a new connection."""
         try:
             execute = self._execute or self._connect()
-            # fetchall ends the statement: a read that stays open keeps the log from being emptied.
+            # fetchall ends the statement: an open read would block checkpoints of the WAL.
             found: list[tuple[Any, ...]] = execute(text, values).fetchall()
         except Exception as error:
             self.close()

@@ -5,19 +5,19 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from kurz.clock import Clock
-from kurz.storage.changes import trim_changes
-from kurz.storage.database import Database
-from kurz.storage.instants import read_trusted
-from kurz.storage.rounds import Rounds
+from kurz.storage.engine.changes import trim_changes
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.instants import read_trusted
+from kurz.storage.engine.rounds import StoreRounds
 
 WAKE_SECONDS = 60.0
 BATCH = 1000  # rows a transaction
-KEPT = timedelta(hours=24)  # feeds that were away for more than an hour start over
+KEPT = timedelta(hours=24)  # feeds that stopped for more than an hour start over
 
 
-class ChangeTrimmer:
-    """Removes old rows of the change log. Several at once are harmless. `are_followed` as for
-    `trim_changes`, `is_believed` as for `read_trusted`."""
+class ChangeTrimmer(StoreRounds):
+    """Removes old rows of the change log. Several trimmers at once are harmless. `are_followed` as
+    for `trim_changes`, `is_believed` as for `read_trusted`."""
 
     def __init__(
         self,
@@ -32,14 +32,7 @@ class ChangeTrimmer:
         self._clock = clock
         self._is_believed = is_believed
         self._trim_some = partial(trim_changes, are_followed=are_followed)
-        self._rounds = Rounds("trimming the change log", self._trim, wake_seconds)
-
-    def start(self) -> None:
-        self._rounds.start()
-
-    async def stop(self) -> None:
-        """Returns when the batch under way is done."""
-        await self._rounds.stop()
+        super().__init__("trimming the change log", self._trim, wake_seconds)
 
     async def _trim(self) -> None:
         now = await read_trusted(self._database, self._clock, self._is_believed)
@@ -47,6 +40,6 @@ class ChangeTrimmer:
             return
         before = now - KEPT // timedelta(microseconds=1)
         is_full = True
-        while is_full and not self._rounds.is_stopping:
+        while is_full and not self.is_stopping:
             trim = self._database.write(self._trim_some, before, BATCH)
-            is_full = await self._rounds.pace(trim) == BATCH
+            is_full = await self.pace(trim) == BATCH

@@ -1,4 +1,4 @@
-"""Brings the clicks of links to the links themselves, in the background."""
+"""Copies the click counts of links to the links themselves, in the background."""
 
 import time
 from collections.abc import Collection, Iterable, Sequence
@@ -6,37 +6,37 @@ from collections.abc import Collection, Iterable, Sequence
 import sqlalchemy as sa
 import structlog
 
-from kurz.clicks.batch import Kind
+from kurz.clicks.batch import SubjectKind
 from kurz.errors import StoreUnavailable
-from kurz.storage.click_schema import click_totals
-from kurz.storage.database import Database
-from kurz.storage.rounds import Rounds
-from kurz.storage.schema import links
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.rounds import StoreRounds
+from kurz.storage.schema.clicks import click_totals
+from kurz.storage.schema.links import links
 
 WAKE_SECONDS = 1.0
 BATCH = 500  # links a transaction
-PAGE = 2000  # totals a look at all of them
-MAX_NOTED = 100_000  # if there are more, all links are looked at instead
+PAGE = 2000  # totals per step, when all are checked
+MAX_NOTED = 100_000  # if there are more, all links are checked instead
 SHARE = 0.05  # of the time
 STOP_SECONDS = 3.0
 
 _log = structlog.get_logger(__name__)
 _counted = click_totals.c
 _ARE_BEHIND = sa.and_(
-    _counted.kind == Kind.LINK.value,
+    _counted.kind == SubjectKind.LINK.value,
     _counted.subject == links.c.id,
-    # Clicks only grow, and no latency comes without one.
+    # Clicks only grow, and every latency comes with one.
     _counted.clicks > links.c.redirect_count,
 )
 
 
 def copy_clicks(connection: sa.Connection, link_ids: Collection[int]) -> Sequence[int]:
-    """For those of the links that are behind. On PostgreSQL it leaves out what somebody holds at
-    the moment, and gives it back: nobody waits for a copy and has it wait in turn."""
+    """Copies to those of the links that are behind. On PostgreSQL it skips and returns locked
+    links: a copy neither waits for others nor makes them wait."""
     behind = sa.select(links.c.id).where(links.c.id.in_(link_ids), _ARE_BEHIND)
     free = behind.order_by(links.c.id).with_for_update(of=links, skip_locked=True, key_share=True)
     ids = connection.execute(free).scalars().all()
-    is_timed = _counted.timed > 0  # else the average of an import stays
+    is_timed = _counted.timed > 0  # otherwise the average of an import stays
     copy = (
         sa.update(links)
         .where(links.c.id.in_(ids), _ARE_BEHIND)
@@ -52,11 +52,11 @@ def copy_clicks(connection: sa.Connection, link_ids: Collection[int]) -> Sequenc
 
 
 def find_behind(connection: sa.Connection, after: int, limit: int) -> tuple[list[int], int | None]:
-    """Of the next so many totals of links: the links that are behind, and where to go on."""
+    """Of the next totals of links: the links that are behind, and where to continue."""
     query = (
         sa.select(_counted.subject, _counted.clicks > links.c.redirect_count)
         .select_from(click_totals.outerjoin(links, links.c.id == _counted.subject))
-        .where(_counted.kind == Kind.LINK.value, _counted.subject > after)
+        .where(_counted.kind == SubjectKind.LINK.value, _counted.subject > after)
         .order_by(_counted.subject)
         .limit(limit)
     )
@@ -67,16 +67,16 @@ def find_behind(connection: sa.Connection, after: int, limit: int) -> tuple[list
 
 class ClickCopier:
     """Keeps `redirect_count` and the latencies of links close behind their totals. After a start it
-    looks at all links once, for a crash may have left some behind. It changes no version, and
-    leaves nothing in the change log. Several at once are harmless."""
+    checks all links once, because a crash may have left some behind. It changes no version and adds
+    nothing to the change log. Several copiers at once are harmless."""
 
     def __init__(self, database: Database, *, wake_seconds: float = WAKE_SECONDS) -> None:
         self._database = database
         self._wake_seconds = wake_seconds
         self._noted: set[int] = set()
-        self._after: int | None = 0  # how far all links are looked at; None: they are
-        self._copying = Rounds("copying click counts", self._copy, wake_seconds)
-        self._looking = Rounds("reviewing links", self._look_over, wake_seconds)
+        self._after: int | None = 0  # how far all links are checked; None: all are
+        self._copying = StoreRounds("copying click counts", self._copy, wake_seconds)
+        self._looking = StoreRounds("reviewing links", self._look_over, wake_seconds)
 
     def note(self, link_ids: Iterable[int]) -> None:
         """Clicks of these links were counted."""
@@ -94,7 +94,7 @@ class ClickCopier:
         self._looking.start()
 
     async def stop(self) -> None:
-        """Copies what was noted, as far as the time suffices; the rest waits for the next start."""
+        """Copies what was noted, until the time is up; the next start does the rest."""
         await self._looking.stop()
         await self._copying.stop()
         due, until = sorted(self._noted), time.monotonic() + STOP_SECONDS
@@ -106,7 +106,7 @@ class ClickCopier:
             _log.warning("click counts of links are behind", reason=error.detail)
 
     async def _copy(self) -> None:
-        """What is noted meanwhile has its turn when all of these have had theirs."""
+        """What is noted meanwhile comes after all of these."""
         due, self._noted = sorted(self._noted), set()
         while due and not self._copying.is_stopping:
             copy = self._database.write(copy_clicks, due[:BATCH])
@@ -119,12 +119,12 @@ class ClickCopier:
         self.note(due)  # what is left at the end is copied by `stop`
 
     async def _look_over(self) -> None:
-        """Reads only: what it finds is copied as if it had been noted."""
+        """Only reads: what it finds is copied as if it had been noted."""
         while self._after is not None and not self._looking.is_stopping:
             after = self._after
             look = self._database.read(find_behind, after, PAGE)
             behind, next_after = await self._looking.pace(look, SHARE)
-            if self._after == after:  # else there is a reason to start over
+            if self._after == after:  # otherwise there is a reason to start over
                 self._after = next_after
             self.note(behind)
             while len(self._noted) > MAX_NOTED // 2 and not self._looking.is_stopping:

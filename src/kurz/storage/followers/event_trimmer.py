@@ -1,22 +1,22 @@
-"""Keeps every click as long as it is to be kept, in the background."""
+"""Removes single clicks when their time is over, in the background."""
 
 from collections.abc import Callable
 from datetime import datetime
 
 from kurz.clicks.visitors import DAY_MICROS
 from kurz.clock import Clock
-from kurz.storage.click_events import DAYS_AHEAD, ensure_days, trim_events
-from kurz.storage.database import Database
-from kurz.storage.instants import read_trusted
-from kurz.storage.rounds import Rounds
+from kurz.storage.clicks.events import DAYS_AHEAD, ensure_days, trim_events
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.instants import read_trusted
+from kurz.storage.engine.rounds import StoreRounds
 
 WAKE_SECONDS = 60.0
 BATCH = 2000  # rows a transaction, on SQLite
 
 
-class EventTrimmer:
-    """Removes clicks that are older than `kept_days`, and makes room for those of the days to come.
-    Several at once are harmless. `is_believed` as for `read_trusted`."""
+class EventTrimmer(StoreRounds):
+    """Removes clicks that are older than `kept_days`, and creates the partitions of the next days.
+    Several trimmers at once are harmless. `is_believed` as for `read_trusted`."""
 
     def __init__(
         self,
@@ -31,14 +31,7 @@ class EventTrimmer:
         self._clock = clock
         self._kept_days = kept_days
         self._is_believed = is_believed
-        self._rounds = Rounds("trimming clicks", self._renew, wake_seconds)
-
-    def start(self) -> None:
-        self._rounds.start()
-
-    async def stop(self) -> None:
-        """Returns when the batch under way is done."""
-        await self._rounds.stop()
+        super().__init__("trimming clicks", self._renew, wake_seconds)
 
     async def _renew(self) -> None:
         await self._make_room()
@@ -57,5 +50,5 @@ class EventTrimmer:
         today = now // DAY_MICROS
         before = today - self._kept_days if self._kept_days else today + DAYS_AHEAD + 1
         is_more = True
-        while is_more and not self._rounds.is_stopping:
-            is_more = await self._rounds.pace(self._database.write(trim_events, before, BATCH))
+        while is_more and not self.is_stopping:
+            is_more = await self.pace(self._database.write(trim_events, before, BATCH))

@@ -1,4 +1,4 @@
-"""Keeps the clock of a process right, in the background."""
+"""Keeps the clock of a process correct, in the background."""
 
 import time
 from collections.abc import Callable
@@ -6,12 +6,12 @@ from collections.abc import Callable
 import structlog
 
 from kurz.clock import TOLERATED_NS, SteadyClock
-from kurz.storage.database import Database
-from kurz.storage.instants import read_postgres_now
-from kurz.storage.rounds import Rounds
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.instants import read_postgres_now
+from kurz.storage.engine.rounds import StoreRounds
 
 WAKE_SECONDS = 1.0
-ASK_SECONDS = 60.0  # how often the database is asked: its clock may be set, or another one's follow
+ASK_SECONDS = 60.0  # how often the database is asked: its clock may be set, or its server replaced
 
 _log = structlog.get_logger(__name__)
 
@@ -19,8 +19,8 @@ _log = structlog.get_logger(__name__)
 async def ask_clock(
     database: Database, running_ns: Callable[[], int] = time.monotonic_ns
 ) -> int | None:
-    """What PostgreSQL's clock says now, in nanoseconds. None: the answer took so long that it tells
-    too little."""
+    """What PostgreSQL's clock says now, in nanoseconds. None: the answer took too long to be
+    exact."""
     asked_ns = running_ns()
     micros = await database.read(read_postgres_now)
     took_ns = running_ns() - asked_ns
@@ -28,8 +28,8 @@ async def ask_clock(
 
 
 class TimeKeeper:
-    """Makes the clock follow the database's, which all instances share; without one, the machine's.
-    While the database is out, time goes on as it does."""
+    """Makes the clock follow the database's, which all instances share; on SQLite, the machine's.
+    While the database is down, the clock just runs on."""
 
     def __init__(
         self,
@@ -44,11 +44,11 @@ class TimeKeeper:
         self._ask_seconds = ask_seconds
         self._next_at = 0.0
         self._is_ahead = False
-        self._rounds = Rounds("keeping the time", self.look, wake_seconds)
+        self._rounds = StoreRounds("keeping the time", self.look, wake_seconds)
 
     async def start(self, *, is_new: bool = True) -> None:
-        """Returns when the clock is right. One that `is_new` takes the database's time whatever it
-        is; one that other processes of the server go by too only follows it."""
+        """Returns when the clock is correct. A clock that `is_new` takes the database's time,
+        whatever it is; one that other processes share only follows it."""
         if self._database is None:
             await self.look()
         else:
@@ -62,7 +62,7 @@ class TimeKeeper:
         await self._rounds.stop()
 
     async def look(self) -> None:
-        """Once a second: the machine may have slept, or its clock been set."""
+        """Once a second: the machine may have been suspended, or its clock set."""
         if self._database is None:
             self._follow(self._clock.wall_ns())
             return

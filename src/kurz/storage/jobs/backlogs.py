@@ -1,19 +1,20 @@
-"""How far what follows the change log is behind it."""
+"""How far the followers of the change log are behind."""
 
 import sqlalchemy as sa
 
-from kurz.storage.changes import last_change
-from kurz.storage.database import Database
-from kurz.storage.rounds import Rounds
-from kurz.storage.safety_schema import destination_position
-from kurz.storage.schema import NEVER, count_position, links, search_position
+from kurz.storage.engine.changes import last_change
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.rounds import StoreRounds
+from kurz.storage.schema.base import NEVER
+from kurz.storage.schema.links import count_position, links, search_position
+from kurz.storage.schema.safety import destination_position
 
 WAKE_SECONDS = 5.0
 
 
 def read_backlogs(connection: sa.Connection, *, are_followed: bool) -> dict[str, int]:
-    """By the name of the metric: changes that are not taken in yet, and links from before there
-    were changes."""
+    """By the name of the metric: changes that are not processed yet, and links from before the log
+    began."""
     last = last_change(connection)
     tables = {"count_backlog": count_position}
     if are_followed:
@@ -30,8 +31,8 @@ def read_backlogs(connection: sa.Connection, *, are_followed: bool) -> dict[str,
     return found
 
 
-class Backlogs:
-    """Looks at them every few seconds, for the metrics."""
+class Backlogs(StoreRounds):
+    """Reads them every few seconds, for the metrics."""
 
     def __init__(
         self, database: Database, *, are_followed: bool, wake_seconds: float = WAKE_SECONDS
@@ -39,13 +40,7 @@ class Backlogs:
         self._database = database
         self._are_followed = are_followed
         self._found: dict[str, int] = {}
-        self._rounds = Rounds("looking at backlogs", self.look, wake_seconds)
-
-    def start(self) -> None:
-        self._rounds.start()
-
-    async def stop(self) -> None:
-        await self._rounds.stop()
+        super().__init__("looking at backlogs", self.look, wake_seconds)
 
     async def look(self) -> None:
         self._found = await self._database.read(read_backlogs, are_followed=self._are_followed)

@@ -1,27 +1,27 @@
 """Leases of scheduled jobs, by the database's clock."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import MICROSECOND, Clock, from_micros, from_micros_or_none, to_micros
-from kurz.scheduling import Cause, Lease, Schedule
-from kurz.storage.database import Database
-from kurz.storage.instants import now_in, read_now
-from kurz.storage.job_schema import leases
+from kurz.scheduling import Lease, RunCause, Schedule
+from kurz.storage.engine.instants import now_in, read_now
+from kurz.storage.engine.rows import to_object
+from kurz.storage.engine.store import ClockedStore, writes
+from kurz.storage.schema.jobs import leases
 
 _IS_FREE = leases.c.ended_at.is_not(None)  # whatever `until` says
 
 
 def look(connection: sa.Connection, job: str, clock: Clock) -> tuple[Lease | None, datetime]:
-    row = connection.execute(sa.select(leases).where(leases.c.name == job)).first()
-    return None if row is None else _lease(row), from_micros(read_now(connection, clock))
+    lease = _find(connection, sa.select(leases).where(leases.c.name == job))
+    return lease, from_micros(read_now(connection, clock))
 
 
 def take(
-    connection: sa.Connection, schedule: Schedule, holder: str, cause: Cause, clock: Clock
+    connection: sa.Connection, schedule: Schedule, holder: str, cause: RunCause, clock: Clock
 ) -> Lease | None:
     now = now_in(connection, clock)
     made = insert(leases).values(
@@ -40,8 +40,7 @@ def take(
         },
         where=_condition(schedule, cause, taken.taken_at),
     ).returning(leases)
-    row = connection.execute(statement).first()
-    return None if row is None else _lease(row)
+    return _find(connection, statement)
 
 
 def give_back(connection: sa.Connection, lease: Lease, at_least: timedelta, clock: Clock) -> bool:
@@ -60,7 +59,7 @@ def give_back(connection: sa.Connection, lease: Lease, at_least: timedelta, cloc
 
 def ask(connection: sa.Connection, job: str, clock: Clock) -> datetime | None:
     now = now_in(connection, clock)
-    # A job that nobody ever held has a lease that is over.
+    # A job that never ran has an expired lease.
     made = insert(leases).values(name=job, holder="", taken_at=0, until=0, ended_at=0, asked_at=now)
     statement = made.on_conflict_do_update(
         index_elements=[leases.c.name],
@@ -75,17 +74,13 @@ def withdraw(connection: sa.Connection, job: str) -> bool:
     return connection.execute(sa.update(leases).where(is_asked).values(asked_at=None)).rowcount == 1
 
 
-class SqlLeaseStore:
+class SqlLeaseStore(ClockedStore):
     """The `LeaseStore` of both engines."""
-
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
 
     async def look(self, job: str) -> tuple[Lease | None, datetime]:
         return await self._database.read(look, job, self._clock)
 
-    async def take(self, schedule: Schedule, holder: str, cause: Cause) -> Lease | None:
+    async def take(self, schedule: Schedule, holder: str, cause: RunCause) -> Lease | None:
         return await self._database.write(take, schedule, holder, cause, self._clock)
 
     async def give_back(self, lease: Lease, at_least: timedelta) -> bool:
@@ -94,35 +89,28 @@ class SqlLeaseStore:
     async def ask(self, job: str) -> datetime | None:
         return await self._database.write(ask, job, self._clock)
 
-    async def withdraw(self, job: str) -> bool:
-        return await self._database.write(withdraw, job)
+    withdraw = writes(withdraw)
 
 
 def _condition(
-    schedule: Schedule, cause: Cause, now: sa.ColumnElement[int]
+    schedule: Schedule, cause: RunCause, now: sa.ColumnElement[int]
 ) -> sa.ColumnElement[bool]:
-    """As `Schedule.cause` has it, on the row as it is when it is written."""
+    """The rule of `Schedule.cause`, checked on the row when it is written."""
     is_over = leases.c.until <= now
-    is_astray = leases.c.taken_at > now + _micros(schedule.at_most)
-    if cause is Cause.DUE:
+    is_from_future = leases.c.taken_at > now + _micros(schedule.at_most)
+    if cause is RunCause.DUE:
         is_time = sa.or_(
             leases.c.ended_at.is_(None), leases.c.taken_at <= now - _micros(schedule.every)
         )
-        return sa.or_(sa.and_(is_over, is_time), is_astray)
-    is_free = sa.or_(_IS_FREE, is_over, is_astray)
-    return is_free if cause is Cause.NOW else sa.and_(is_free, leases.c.asked_at.is_not(None))
+        return sa.or_(sa.and_(is_over, is_time), is_from_future)
+    is_free = sa.or_(_IS_FREE, is_over, is_from_future)
+    return is_free if cause is RunCause.NOW else sa.and_(is_free, leases.c.asked_at.is_not(None))
 
 
 def _micros(span: timedelta) -> int:
     return span // MICROSECOND
 
 
-def _lease(row: sa.Row[*tuple[Any, ...]]) -> Lease:
-    return Lease(
-        row.name,
-        row.holder,
-        from_micros(row.taken_at),
-        from_micros(row.until),
-        from_micros_or_none(row.ended_at),
-        from_micros_or_none(row.asked_at),
-    )
+def _find(connection: sa.Connection, statement: sa.Executable) -> Lease | None:
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else to_object(Lease, row, job=row["name"])

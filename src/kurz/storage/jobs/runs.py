@@ -1,17 +1,17 @@
 """What scheduled jobs did: their last runs, and totals of all."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clock import Clock, from_micros, from_micros_or_none
-from kurz.scheduling import JobTotals, Lease, Outcome, Result, Run
-from kurz.storage.database import Database
-from kurz.storage.instants import read_now
-from kurz.storage.job_schema import job_runs, job_totals
+from kurz.clock import Clock
+from kurz.scheduling import JobTotals, Lease, Result, Run, RunOutcome
+from kurz.storage.engine.instants import read_now
+from kurz.storage.engine.rows import find_one, to_object
+from kurz.storage.engine.store import ClockedStore, reads
+from kurz.storage.schema.jobs import job_runs, job_totals
 
 KEPT = 100  # runs of a job: a day, every 15 minutes
 NEVER_ENDED = "The process that ran it stopped, or was paused for too long."
@@ -62,17 +62,17 @@ def end_run(
     job = connection.execute(ended).scalar()
     if job is None:
         return False
-    if result.outcome is Outcome.DONE:
+    if result.outcome is RunOutcome.DONE:
         run_ms = round(seconds * 1000)
         _add(connection, job, successful_runs=1, run_ms=run_ms, last_ended_at=now)
-    elif result.outcome is Outcome.FAILED:
+    elif result.outcome is RunOutcome.FAILED:
         _add(connection, job, failed_runs=1)
     return True
 
 
 def add_cleaned(connection: sa.Connection, job: str, number: int) -> None:
-    """In the transaction that cleans: so that the total and the number of the last run are exact,
-    even if that run never ends."""
+    """Called in the transaction of the cleanup, so that the totals and the counts of the last run
+    are exact, even if that run never ends."""
     if number:
         _add(connection, job, cleaned=number, last_batch=number)
 
@@ -81,29 +81,19 @@ def last_runs(connection: sa.Connection, job: str, limit: int) -> list[Run]:
     query = (
         sa.select(job_runs).where(job_runs.c.job == job).order_by(job_runs.c.id.desc()).limit(limit)
     )
-    return [_run(row) for row in connection.execute(query)]
+    return [
+        to_object(Run, row, counts=json.loads(row["counts"]))
+        for row in connection.execute(query).mappings()
+    ]
 
 
 def find_totals(connection: sa.Connection, job: str) -> JobTotals:
-    row = connection.execute(sa.select(job_totals).where(job_totals.c.job == job)).first()
-    if row is None:
-        return JobTotals()
-    return JobTotals(
-        row.successful_runs,
-        row.failed_runs,
-        row.run_ms,
-        row.cleaned,
-        row.last_batch,
-        from_micros_or_none(row.last_ended_at),
-    )
+    query = sa.select(job_totals).where(job_totals.c.job == job)
+    return find_one(connection, query, JobTotals) or JobTotals()
 
 
-class SqlRunStore:
+class SqlRunStore(ClockedStore):
     """The `RunStore` of both engines."""
-
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
 
     async def begin(self, lease: Lease, *, is_asked: bool) -> int:
         return await self._database.write(begin_run, lease, self._clock, is_asked=is_asked)
@@ -114,18 +104,15 @@ class SqlRunStore:
         write = self._database.write
         return await write(end_run, run_id, result, counts, seconds, self._clock)
 
-    async def last(self, job: str, limit: int) -> Sequence[Run]:
-        return await self._database.read(last_runs, job, limit)
-
-    async def totals(self, job: str) -> JobTotals:
-        return await self._database.read(find_totals, job)
+    last = reads(last_runs)
+    totals = reads(find_totals)
 
 
 def _end_lost(connection: sa.Connection, job: str, now: int) -> None:
     lost = (
         sa.update(job_runs)
         .where(job_runs.c.job == job, job_runs.c.outcome.is_(None))
-        .values(ended_at=now, outcome=Outcome.FAILED, reason=NEVER_ENDED)
+        .values(ended_at=now, outcome=RunOutcome.FAILED, reason=NEVER_ENDED)
     )
     if count := connection.execute(lost).rowcount:
         _add(connection, job, failed_runs=count)
@@ -143,24 +130,10 @@ def _forget_old(connection: sa.Connection, job: str) -> None:
 
 
 def _add(connection: sa.Connection, job: str, **more: int) -> None:
-    """To the totals of a job; an instant is not added but replaced."""
+    """Adds to the totals of a job; an instant is replaced."""
     made = insert(job_totals).values(job=job, **(_NOTHING | more))
     changes = {
         name: value if name.endswith("_at") else job_totals.c[name] + value
         for name, value in more.items()
     }
     connection.execute(made.on_conflict_do_update(index_elements=[job_totals.c.job], set_=changes))
-
-
-def _run(row: sa.Row[*tuple[Any, ...]]) -> Run:
-    return Run(
-        row.id,
-        row.job,
-        row.holder,
-        row.is_asked,
-        from_micros(row.started_at),
-        from_micros_or_none(row.ended_at),
-        None if row.outcome is None else Outcome(row.outcome),
-        json.loads(row.counts),
-        row.reason,
-    )

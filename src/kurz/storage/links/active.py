@@ -1,6 +1,6 @@
-"""How many links are active, without looking at them all: counted behind the change log, by when
-they end. A link is counted as it is when its change is read, and what it was counted as before is
-remembered: to count it twice is harmless."""
+"""The number of active links, without reading them all. Links are counted by their end, following
+the change log. A link is counted as it is when its change is read, and how it was counted before is
+stored, so counting it twice is harmless."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -10,26 +10,24 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from kurz.links.model import Status
-from kurz.storage.changes import last_change
-from kurz.storage.schema import NEVER, active_links, changes, count_position, counted_links, links
+from kurz.storage.engine.changes import last_change
+from kurz.storage.engine.rows import upsert
+from kurz.storage.schema.base import NEVER
+from kurz.storage.schema.links import active_links, changes, count_position, counted_links, links
 
-# A reader sums the stretches ahead and looks at the links that end within the present one. Shorter
-# ones are more to sum, 53,000 for a year; longer ones have more links in them, 60,000 if a hundred
-# a second end.
+# A reader adds up the periods ahead and reads the links that end within the current one. Shorter
+# periods are more to add up (53,000 in a year); longer ones contain more links (60,000 if a hundred
+# end per second).
 SLOT_MICROS = 600 * 1_000_000
 ENDLESS = NEVER  # the slot of links that never end
 
 _HALTED = (Status.BANNED, Status.DELETED, Status.PAUSED)
-# What `lifecycle.status` calls ACTIVE, but for the clock, which a reader looks at.
+# What `lifecycle.status` calls ACTIVE, without the clock, which readers check.
 _IS_ACTIVE = sa.and_(
     links.c.status.not_in(_HALTED),
     sa.or_(links.c.max_clicks.is_(None), links.c.clicks_used < links.c.max_clicks),
 )
-_KEEP_COUNTED = insert(counted_links)
-_KEEP_COUNTED = _KEEP_COUNTED.on_conflict_do_update(
-    index_elements=[counted_links.c.link_id],
-    set_={"expires_at": _KEEP_COUNTED.excluded.expires_at},
-)
+_KEEP_COUNTED = upsert(counted_links, "expires_at")
 _ADD = insert(active_links)
 _ADD = _ADD.on_conflict_do_update(
     index_elements=[active_links.c.slot],
@@ -50,16 +48,16 @@ def active_at(now: int) -> sa.ColumnElement[int]:
 
 
 def find_uncounted(connection: sa.Connection) -> tuple[bool, int | None]:
-    """Whether some links were never looked at, and the last row of the change log, if that is
-    behind where counting stands."""
+    """Whether some links were never counted, and the last row of the change log, if it is beyond
+    the counter's position."""
     position = connection.execute(sa.select(count_position)).one()
     last = last_change(connection)
     return position.link_id < NEVER, last if last > position.change_id else None
 
 
 def count_changes(connection: sa.Connection, until: int, limit: int) -> bool:
-    """Takes the next changes in, up to a row, before which none may appear any more. False: there
-    was none."""
+    """Counts the next changes, up to a row below which no new row can appear. False: there were
+    none."""
     position = _lock(connection)
     query = (
         sa.select(changes.c.id, changes.c.link_id)
@@ -76,7 +74,7 @@ def count_changes(connection: sa.Connection, until: int, limit: int) -> bool:
 
 
 def count_existing(connection: sa.Connection, limit: int) -> bool:
-    """Takes in the next links that were there before anything was counted. False: all are."""
+    """Counts the next links from before counting began. False: all are counted."""
     position = _lock(connection)
     query = sa.select(links.c.id).where(links.c.id > position.link_id).order_by(links.c.id)
     found = connection.execute(query.limit(limit)).scalars().all()
@@ -88,12 +86,12 @@ def count_existing(connection: sa.Connection, limit: int) -> bool:
 
 
 def _lock(connection: sa.Connection) -> sa.Row[*tuple[Any, ...]]:
-    """One counts at a time."""
+    """Only one transaction counts at a time."""
     return connection.execute(sa.select(count_position).with_for_update()).one()
 
 
 def _count(connection: sa.Connection, link_ids: Collection[int]) -> None:
-    """Makes what is counted what these links are now."""
+    """Brings the counts of these links up to date."""
     active = sa.select(links.c.id, links.c.expires_at).where(links.c.id.in_(link_ids), _IS_ACTIVE)
     after = _expiries(connection, active)
     counted = sa.select(counted_links).where(counted_links.c.link_id.in_(link_ids))

@@ -1,5 +1,5 @@
-"""Many links at a time, for import and export. An insert is one statement of the engine's own for
-a whole batch: SQLite's thread then leaves the interpreter to others while it works."""
+"""Many links at a time, for import and export. An insert is one native statement for a whole batch:
+SQLite's thread then releases the interpreter while it works."""
 
 import os
 from collections import defaultdict
@@ -15,17 +15,18 @@ from sqlalchemy.dialects.postgresql.base import PGDialect
 
 from kurz.clock import from_micros, to_micros
 from kurz.errors import KurzError
+from kurz.freshness.routes import Change
 from kurz.links.bulk import Holder, Position, Stored
-from kurz.links.model import ROOT_WORKSPACE_ID, Change, Link, Scope, space_of
+from kurz.links.model import ROOT_WORKSPACE_ID, Link, Scope, space_of
 from kurz.people.quotas import Allowance, exceeded
-from kurz.storage.changes import note_changes
-from kurz.storage.click_totals import add_imported
-from kurz.storage.database import Database
-from kurz.storage.link_rows import INSERTED, to_link, to_row
-from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
-from kurz.storage.quarantine import find_kept, is_refused
-from kurz.storage.schema import links, usage
-from kurz.storage.usage import find_spent, spend
+from kurz.storage.clicks.totals import add_imported
+from kurz.storage.engine.changes import note_changes
+from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
+from kurz.storage.engine.store import SqlStore, reads
+from kurz.storage.links.quarantine import find_kept, is_refused
+from kurz.storage.links.quota_usage import find_spent, spend
+from kurz.storage.schema.link_rows import INSERTED, to_link, to_row
+from kurz.storage.schema.links import links, usage
 
 _WORKSPACE, _CODE, _VERSION, _HASH, _OWNER, _SPACE, _TYPE, _CLICKS = (
     INSERTED.index(name)
@@ -41,8 +42,8 @@ _WORKSPACE, _CODE, _VERSION, _HASH, _OWNER, _SPACE, _TYPE, _CLICKS = (
     )
 )
 
-# Imports that share a process with visitors store batches of this size. So few rows are then stored
-# by one statement, and others may run after each: the system would hold them back for 3 ms.
+# Imports that share a process with visitors store batches of this size. Each statement then stores
+# few rows, and other threads can run after each; otherwise they would wait for 3 ms.
 SMALL_BATCH, FEW = 32, 4
 
 _Row = tuple[Any, ...]
@@ -67,8 +68,8 @@ def insert_rows(
     if missing:
         holders = find_holders(connection, [rows[place] for place in missing], now)
         for place, holder in zip(missing, holders, strict=True):
-            results[place] = holder  # None: it was the twin of one that was trimmed, or has left
-    # Last: everybody who counts waits for the installation's row.
+            results[place] = holder  # None: a duplicate of a trimmed row, or it is gone by now
+    # Last: all counting waits for the installation's row.
     add_imported(connection, ((id_, row[_SPACE], row[_CLICKS]) for id_, row in kept.items()))
     return results
 
@@ -76,8 +77,9 @@ def insert_rows(
 def _trim(
     connection: sa.Connection, results: list[Stored], allowances: tuple[Allowance, ...], now: int
 ) -> None:
-    """Takes back what would pass a quota, and spends the rest. The links are inserted first, as in
-    a create: whoever waits for a code must not hold a quota that its holder waits for."""
+    """Removes the links that would exceed a quota, and spends the rest. The links are inserted
+    first, as in a create: a transaction that waits for a code must not hold a quota that the other
+    one waits for."""
     created = [place for place, found in enumerate(results) if isinstance(found, int)]
     if not created:
         return
@@ -103,7 +105,7 @@ def _trim(
 def _without_kept(
     connection: sa.Connection, ids: Sequence[int | None], rows: Sequence[_Row], now: int
 ) -> list[int | None]:
-    """Takes back links whose code is kept for somebody else, as a create does."""
+    """Removes links whose code is reserved for somebody else, as a create does."""
     kept = _find_kept(connection, rows, now)
     pairs = zip(ids, rows, strict=True)
     refused = {link_id for link_id, row in pairs if link_id is not None and _is_kept(row, kept)}
@@ -128,7 +130,7 @@ def _is_kept(row: _Row, kept: dict[str, int]) -> bool:
 
 
 def _lock_usage(connection: sa.Connection, allowance: Allowance) -> int:
-    """What was spent; the row is ours until the transaction ends."""
+    """What was spent; the row stays locked until the transaction ends."""
     statement = (
         insert(usage)
         .values(subject=allowance.subject, month=allowance.month, links=0)
@@ -142,7 +144,7 @@ def _lock_usage(connection: sa.Connection, allowance: Allowance) -> int:
 
 
 def _insert_on_sqlite(connection: sa.Connection, rows: Sequence[_Row]) -> list[int | None]:
-    """With ids of our own, which nobody else can take now: cheaper than to have them returned."""
+    """With ids that we choose, which nobody else can take now: cheaper than returning them."""
     driver: Any = connection.connection.driver_connection
     found = driver.execute("SELECT seq FROM sqlite_sequence WHERE name = 'links'").fetchall()
     first = (found[0][0] if found else 0) + 1
@@ -162,7 +164,7 @@ def _insert_on_sqlite(connection: sa.Connection, rows: Sequence[_Row]) -> list[i
 
 
 def _parts(count: int, most: int) -> Iterator[slice]:
-    """In powers of two: the driver remembers statements, and these are large ones."""
+    """In powers of two: the driver caches statements, and these are large."""
     start = 0
     while start < count:
         stop = start + (1 << min(count - start, most).bit_length() - 1)
@@ -262,13 +264,13 @@ def _lookup(
 
 
 def find_left(
-    connection: sa.Connection, allowances: tuple[Allowance, ...], now: int
+    connection: sa.Connection, allowances: tuple[Allowance, ...], now: datetime
 ) -> tuple[int, KurzError]:
     def left(allowance: Allowance) -> int:
         return allowance.limit - find_spent(connection, allowance)
 
     tightest = min(allowances, key=left)
-    return left(tightest), exceeded(tightest, from_micros(now))
+    return left(tightest), exceeded(tightest, now)
 
 
 def list_page(
@@ -278,8 +280,11 @@ def list_page(
     limit: int,
     *,
     with_trash: bool,
+    link_ids: Sequence[int] | None = None,
 ) -> tuple[list[Link], Position | None]:
-    conditions, order = _within(scope)
+    conditions, order = _within(scope, is_walked=link_ids is None)
+    if link_ids is not None:
+        conditions.append(links.c.id.in_(link_ids))
     if not with_trash:
         conditions.append(links.c.deleted_at.is_(None))
     if after is not None:
@@ -292,47 +297,39 @@ def list_page(
 
 
 def _within(
-    scope: Scope,
+    scope: Scope, *, is_walked: bool
 ) -> tuple[list[sa.ColumnElement[bool] | sa.TextClause], list[sa.Column[int]]]:
-    """A scope's links, and the columns of an index that has them in order of age."""
+    """A scope's links, and the columns of an index that has them in order of age. If that index is
+    not to be walked, the conditions are written so that no engine chooses it."""
     space = 0 if scope.workspace_id is None else space_of(scope.workspace_id, scope.owner_id)
     conditions: list[sa.ColumnElement[bool] | sa.TextClause] = []
-    if space:
+    if space and not is_walked:
+        conditions = [links.c.space + 0 == space]
+    elif space:
         # The second condition is the index's own: SQLite does not conclude it from a parameter.
         conditions = [links.c.space == space, sa.text("space <> 0")]
     elif scope.workspace_id is not None:
-        # The sum keeps the index of codes out: it is in no order of age.
+        # The sum avoids the index of codes, which is not in the order of age.
         conditions = [links.c.workspace_id + 0 == scope.workspace_id]
     if scope.owner_id is not None and space >= 0:
         conditions.append(links.c.owner_id == scope.owner_id)
     return conditions, [links.c.created_at, links.c.id] if space else [links.c.id]
 
 
-class SqlBulkStore:
+class SqlBulkStore(SqlStore):
     """The `BulkStore` of both engines."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def insert(
         self, links: Sequence[Link], allowances: tuple[Allowance, ...], now: datetime
     ) -> list[Stored]:
-        rows = [to_row(link) for link in links]  # here, not while the database waits
-        with patience(LONG_SECONDS):
+        rows = [to_row(link) for link in links]  # here, not inside the transaction
+        with deadline(LONG_SECONDS):
             return await self._database.write(insert_rows, rows, allowances, to_micros(now))
 
     async def find_holders(self, links: Sequence[Link], now: datetime) -> list[Holder | None]:
         rows = [to_row(link) for link in links]
-        with patience(LIST_SECONDS):
+        with deadline(LIST_SECONDS):
             return await self._database.read(find_holders, rows, to_micros(now))
 
-    async def find_left(
-        self, allowances: tuple[Allowance, ...], now: datetime
-    ) -> tuple[int, KurzError]:
-        return await self._database.read(find_left, allowances, to_micros(now))
-
-    async def page(
-        self, scope: Scope, after: Position | None, limit: int, *, with_trash: bool
-    ) -> tuple[list[Link], Position | None]:
-        with patience(LONG_SECONDS):
-            return await self._database.read(list_page, scope, after, limit, with_trash=with_trash)
+    find_left = reads(find_left)
+    page = reads(list_page, LONG_SECONDS)

@@ -1,5 +1,5 @@
-"""What a filter of a list means in SQL. Each condition comes in two forms: one that an index is
-chosen by, and one that only checks what another index has led to."""
+"""The filters of a list as SQL. Each condition has two forms: one that an index can serve, and one
+that only checks what another index has found."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -8,25 +8,26 @@ import sqlalchemy as sa
 
 from kurz.clock import to_micros
 from kurz.links.model import Filter, Scope, Sort, Status
-from kurz.storage.schema import NEVER, link_tags, links
-from kurz.storage.search import text_matches
+from kurz.storage.links.search import text_matches
+from kurz.storage.schema.base import NEVER
+from kurz.storage.schema.links import link_tags, links
 
 Condition = sa.ColumnElement[bool]
 Conditions = dict[str, list[Condition]]
 
-# Of a long search PostgreSQL looks up the end, which in a URL is the rarest: with more characters
-# there are hardly fewer links to check, and more lists to go through, 2 ms each.
+# For a long search, PostgreSQL looks up the end, which is the rarest part of a URL. More characters
+# would hardly reduce the links to check, and each adds a list to read, 2 ms each.
 LOOKED_UP = 8
 
 _FINAL = (Status.BANNED, Status.DELETED)
 _HALTED = (*_FINAL, Status.PAUSED)
-# Of an index, to the letter.
+# The exact text of an index.
 _WAS_CHECKED = "links.destination_status IS NOT NULL"
 _EXPIRY = f"coalesce(links.expires_at, {NEVER})"
 
 
 def _checked(text: str, number: str) -> SimpleNamespace:
-    """Columns in a form that no index has."""
+    """Columns in a form that no index can serve."""
     return SimpleNamespace(
         **{
             column.name: sa.literal_column(
@@ -38,7 +39,7 @@ def _checked(text: str, number: str) -> SimpleNamespace:
     )
 
 
-# SQLite has no statistics to choose an index by, and PostgreSQL has none after a large import.
+# SQLite has no statistics for choosing an index, and PostgreSQL has none after a large import.
 _CHECKED = {
     "sqlite": _checked("+links.{}", "+links.{}"),
     "postgresql": _checked("(links.{} || '')", "(links.{} + 0)"),
@@ -46,7 +47,7 @@ _CHECKED = {
 
 
 def sort_value(field: str) -> sa.ColumnElement[int]:
-    """What a list is sorted by, in the form that the order's index has."""
+    """The sort expression of a list, in the form of the order's index."""
     if field == Sort.EXPIRY.field:
         return sa.literal_column(_EXPIRY, sa.BigInteger())
     column: sa.ColumnElement[int] = links.c[field]
@@ -71,7 +72,7 @@ class Filters:
             self._by_index["search"] = [found, *(self._checks["search"] if is_long else [])]
 
     def all(self, *by_index: str, without: str | None = None) -> list[Condition]:
-        """Every condition; those that are named in the form that an index is chosen by."""
+        """Every condition; the named ones in the form that an index can serve."""
         return [
             condition
             for key, checks in self._checks.items()
@@ -83,8 +84,8 @@ class Filters:
         return [condition for key in keys for condition in self._by_index[key]]
 
     def tagged(self) -> list[Condition]:
-        """The rows of `link_tags` with the tag, of links that live, of the trash, or both: these
-        are named, else no engine would look for a link behind this column of the key."""
+        """The rows of `link_tags` with the tag: of active links, of the trash, or both. The column
+        is always named; otherwise no engine would use the later columns of the key."""
         status = self.wanted.status
         is_anywhere = status is None and self.wanted.with_deleted
         places = [False, True] if is_anywhere else [status is Status.DELETED]
@@ -92,12 +93,12 @@ class Filters:
         return [*conditions, link_tags.c.space == self.space] if self.space else conditions
 
     def has_only_tag(self) -> bool:
-        """Whether `tagged` says all there is to say."""
+        """Whether `tagged` is the only condition."""
         is_told = self.wanted.status in (None, Status.DELETED)
         return is_told and self._checks.keys() <= {"space", "status", "tag"}
 
     def indexed(self) -> dict[str, str]:
-        """Conditions that have an index of their own, and the order that it is in."""
+        """Conditions with their own index, and the order of that index."""
         found = {}
         if self.wanted.status not in (None, Status.ACTIVE):
             is_expired = self.wanted.status is Status.EXPIRED
@@ -111,8 +112,8 @@ class Filters:
         return found
 
     def bounds(self, field: str) -> list[Condition]:
-        """Where in an order the links that fit begin and end, as far as the filters tell; and in
-        which of the indexes, where it has two."""
+        """Where in an order the matching links begin and end, as far as the filters say; and in
+        which index, if the order has two."""
         if field == Sort.CREATED.field:
             return self._dated(links.c)
         if field == Sort.UPDATED.field:
@@ -142,7 +143,7 @@ class Filters:
 
     def _in_space(self, columns: Any, *, by_index: bool) -> list[Condition]:
         if self.space:
-            # A partial index is taken only for a query that repeats its condition to the letter.
+            # A partial index is used only by a query that repeats its condition exactly.
             owned = [_text("links.space <> 0")] if by_index else []
             return [columns.space == self.space, *owned]
         workspace_id = self._scope.workspace_id
@@ -150,7 +151,7 @@ class Filters:
 
     def _owned(self, columns: Any, *, by_index: bool) -> list[Condition]:
         owners = {self.wanted.owner_id}
-        if self.space >= 0:  # a person's own space holds nothing but theirs
+        if self.space >= 0:  # a personal space holds only its owner's links
             owners.add(self._scope.owner_id)
         conditions = [columns.owner_id == owner for owner in owners if owner is not None]
         if conditions and by_index and self.space > 0:
@@ -166,13 +167,14 @@ class Filters:
         return conditions
 
     def _tagged(self, *, by_index: bool) -> list[Condition]:
-        """By the index of tags, all links that have it are read into a set first: for few."""
+        """With the index of tags, all links that have it are first read into a set: for few
+        links."""
         if self.wanted.tag is None:
             return []
         link_id = _CHECKED[self.dialect].id
         tagged = sa.select(link_tags.c.link_id).where(*self.tagged())
         if by_index:
-            # PostgreSQL would make a join of a condition that stands alone.
+            # PostgreSQL would turn a single condition into a join.
             return [link_id.in_(tagged).is_(True)]
         return [tagged.where(link_tags.c.link_id == link_id).correlate(links).exists()]
 
@@ -205,8 +207,8 @@ class Filters:
         return sa.or_(columns.expires_at.is_(None), columns.expires_at > self._now)
 
     def _is_unspent(self, columns: Any) -> Condition:
-        """On SQLite by the small index of those that are spent: clicks change too often to stand
-        in the index of every order. PostgreSQL reads a link as fast as that."""
+        """On SQLite with the small index of exhausted links: clicks change too often to be in the
+        index of every order. On PostgreSQL, reading a link is as fast as that."""
         if not self.space or self.dialect == "postgresql":
             return sa.or_(columns.max_clicks.is_(None), columns.clicks_used < columns.max_clicks)
         spent = links.alias("spent")
@@ -221,5 +223,5 @@ class Filters:
 
 
 def _text(condition: str) -> Condition:
-    """To the letter: as a boolean column, SQLite's dialect would write `= 1` behind it."""
+    """As text: for a boolean column, SQLite's dialect would add `= 1`."""
     return cast("Condition", sa.text(condition))

@@ -7,11 +7,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.clock import from_micros, to_micros
+from kurz.clock import to_micros
 from kurz.links.model import Act, HistoryEntry, Link
-from kurz.paging import Part
-from kurz.storage.pages import part_of
-from kurz.storage.schema import history, links
+from kurz.paging import WHOLE, Part
+from kurz.storage.engine.pages import part_of
+from kurz.storage.engine.rows import to_object
+from kurz.storage.schema.links import history, links
 
 FIELDS = (
     "original_url",
@@ -32,19 +33,19 @@ FIELDS = (
 def add_history_entry(
     connection: sa.Connection, before: Link | None, after: Link, act: Act
 ) -> None:
-    """Without a link from before, the act says it all."""
+    """Without an earlier state of the link, only the act is recorded."""
     add_history_entries(connection, [(before, after)], act)
 
 
 def add_history_entries(
     connection: sa.Connection, changed: Iterable[tuple[Link | None, Link]], act: Act
 ) -> None:
-    """For one act on many links, each before and after."""
+    """For one act on many links, each with its state before and after."""
     connection.execute(sa.insert(history), [_row(before, after, act) for before, after in changed])
 
 
 def record_sweep(connection: sa.Connection, condition: sa.ColumnElement[bool], now: int) -> None:
-    """Of links that the reaper is about to move to the trash, however many."""
+    """For links that the reaper is about to move to the trash, in one statement."""
     changed = sa.literal('{"status": ["') + links.c.status + sa.literal('", "DELETED"]}')
     entries = sa.select(
         links.c.id,
@@ -73,17 +74,15 @@ def _row(before: Link | None, after: Link, act: Act) -> dict[str, Any]:
     }
 
 
-def list_history(connection: sa.Connection, link_id: int, part: Part) -> list[HistoryEntry]:
+def list_history(connection: sa.Connection, link_id: int, part: Part = WHOLE) -> list[HistoryEntry]:
     """By version, newest first."""
     found = sa.select(history).where(history.c.link_id == link_id)
     query = part_of(found, part, history.c.version, is_descending=True)
     return [
-        HistoryEntry(
-            row["act"],
-            row["account_id"],
-            row["version"],
-            from_micros(row["changed_at"]),
-            {name: (old, new) for name, (old, new) in json.loads(row["changes"]).items()},
+        to_object(
+            HistoryEntry,
+            row,
+            changes={name: (old, new) for name, (old, new) in json.loads(row["changes"]).items()},
         )
         for row in connection.execute(query).mappings()
     ]

@@ -1,4 +1,4 @@
-"""What an installation makes for itself once: the permutations' keys, and the counter of links."""
+"""What an installation creates once: the permutations' keys, and the counter of links."""
 
 import asyncio
 import secrets
@@ -7,11 +7,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from kurz.links.codes.permutation import KEY_BYTES
-from kurz.storage.database import Database
-from kurz.storage.schema import counters, installation
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.rows import upsert
+from kurz.storage.schema.links import counters, installation
 
 LINK_COUNTER = "links"
-COUNTER_BLOCK = 1000  # numbers leased at a time; what a stopped worker leaves over is skipped
+COUNTER_BLOCK = 1000  # numbers leased at a time; a stopped worker's unused ones are skipped
 
 
 def find_key(connection: sa.Connection, name: str) -> bytes | None:
@@ -20,14 +21,14 @@ def find_key(connection: sa.Connection, name: str) -> bytes | None:
 
 
 def make_key(connection: sa.Connection, name: str) -> bytes | None:
-    """The key of that name, made now. Whoever comes second gets the first one's."""
+    """Creates the key of that name. If it exists already, returns that one."""
     fresh = secrets.token_bytes(KEY_BYTES)
     connection.execute(insert(installation).values(name=name, value=fresh).on_conflict_do_nothing())
     return find_key(connection, name)
 
 
-async def keep_key(database: Database, name: str) -> bytes:
-    """The key of that name, made on first use. Only that use writes."""
+async def load_or_create_key(database: Database, name: str) -> bytes:
+    """The key of that name, created on first use. Only the first use writes."""
     key = await database.read(find_key, name) or await database.write(make_key, name)
     if key is None:
         raise RuntimeError(f"the installation's {name} is gone while it was read")
@@ -48,8 +49,8 @@ def lease_numbers(connection: sa.Connection, name: str, size: int) -> range:
 
 
 def start_counter(connection: sa.Connection, start: int, name: str = LINK_COUNTER) -> bool:
-    """Lets a counter begin there. False: numbers of it were leased already. Until then it can be
-    set again: what was set last is kept beside it, and is what the counter still says."""
+    """Sets the start of a counter. False: it has already leased numbers. Until then it can be set
+    again: the last start is stored too, and the counter must still equal it."""
     marker = f"{name}-counter-start"
     earlier = find_key(connection, marker)
     unused = sa.false() if earlier is None else counters.c.next_value == int(earlier)
@@ -63,17 +64,14 @@ def start_counter(connection: sa.Connection, start: int, name: str = LINK_COUNTE
     )
     if connection.execute(statement).scalar() is None:
         return False
-    value = str(start).encode()
-    connection.execute(
-        insert(installation)
-        .values(name=marker, value=value)
-        .on_conflict_do_update(index_elements=[installation.c.name], set_={"value": value})
-    )
+    row = {"name": marker, "value": str(start).encode()}
+    connection.execute(upsert(installation, "value"), row)
     return True
 
 
 class LeasedCounter:
-    """The `Counter` of both engines: a block of numbers at a time, so that workers never meet."""
+    """The `Counter` of both engines: a block of numbers at a time, so that workers never get the
+    same one."""
 
     def __init__(
         self, database: Database, name: str = LINK_COUNTER, block: int = COUNTER_BLOCK

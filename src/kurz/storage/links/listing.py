@@ -1,6 +1,6 @@
-"""Lists of links. What fits is counted by the index that knows it best; few links are gathered and
-sorted, many are walked in the index of their order until the page is full. The indexes carry the
-columns that filters ask for, so that neither has to read the links themselves."""
+"""Lists of links. Matches are counted with the index that leads to the fewest links. Few links are
+collected and sorted; many are read in the index of the requested order until the page is full. The
+indexes carry the columns that filters need, so that neither reads the links themselves."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,22 +11,23 @@ import sqlalchemy as sa
 
 from kurz.clock import to_micros
 from kurz.links.model import COUNTED_LINKS, Filter, Link, PageEnd, Scope, Sort, Status, space_of
-from kurz.storage import search
-from kurz.storage.filters import Condition, Filters, sort_value
-from kurz.storage.link_rows import to_link
-from kurz.storage.schema import NEVER, link_tags, links
+from kurz.storage.links import search
+from kurz.storage.links.filters import Condition, Filters, sort_value
+from kurz.storage.schema.base import NEVER
+from kurz.storage.schema.link_rows import to_link
+from kurz.storage.schema.links import link_tags, links
 
-FEW = 2_000  # as many are read and sorted about as fast as an order is walked for a page of them
-SAMPLE = 64  # links that are looked at to learn how common something is
-COMMON_TEXT = 0.12  # a text in so many links is counted faster without PostgreSQL's index of texts
+FEW = 2_000  # collecting and sorting this many is about as fast as walking an order for a page
+SAMPLE = 64  # links that are sampled to estimate how common something is
+COMMON_TEXT = 0.12  # a text in this many links is counted faster without PostgreSQL's text index
 MOST_TEXTS = 0.5  # the same for SQLite's
-COMMON_SPACE = 0.25  # of so many links, SQLite's index of texts need not say whose they are
+COMMON_SPACE = 0.25  # with this many links, SQLite's text index need not say whose they are
 
 _CREATED = Sort.CREATED.field
 _ONE: sa.ColumnElement[int] = sa.literal_column("1")
-# PostgreSQL: a plan for these very values, as a search may be common or rare, begun at once and by
-# one process. It takes a text to be rarer than it is, and would rather read and sort all links once
-# than walk an index to what it believes to be its end; without statistics of tags, it would compare
+# PostgreSQL: a plan for these exact values (a search may be common or rare), without start-up cost
+# and in one process. PostgreSQL underestimates how common a text is, and would rather read and sort
+# all links than walk an index to its supposed end. Without statistics of tags, it would compare
 # every link of a walk with every row of a tag.
 _PLANNING = sa.text(
     "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)"
@@ -65,10 +66,10 @@ def list_links(
 
 @dataclass(frozen=True)
 class _Way:
-    """A way to all links that fit. `known` are those that its index leads to, whatever the other
-    conditions say, and exactly those that fit if it `is_exact`; `field` is the order in which it
-    does. One that is dear reads every link on it, so it is gone once, for the number and the page
-    together. A walk of another order uses the indexes of `walked_by`."""
+    """A way to find all matching links. `known` is how many its index leads to, before other
+    conditions; exactly the matches if it `is_exact`. `field` is the order of its index. An
+    expensive way reads every link, so it is used once, for the number and the page together. A walk
+    in another order uses the indexes of `walked_by`."""
 
     source: sa.FromClause
     conditions: Sequence[Condition]
@@ -84,13 +85,13 @@ class _Way:
         return self.found(_ONE)
 
     def found(self, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
-        """Where there is an order, the latest come first: the likeliest to be live."""
+        """If there is an order, the latest come first: they are most likely active."""
         found = sa.select(*columns).select_from(self.source).where(*self.conditions)
         return found if self.field is None else found.order_by(sort_value(self.field).desc())
 
 
 def _choose(connection: sa.Connection, filters: Filters) -> _Way:
-    """The way that leads to the fewest links; one that is alone need not be measured."""
+    """The way that leads to the fewest links; a single one need not be measured."""
     ways = list(_ways(connection, filters))
     if not ways:
         return _Way(links, filters.all("space"), field=_CREATED)
@@ -123,7 +124,7 @@ def _by_tag(filters: Filters) -> _Way:
 
 
 def _by_text_on_sqlite(connection: sa.Connection, filters: Filters, text: str) -> _Way | None:
-    """None for a space of few links, or a text in most: reading links is faster than the index."""
+    """None for a small space, or a text in most links: reading links is faster than the index."""
     everything = sa.select(_ONE).select_from(links).where(*filters.only("space"))
     is_small = _count(connection, everything, FEW + 1) <= FEW
     if is_small:
@@ -142,7 +143,7 @@ def _by_text_on_sqlite(connection: sa.Connection, filters: Filters, text: str) -
 
 
 def _by_text_on_postgres(connection: sa.Connection, filters: Filters, text: str) -> _Way | None:
-    """None for a common text: the index would name all of its links before the first is seen."""
+    """None for a common text: the index would return all its links before the first is used."""
     matches = search.text_matches(filters.dialect, text)
     (share,) = _shares(connection, sa.and_(links.c.space == filters.space, matches))
     if share >= COMMON_TEXT:
@@ -152,9 +153,9 @@ def _by_text_on_postgres(connection: sa.Connection, filters: Filters, text: str)
 
 
 def _shares(connection: sa.Connection, *conditions: Condition) -> list[float]:
-    """How many of all links are so, roughly: a few are looked at, from the oldest to the newest. 0
-    where most of these are gone."""
-    # Each in a query of its own: of the two together, SQLite would read the whole table.
+    """Estimates how many of all links match, from a sample between the oldest and the newest. 0 if
+    most of the sample is deleted."""
+    # Two queries: for both at once, SQLite would read the whole table.
     ends = [sa.select(end(links.c.id)).scalar_subquery() for end in (sa.func.min, sa.func.max)]
     oldest, newest = connection.execute(sa.select(*ends)).one()
     if oldest is None:
@@ -174,8 +175,8 @@ def _count(connection: sa.Connection, found: sa.Select[Any], bound: int = COUNTE
 def _gather(
     connection: sa.Connection, way: _Way, filters: Filters, after: PageEnd | None, limit: int
 ) -> tuple[list[Link], int]:
-    """All that the way leads to, sorted, and their number. The inner limit keeps both engines from
-    walking an order in search of a few."""
+    """All matches of the way, sorted, and their number. The inner limit keeps both engines from
+    walking an order to find a few."""
     sort = filters.wanted.sort
     value = sort_value(sort.field).label("value")
     hits = way.found(links.c.id, value).limit(COUNTED_LINKS + 1).cte("hits")
@@ -192,7 +193,7 @@ def _gather(
 def _walk(
     connection: sa.Connection, way: _Way, filters: Filters, after: PageEnd | None, limit: int
 ) -> list[Link]:
-    """By the index of the order, unless the way goes in that order itself."""
+    """Uses the index of the order, unless the way already has that order."""
     sort = filters.wanted.sort
     conditions = way.conditions if way.field == sort.field else filters.all(*way.walked_by)
     conditions = [*conditions, *filters.bounds(sort.field)]
@@ -225,8 +226,8 @@ def _behind(
 def _parts_behind(
     page: sa.Select[Any], value: sa.ColumnElement[int], sort: Sort, after: PageEnd
 ) -> list[sa.Select[Any]]:
-    """For SQLite, which does not find the place of a pair in an index: it would pass every link
-    that has the same value, and where the value is an expression all from the first one on."""
+    """For SQLite, which cannot seek to a pair in an index: it would skip one by one all links with
+    the same value, or, if the value is an expression, all links from the first one."""
     same = page.where(value == _value(after), _is_past(links.c.id, after.link_id, sort))
     others = page.where(_is_past(value, _value(after), sort))
     return [
@@ -249,8 +250,7 @@ def _ordered(sort: Sort, *values: sa.ColumnElement[int]) -> Sequence[sa.ColumnEl
 
 
 def _fetch(connection: sa.Connection, page: sa.Select[Any], sort: Sort) -> Sequence[sa.RowMapping]:
-    """The links of a page, read only now that it is known which they are, with all that the page
-    has beside their ids."""
+    """Reads the links of a page, now that their ids are known."""
     found = page.subquery("page")
     more = [column for column in found.c if column.name not in links.c]
     query = sa.select(links, *more).select_from(found.join(links, links.c.id == found.c.id))

@@ -1,6 +1,6 @@
-"""Whose turn it is to spend a quota. On PostgreSQL a quota's row is locked until its transaction
-ends; requests that wait for it there hold connections that everybody needs, and use up the time
-they have for the database. So those of one process wait here, outside of it."""
+"""The queue of requests that spend the same quota. On PostgreSQL, a quota's row is locked until its
+transaction ends. Requests that wait there hold connections that others need, and use up their
+database deadline. So the requests of one process wait here, outside the database."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -9,10 +9,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from kurz.errors import StoreBusy
 from kurz.people.quotas import Allowance
 
-MAX_SECONDS = 5.0  # a commit takes some milliseconds: hundreds are before this one
+MAX_SECONDS = 5.0  # a commit takes some milliseconds: hundreds are ahead of this one
 
 
-class Turns:
+class QuotaTurns:
     """First come, first served, for each subject of a quota."""
 
     def __init__(self, max_seconds: float = MAX_SECONDS) -> None:

@@ -1,19 +1,19 @@
-"""Quotas, spent in the transaction of the insert they are about."""
+"""Spends quotas in the transaction of the insert."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import from_micros
 from kurz.people.quotas import Allowance, exceeded
-from kurz.storage.database import Database
-from kurz.storage.schema import usage
+from kurz.storage.engine.store import SqlStore, reads
+from kurz.storage.schema.links import usage
 
 
 def spend(
     connection: sa.Connection, allowances: tuple[Allowance, ...], now: int, count: int = 1
 ) -> None:
     """Counts new links. `QuotaExceeded` undoes the whole transaction; its row stays locked until
-    then, so that nobody else spends the same."""
+    then, so that nobody else spends the same share."""
     for allowance in allowances:
         if count > allowance.limit:
             raise exceeded(allowance, from_micros(now))
@@ -39,11 +39,7 @@ def find_spent(connection: sa.Connection, allowance: Allowance) -> int:
     return found or 0
 
 
-class SqlUsageStore:
+class SqlUsageStore(SqlStore):
     """The `UsageStore` of both engines."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def spent(self, allowance: Allowance) -> int:
-        return await self._database.read(find_spent, allowance)
+    spent = reads(find_spent)

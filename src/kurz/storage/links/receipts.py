@@ -1,4 +1,4 @@
-"""Receipts of requests with an `Idempotency-Key`, kept in the transaction of their write."""
+"""Receipts of requests with an `Idempotency-Key`, stored in the transaction of their write."""
 
 from datetime import datetime
 from typing import Any
@@ -8,19 +8,19 @@ from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import to_micros
 from kurz.people.receipts import KEPT, AlreadyAnswered, Receipt, StoredReceipt
-from kurz.storage.database import Database
-from kurz.storage.schema import receipts
+from kurz.storage.engine.store import SqlStore, reads, writes
+from kurz.storage.schema.links import receipts
 
-FORGOTTEN = 100  # old receipts that go with a new one: no create waits for thousands of them
+FORGOTTEN = 100  # old receipts removed with a new one, so that no create waits for thousands
 
 
-def keep_receipt(connection: sa.Connection, receipt: Receipt | None, made: Any) -> None:
-    """Keeps the answer about `made`. If the key was used meanwhile, `AlreadyAnswered` undoes the
+def save_receipt(connection: sa.Connection, receipt: Receipt | None, made: Any) -> None:
+    """Stores the answer about `made`. If the key was used meanwhile, `AlreadyAnswered` undoes the
     whole transaction. On PostgreSQL it first waits for the other one to end."""
     if receipt is None:
         return
     too_old = to_micros(receipt.created_at - KEPT)
-    forget_receipts(connection, too_old, FORGOTTEN)
+    trim_receipts(connection, receipt.created_at, FORGOTTEN)
     kept = {
         "fingerprint": receipt.fingerprint,
         "answer": receipt.write(made),
@@ -40,12 +40,12 @@ def keep_receipt(connection: sa.Connection, receipt: Receipt | None, made: Any) 
         raise AlreadyAnswered
 
 
-def forget_receipts(connection: sa.Connection, too_old: int, limit: int) -> int:
-    """Some of those from before an instant; tells how many. Two at once take different ones, and
-    wait for nobody."""
+def trim_receipts(connection: sa.Connection, now: datetime, limit: int) -> int:
+    """Some of those that are too old; tells how many. Two at once take different ones, and wait for
+    nobody."""
     old = (
         sa.select(receipts.c.caller, receipts.c.key_hash)
-        .where(receipts.c.created_at < too_old)
+        .where(receipts.c.created_at < to_micros(now - KEPT))
         .order_by(receipts.c.created_at)
         .limit(limit)
         .with_for_update(skip_locked=True)
@@ -67,14 +67,8 @@ def find_receipt(
     return None if row is None else StoredReceipt(*row)
 
 
-class SqlReceiptStore:
+class SqlReceiptStore(SqlStore):
     """The `ReceiptStore` of both engines."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def find(self, caller: str, key_hash: bytes, since: datetime) -> StoredReceipt | None:
-        return await self._database.read(find_receipt, caller, key_hash, since)
-
-    async def keep(self, receipt: Receipt, made: Any) -> None:
-        await self._database.write(keep_receipt, receipt, made)
+    find = reads(find_receipt)
+    keep = writes(save_receipt)

@@ -1,33 +1,34 @@
-"""The search over the texts of links: the rule of what matches, and SQLite's index of trigrams,
-which follows the change log behind the writes. PostgreSQL keeps its own index (migration 0002)."""
+"""Text search of links: the rule of what matches, and SQLite's trigram index, which follows the
+change log after the writes. PostgreSQL maintains its own index (migration 0002)."""
 
 from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.storage.schema import NEVER, changes, links, search_position
+from kurz.storage.schema.base import NEVER
+from kurz.storage.schema.links import changes, links, search_position
 
 TRIGRAM = 3
-# What is searched, to the letter as PostgreSQL's index has it.
+# What is searched, exactly as in PostgreSQL's index.
 TEXT = "(links.short_code || ' ' || links.original_url || ' ' || coalesce(links.title, ''))"
 
 BATCH = 300  # changes a transaction: some 12 ms
 MERGE_PAGES = 64  # of the index, a transaction: 8 ms
-PHRASE_LENGTH = 6  # up to here FTS5 compares places fast enough
-MOST_TRIGRAMS = 24  # of a long search are weighed, 0.1 ms each
+PHRASE_LENGTH = 6  # up to here FTS5 compares positions fast enough
+MOST_TRIGRAMS = 24  # of a long search are measured, 0.1 ms each
 RAREST = 3  # of these are looked up
 REACHED_LINKS = 100
 
 _entries = sa.table("link_search", sa.column("rowid", sa.BigInteger))
 
-# A space, as one trigram: three characters of 19 bits each, from planes of Unicode that have no
-# upper and lower case, and that no text of a link contains by chance.
+# A space (workspace or owner) as one trigram: three characters of 19 bits each, from Unicode planes
+# that have no letter case and do not occur in the texts of links.
 _PLANE = 0x30000
 _BITS = 19
 _DELETE = sa.text("DELETE FROM link_search WHERE rowid = :id")
 _INSERT = sa.text("INSERT INTO link_search (rowid, space, text) VALUES (:id, :space, :text)")
-# The links first, then their entries: for an INSERT that selects by itself SQLite makes a savepoint
-# each, at which FTS5 writes all it has gathered. That took five times as long.
+# First the links, then their entries: for INSERT … SELECT, SQLite makes a savepoint per row, at
+# which FTS5 writes everything it has collected. That took five times as long.
 _ENTRIES = sa.select(
     links.c.id,
     sa.literal_column(
@@ -40,9 +41,9 @@ _ENTRIES = sa.select(
 
 
 def text_matches(dialect: str, search: str, *, by_index: bool = False) -> sa.ColumnElement[bool]:
-    """Whether a link's text contains the search, whatever the case of letters. ASCII goes by each
-    engine's own LIKE; for other letters that depends on the engine and its locale, so a pattern
-    names both cases. `by_index` lets PostgreSQL use its index for it."""
+    """Whether a link's text contains the search, in upper or lower case. For ASCII, each engine's
+    LIKE does that; for other letters it depends on the engine and its locale, so a pattern names
+    both cases. `by_index` lets PostgreSQL use its index for it."""
     is_postgres = dialect == "postgresql"
     hidden = is_postgres and not by_index
     text = sa.literal_column(f"({TEXT} || '')" if hidden else TEXT, sa.Text())
@@ -62,8 +63,9 @@ def is_backlogged(connection: sa.Connection) -> bool:
 def candidates(
     connection: sa.Connection, space: int | None, search: str
 ) -> sa.Select[tuple[int]] | sa.CompoundSelect[tuple[int]]:
-    """Ids, each once, of every link that may match, streamed; each has to be checked by its row. An
-    entry may be stale, or of another space; what the index does not know yet is among them."""
+    """Streams the ids of all links that may match, without duplicates; each must be checked against
+    its row. An entry may be stale, or of another space. Links that are not in the index yet are
+    included."""
     match = _match(connection, search)
     if space is not None:
         match = f'space : "{space_token(space)}" AND {match}'
@@ -78,9 +80,9 @@ def space_token(space: int) -> str:
 
 
 def index_changes(connection: sa.Connection, limit: int) -> int:
-    """Takes the next changes into the index and tells how many. A link is read as it is now, so one
-    that was changed again is simply read again; one that is gone leaves the index. Links that are
-    in nobody's list are left out: that spares most of the work where anybody may make links."""
+    """Adds the next changes to the index; returns how many. A link is read as it is now, so one
+    that was changed again is simply read again; a purged one is removed. Links that are in no list
+    are left out, which saves most of the work on public installations."""
     query = (
         sa.select(changes.c.id, changes.c.link_id, changes.c.version, links.c.space)
         .outerjoin(links, links.c.id == changes.c.link_id)
@@ -103,18 +105,18 @@ def index_changes(connection: sa.Connection, limit: int) -> int:
 
 
 def merge_index(connection: sa.Connection) -> bool:
-    """Merges a few pages of the index; False when there is nothing to merge. Left to itself, FTS5
-    would merge inside of a batch, for as long as it takes: 400 ms were seen."""
+    """Merges a few pages of the index; False when there is nothing to merge. By default, FTS5 would
+    merge inside a batch, for as long as it takes: up to 400 ms were measured."""
     before = _rows_written(connection)
     connection.execute(
         sa.text("INSERT INTO link_search (link_search, rank) VALUES ('merge', :pages)"),
         {"pages": MERGE_PAGES},
     )
-    return _rows_written(connection) - before > 1  # the command itself counts as one
+    return _rows_written(connection) - before > 1  # the command itself counts as one change
 
 
 def leave_merging_to_us(connection: sa.Connection) -> None:
-    """The options are kept in the database; the second one is what FTS5 may not exceed."""
+    """The options are stored in the database; the second one is FTS5's limit."""
     for option, value in ("automerge", 0), ("crisismerge", 1000):
         connection.execute(
             sa.text("INSERT INTO link_search (link_search, rank) VALUES (:option, :value)"),
@@ -137,7 +139,7 @@ def _rows_written(connection: sa.Connection) -> int:
 
 def _match(connection: sa.Connection, search: str) -> str:
     """FTS5's expression for texts that may contain the search. A long one is found by its rarest
-    trigrams: comparing the places of all of them in every link took 300 ms for a common URL."""
+    trigrams: comparing the positions of all of them in every link took 300 ms for a common URL."""
     if len(search) <= PHRASE_LENGTH:
         return f"text : {_quoted(search)}"
     starts = range(len(search) - TRIGRAM + 1)
@@ -148,7 +150,7 @@ def _match(connection: sa.Connection, search: str) -> str:
 
 
 def _reach(connection: sa.Connection, trigram: str) -> int:
-    """How far one has to read for so many links with it: further for a rare one."""
+    """How far one must read to find this many links with it: further for a rare one."""
     query = (
         sa.select(_entries.c.rowid)
         .where(_matches(f"text : {_quoted(trigram)}"))

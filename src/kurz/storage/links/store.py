@@ -1,6 +1,6 @@
-"""Queries about links, and the store the core works with."""
+"""Queries about links, and the `LinkStore` of the core."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from kurz.links.model import (
     ROOT_WORKSPACE_ID,
     Act,
     Filter,
-    HistoryEntry,
     Link,
     LinkType,
     PageEnd,
@@ -22,24 +21,24 @@ from kurz.links.model import (
     Status,
     space_of,
 )
-from kurz.paging import WHOLE, Part
 from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
-from kurz.storage.changes import record_change
-from kurz.storage.database import Database, HotStatement
-from kurz.storage.history import add_history_entry, list_history
-from kurz.storage.link_rows import INSERTED, canonical_hash, changed_columns, to_link, to_row
-from kurz.storage.listing import list_links
-from kurz.storage.patience import LIST_SECONDS, patience
-from kurz.storage.quarantine import CodeKept, is_kept, is_kept_from, keeper_of, record_new
-from kurz.storage.receipts import keep_receipt
-from kurz.storage.schema import links
-from kurz.storage.tags import add_tags, follow_tags
-from kurz.storage.turns import Turns
-from kurz.storage.usage import spend
+from kurz.storage.engine.changes import record_change
+from kurz.storage.engine.database import Database, HotStatement
+from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
+from kurz.storage.engine.store import SqlStore, reads, writes
+from kurz.storage.links.history import add_history_entry, list_history
+from kurz.storage.links.listing import list_links
+from kurz.storage.links.quarantine import CodeKept, holder_of, is_kept_from, is_reserved, record_new
+from kurz.storage.links.quota_turns import QuotaTurns
+from kurz.storage.links.quota_usage import spend
+from kurz.storage.links.receipts import save_receipt
+from kurz.storage.links.tags import add_tags, follow_tags
+from kurz.storage.schema.link_rows import INSERTED, canonical_hash, changed_columns, to_link, to_row
+from kurz.storage.schema.links import links
 
 if TYPE_CHECKING:  # its driver is not needed on SQLite
-    from kurz.storage.replicas import Replicas
+    from kurz.storage.routes.replicas import Replicas
 
 # PostgreSQL's insert: SQLite's dialect compiles it to the same ON CONFLICT DO NOTHING.
 _INSERT = HotStatement(insert(links).on_conflict_do_nothing().returning(links.c.id), INSERTED)
@@ -78,7 +77,7 @@ def insert_link(
         add_tags(connection, link, link_id)
     if allowances:
         spend(connection, allowances, to_micros(link.updated_at))
-    keep_receipt(connection, receipt, link_id)
+    save_receipt(connection, receipt, link_id)
     return link_id
 
 
@@ -99,7 +98,7 @@ def claim_link(
     allowances: tuple[Allowance, ...],
     admit: Callable[[str], bool],
 ) -> Link | None:
-    """One guarded statement decides. Its owner finds it again by `find_claimed_link`."""
+    """One guarded statement decides. `find_claimed_link` finds it again for its owner."""
     statement = (
         sa.update(links)
         .where(
@@ -107,7 +106,7 @@ def claim_link(
             links.c.short_code == short_code,
             links.c.claim_hash == claim_hash,
             links.c.owner_id.is_(None),
-            # One that was called expired while a clock was ahead lives all the same.
+            # A link that was marked as expired while a clock was ahead is still active.
             links.c.status.in_((Status.ACTIVE, Status.EXPIRED)),
             links.c.expires_at > to_micros(now),
         )
@@ -136,7 +135,7 @@ def claim_link(
 
 
 def _hold(connection: sa.Connection, link: Link, since: datetime | None) -> None:
-    """Visitors are warned of the link from now on, or not any more."""
+    """From now on visitors are warned about the link, or no longer."""
     if (since is None) == (link.held_at is None):
         return
     link.held_at = since
@@ -167,7 +166,7 @@ def update_link(
     act: Act,
     receipt: Receipt | None = None,
 ) -> Link | None:
-    """The link with its next version, or None if the stored version is another."""
+    """The link with its next version, or None if the stored version differs."""
     values = changed_columns(link, changes)
     values |= {"version": link.version + 1, "updated_at": to_micros(updated_at)}
     statement = (
@@ -180,7 +179,7 @@ def update_link(
     if row is None:
         return None
     codes = {link.short_code, row["short_code"]}
-    if len(codes) > 1 and is_kept(connection, link, row["short_code"], row["updated_at"]):
+    if len(codes) > 1 and is_reserved(connection, link, row["short_code"], row["updated_at"]):
         raise CodeKept
     for code in sorted(codes):
         record_change(
@@ -189,19 +188,19 @@ def update_link(
     edited = to_link(row)
     add_history_entry(connection, link, edited, act)
     follow_tags(connection, link, edited)
-    keep_receipt(connection, receipt, edited)
+    save_receipt(connection, receipt, edited)
     return edited
 
 
-def is_code_free(connection: sa.Connection, link: Link, code: str, now: datetime) -> bool:
-    holder = find_link_by_code(connection, link.workspace_id, code)
+def is_code_free(connection: sa.Connection, link: Link, short_code: str, now: datetime) -> bool:
+    holder = find_link_by_code(connection, link.workspace_id, short_code)
     if holder is not None:
         return holder.id == link.id
-    return not is_kept(connection, link, code, to_micros(now))
+    return not is_reserved(connection, link, short_code, to_micros(now))
 
 
 def spend_click(connection: sa.Connection, link_id: int) -> bool:
-    """One guarded statement decides. Only the last click is a change that others have to know."""
+    """One guarded statement decides. Only the last click is a change that other processes need."""
     row = connection.execute(_SPEND, {"link_id": link_id}).first()
     if row is None:
         return False
@@ -221,17 +220,17 @@ def within(scope: Scope) -> list[sa.ColumnElement[bool]]:
     return conditions
 
 
-class SqlLinkStore:
-    """The `LinkStore` of both engines. Lists are read on replicas, where those are whole. `turns`
-    where quotas are rows that others lock."""
+class SqlLinkStore(SqlStore):
+    """The `LinkStore` of both engines. Lists are read from replicas that are up to date. `turns` is
+    for engines on which the rows of quotas are locked."""
 
     def __init__(
         self,
         database: Database,
         replicas: "Replicas | None" = None,
-        turns: Turns | None = None,
+        turns: QuotaTurns | None = None,
     ) -> None:
-        self._database = database
+        super().__init__(database)
         self._replicas = replicas
         self._turns = turns
 
@@ -251,24 +250,18 @@ class SqlLinkStore:
             return nullcontext()
         return self._turns.take(allowances)
 
-    async def find(self, link_id: int, scope: Scope) -> Link | None:
-        return await self._database.read(find_link, link_id, scope)
+    find = reads(find_link)
+    find_by_code = reads(find_link_by_code)
+    is_free = reads(is_code_free)
 
-    async def find_by_code(self, workspace_id: int, short_code: str) -> Link | None:
-        return await self._database.read(find_link_by_code, workspace_id, short_code)
-
-    async def is_free(self, link: Link, short_code: str, now: datetime) -> bool:
-        return await self._database.read(is_code_free, link, short_code, now)
-
-    async def is_kept(
+    async def is_reserved(
         self, workspace_id: int, short_code: str, owner_id: int | None, now: datetime
     ) -> bool:
-        keeper = keeper_of(owner_id, LinkType.PERMANENT)
+        holder = holder_of(owner_id, LinkType.PERMANENT)
         at = to_micros(now)
-        return await self._database.read(is_kept_from, workspace_id, keeper, short_code, at)
+        return await self._database.read(is_kept_from, workspace_id, holder, short_code, at)
 
-    async def find_deterministic(self, workspace_id: int, canonical_url: str) -> Link | None:
-        return await self._database.read(find_deterministic_link, workspace_id, canonical_url)
+    find_deterministic = reads(find_deterministic_link)
 
     async def list(
         self,
@@ -285,7 +278,7 @@ class SqlLinkStore:
             )
             if found is not None:
                 return found
-        with patience(LIST_SECONDS):
+        with deadline(LIST_SECONDS):
             return await self._database.read(list_links, scope, wanted, now, after, limit)
 
     async def update(
@@ -299,12 +292,11 @@ class SqlLinkStore:
     ) -> Link | None:
         try:
             return await self._database.write(update_link, link, changes, updated_at, act, receipt)
-        # The only integrity that an update can hurt: the new code is taken.
+        # The only constraint that an update can violate: the new code is taken.
         except (sa.exc.IntegrityError, CodeKept):
             return None
 
-    async def history(self, link_id: int, part: Part = WHOLE) -> Sequence[HistoryEntry]:
-        return await self._database.read(list_history, link_id, part)
+    history = reads(list_history)
 
     async def claim(
         self,
@@ -321,11 +313,8 @@ class SqlLinkStore:
                 claim_link, short_code, claim_hash, account_id, now, allowances, admit
             )
 
-    async def find_claimed(self, account_id: int, claim_hash: bytes) -> Link | None:
-        return await self._database.read(find_claimed_link, account_id, claim_hash)
-
-    async def spend_click(self, link_id: int) -> bool:
-        return await self._database.write(spend_click, link_id)
+    find_claimed = reads(find_claimed_link)
+    spend_click = writes(spend_click)
 
 
 def _one(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> Link | None:

@@ -11,14 +11,14 @@ from kurz.clock import from_micros, to_micros
 from kurz.links.model import Act, Link, Status, space_of
 from kurz.links.tagging import TagCount, renamed
 from kurz.paging import WHOLE, Part
-from kurz.storage.batches import among
-from kurz.storage.changes import record_changes
-from kurz.storage.database import Database
-from kurz.storage.history import add_history_entries
-from kurz.storage.link_rows import to_link
-from kurz.storage.pages import part_of
-from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
-from kurz.storage.schema import link_tags, links
+from kurz.storage.engine.batches import among
+from kurz.storage.engine.changes import record_changes
+from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
+from kurz.storage.engine.pages import part_of
+from kurz.storage.engine.store import SqlStore, reads
+from kurz.storage.links.history import add_history_entries
+from kurz.storage.schema.link_rows import to_link
+from kurz.storage.schema.links import link_tags, links
 
 BATCH = 500  # links a transaction, so that none takes long
 
@@ -26,12 +26,12 @@ _Row = dict[str, object]
 
 
 def add_tags(connection: sa.Connection, link: Link, link_id: int) -> None:
-    """Of a new link, which does not know its id yet."""
+    """For a new link, which does not have its id yet."""
     _insert(connection, _rows(link, link_id))
 
 
 def follow_tags(connection: sa.Connection, before: Link, after: Link) -> None:
-    """What an edit, the trash or the way back from it changes in the table."""
+    """Updates the table after an edit, a deletion or a restore."""
     if _rows(before, before.id) != _rows(after, after.id):
         replace_tags(connection, [after])
 
@@ -43,7 +43,7 @@ def replace_tags(connection: sa.Connection, changed: Sequence[Link]) -> None:
 
 
 def trash_tags(connection: sa.Connection, space: int) -> None:
-    """After links of the space went to the trash, however many."""
+    """After links of the space were moved to the trash, in one statement."""
     trashed = sa.exists().where(links.c.id == link_tags.c.link_id, links.c.status == Status.DELETED)
     connection.execute(
         sa.update(link_tags).where(link_tags.c.space == space, trashed).values(in_trash=True)
@@ -51,13 +51,13 @@ def trash_tags(connection: sa.Connection, space: int) -> None:
 
 
 def trash_tags_of(connection: sa.Connection, link_ids: Sequence[int]) -> None:
-    """After these links went to the trash."""
+    """After these links were moved to the trash."""
     of_links = among(connection, link_tags.c.link_id, link_ids)
     connection.execute(sa.update(link_tags).where(of_links).values(in_trash=True))
 
 
-def list_tags(connection: sa.Connection, space: int, part: Part) -> list[TagCount]:
-    """By name, with the number of links that have each, those in the trash included."""
+def list_tags(connection: sa.Connection, space: int, part: Part = WHOLE) -> list[TagCount]:
+    """By name, with the number of links that have each, including the trash."""
     query = (
         sa.select(link_tags.c.tag, sa.func.count())
         .where(link_tags.c.space == space)
@@ -75,12 +75,13 @@ def count_tag(connection: sa.Connection, space: int, tag: str) -> int:
 def rename_some(
     connection: sa.Connection, space: int, old: str, new: str | None, now: int, act: Act
 ) -> tuple[int, int]:
-    """Renames a tag in up to `BATCH` links (None removes it); tells how many seemed to have it, and
-    how many did. A few statements for all: one by one, a distant database would be too slow."""
+    """Renames a tag in up to `BATCH` links (None removes it); returns how many seemed to have it,
+    and how many did. It uses a few statements for all: one by one, a distant database would be too
+    slow."""
     ids = sa.select(link_tags.c.link_id).where(link_tags.c.space == space, link_tags.c.tag == old)
     ids = ids.order_by(link_tags.c.in_trash, link_tags.c.link_id).limit(BATCH)
     found = connection.execute(ids).scalars().all()
-    # Locked in the order of their ids, as everybody does who locks several.
+    # Locked in the order of their ids, as everywhere where several are locked.
     query = sa.select(links).where(links.c.id.in_(found)).order_by(links.c.id).with_for_update()
     before = [to_link(row) for row in connection.execute(query).mappings()]
     after = [
@@ -91,7 +92,7 @@ def rename_some(
             updated_at=from_micros(now),
         )
         for link in before
-        if old in link.tags  # else an edit has just taken it off
+        if old in link.tags  # otherwise an edit has just removed it
     ]
     if found:
         replace_tags(connection, [*{link.id: link for link in (*before, *after)}.values()])
@@ -110,7 +111,7 @@ def _insert(connection: sa.Connection, rows: Sequence[_Row]) -> None:
 
 
 def _rows(link: Link, link_id: int) -> list[_Row]:
-    """None for a link in nobody's list, which nobody filters."""
+    """None for a link that is in no list."""
     space = space_of(link.workspace_id, link.owner_id)
     in_trash = link.status is Status.DELETED
     return [
@@ -141,24 +142,16 @@ def _write_tags(connection: sa.Connection, changed: list[Link]) -> None:
     connection.execute(statement, values)
 
 
-class SqlTagStore:
+class SqlTagStore(SqlStore):
     """The `TagStore` of both engines."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def list(self, space: int, part: Part = WHOLE) -> list[TagCount]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(list_tags, space, part)
-
-    async def count(self, space: int, tag: str) -> int:
-        with patience(LIST_SECONDS):
-            return await self._database.read(count_tag, space, tag)
+    list = reads(list_tags, LIST_SECONDS)
+    count = reads(count_tag, LIST_SECONDS)
 
     async def rename(self, space: int, old: str, new: str | None, now: datetime, act: Act) -> int:
         total = 0
         while True:
-            with patience(LONG_SECONDS):
+            with deadline(LONG_SECONDS):
                 found, changed = await self._database.write(
                     rename_some, space, old, new, to_micros(now), act
                 )

@@ -3,11 +3,10 @@
 import sqlalchemy as sa
 
 from kurz.clicks.batch import INSTALLATION
-from kurz.clock import Clock
 from kurz.links.totals import Totals
-from kurz.storage.active_links import active_at
-from kurz.storage.click_schema import click_totals
-from kurz.storage.database import Database
+from kurz.storage.engine.store import ClockedStore
+from kurz.storage.links.active import active_at
+from kurz.storage.schema.clicks import click_totals
 
 
 def read_totals(connection: sa.Connection, now: int) -> Totals:
@@ -20,12 +19,8 @@ def read_totals(connection: sa.Connection, now: int) -> Totals:
     return Totals(int(active_links), clicks, mean_ms if timed else None)
 
 
-class SqlTotalsStore:
+class SqlTotalsStore(ClockedStore):
     """The `TotalsStore` of both engines."""
-
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
 
     async def get(self) -> Totals:
         return await self._database.read(read_totals, self._clock.micros())

@@ -1,1 +1,4 @@
-"""The schema's history, for Alembic. `kurz.storage.migrate` runs it."""
+"""The history of the schema, for Alembic. `kurz.storage.engine.migrate` runs it.
+
+`env`: what Alembic runs.
+"""

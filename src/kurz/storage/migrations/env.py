@@ -1,9 +1,9 @@
-"""What Alembic runs: the migrations on the connection that `kurz.storage.migrate` hands over."""
+"""Run by Alembic: the migrations, on the connection that `kurz.storage.engine.migrate` passes."""
 
 from alembic import context
 
-from kurz.storage import click_schema, job_schema, safety_schema  # noqa: F401  tables too
-from kurz.storage.schema import metadata
+from kurz.storage.schema import clicks, jobs, links, people, safety  # noqa: F401  the tables
+from kurz.storage.schema.base import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=metadata)

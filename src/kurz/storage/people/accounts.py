@@ -5,67 +5,68 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clock import Clock, from_micros, from_micros_or_none, to_micros, to_micros_or_none
+from kurz.clock import to_micros, to_micros_or_none
 from kurz.links.model import Status
 from kurz.paging import WHOLE, Part
 from kurz.people.access import Role
 from kurz.people.accounts import Account
-from kurz.people.errors import PassRefused
-from kurz.storage.changes import record_changes, record_move
-from kurz.storage.database import Database
-from kurz.storage.epochs import require_epoch
-from kurz.storage.pages import part_of
-from kurz.storage.passes import find_pass, take_pass
-from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
-from kurz.storage.schema import (
+from kurz.people.errors import OneTimeLinkRefused
+from kurz.people.one_time_tokens import Purpose
+from kurz.storage.engine.changes import record_changes, record_move
+from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS
+from kurz.storage.engine.pages import part_of
+from kurz.storage.engine.rows import find_all, find_one, to_values
+from kurz.storage.engine.store import ClockedStore, reads, writes
+from kurz.storage.links.tags import trash_tags
+from kurz.storage.people.epochs import require_epoch
+from kurz.storage.people.one_time_tokens import find_token, take_token
+from kurz.storage.schema.links import links
+from kurz.storage.schema.people import (
     accounts,
     ended_tokens,
     keys,
-    links,
     members,
-    passes,
+    one_time_tokens,
     workspaces,
 )
-from kurz.storage.tags import trash_tags
 
 
 def insert_account(
-    connection: sa.Connection, account: Account, pass_hash: bytes | None
+    connection: sa.Connection, account: Account, token_hash: bytes | None = None
 ) -> Account | None:
     statement = (
-        insert(accounts)
-        .values(
-            id=account.id,
-            email=account.email,
-            password_hash=account.password_hash,
-            is_admin=account.is_admin,
-            epoch=account.epoch,
-            created_at=to_micros(account.created_at),
-        )
-        .on_conflict_do_nothing()
-        .returning(*accounts.c)
+        insert(accounts).values(to_values(account)).on_conflict_do_nothing().returning(*accounts.c)
     )
-    row = connection.execute(statement).mappings().first()
-    if row is None:
-        return None
-    if pass_hash is not None:
-        _follow(connection, pass_hash, account)
-    return to_account(row)
+    made = find_one(connection, statement, Account)
+    if made is not None and token_hash is not None:
+        _follow(connection, token_hash, account)
+    return made
 
 
-def _follow(connection: sa.Connection, pass_hash: bytes, account: Account) -> None:
-    """Uses the pass up, and joins the workspace that it invites into."""
-    found = find_pass(connection, pass_hash)
+def _follow(connection: sa.Connection, token_hash: bytes, account: Account) -> None:
+    """Uses up the one-time link, and joins the workspace of the invitation."""
+    found = find_token(connection, token_hash)
     if found is not None and found.workspace_id is not None:
-        # Before the pass is, as by everybody who locks both.
+        # Locked before the one-time link, as everywhere where both are locked.
         workspace = sa.select(workspaces.c.id).where(
             workspaces.c.id == found.workspace_id, workspaces.c.deleted_at.is_(None)
         )
         if connection.execute(workspace.with_for_update()).first() is None:
-            raise PassRefused("The workspace of this invitation was deleted.")
-    used = take_pass(connection, pass_hash, account.created_at)
+            raise OneTimeLinkRefused("The workspace of this invitation was deleted.")
+    is_setup = found is not None and found.purpose is Purpose.SETUP
+    setups = one_time_tokens.c.purpose == Purpose.SETUP
+    if is_setup:  # the first that is used ends the others; locked in one order
+        query = (
+            sa.select(one_time_tokens.c.token_hash)
+            .where(setups)
+            .order_by(one_time_tokens.c.token_hash)
+        )
+        connection.execute(query.with_for_update()).all()
+    used = take_token(connection, token_hash, account.created_at)
     if used is None:
-        raise PassRefused("This link has already been used. Ask for a new one.")
+        raise OneTimeLinkRefused("This link has already been used. Ask for a new one.")
+    if is_setup:
+        connection.execute(sa.delete(one_time_tokens).where(setups))
     if used.workspace_id is None:
         return
     row = {
@@ -78,16 +79,16 @@ def _follow(connection: sa.Connection, pass_hash: bytes, account: Account) -> No
 
 
 def find_account(connection: sa.Connection, account_id: int) -> Account | None:
-    return _one(connection, accounts.c.id == account_id)
+    return find_one(connection, sa.select(accounts).where(accounts.c.id == account_id), Account)
 
 
 def find_account_by_email(connection: sa.Connection, email: str) -> Account | None:
-    return _one(connection, accounts.c.email == email)
+    return find_one(connection, sa.select(accounts).where(accounts.c.email == email), Account)
 
 
-def list_accounts(connection: sa.Connection, part: Part) -> list[Account]:
+def list_accounts(connection: sa.Connection, part: Part = WHOLE) -> list[Account]:
     query = part_of(sa.select(accounts), part, accounts.c.email)
-    return [to_account(row) for row in connection.execute(query).mappings()]
+    return find_all(connection, query, Account)
 
 
 def has_admin(connection: sa.Connection) -> bool:
@@ -99,23 +100,25 @@ def set_password(
     connection: sa.Connection,
     account_id: int,
     password_hash: str,
-    pass_hash: bytes | None,
+    token_hash: bytes | None,
     epoch: int | None,
     now: datetime,
     ends_keys: bool,  # noqa: FBT001  queries take what they are handed
 ) -> Account | None:
-    # The account is locked first: what its sessions are making meanwhile is there when keys and
-    # passes are deleted, and what they make later is refused.
+    # The account is locked first: what its sessions create meanwhile exists when keys and one-time
+    # links are deleted, and what they create later is refused.
     query = sa.select(accounts.c.epoch).where(accounts.c.id == account_id)
     present = connection.execute(query.with_for_update(key_share=True)).scalar()
     if epoch is not None and present != epoch:
         return None
-    if pass_hash is not None and take_pass(connection, pass_hash, now) is None:
+    if token_hash is not None and take_token(connection, token_hash, now) is None:
         return None
     if ends_keys:
         own = (keys.c.account_id == account_id) & keys.c.workspace_id.is_(None)
         connection.execute(sa.delete(keys).where(own))
-        connection.execute(sa.delete(passes).where(passes.c.created_by == account_id))
+        connection.execute(
+            sa.delete(one_time_tokens).where(one_time_tokens.c.created_by == account_id)
+        )
     return _update(connection, account_id, password_hash=password_hash)
 
 
@@ -153,14 +156,8 @@ def set_imports(
 
 def _set(connection: sa.Connection, account_id: int, **values: object) -> Account | None:
     """Without ending any token."""
-    statement = (
-        sa.update(accounts)
-        .where(accounts.c.id == account_id)
-        .values(**values)
-        .returning(*accounts.c)
-    )
-    row = connection.execute(statement).mappings().first()
-    return None if row is None else to_account(row)
+    statement = sa.update(accounts).where(accounts.c.id == account_id).values(**values)
+    return find_one(connection, statement.returning(*accounts.c), Account)
 
 
 def note_sign_in(connection: sa.Connection, account_id: int, signed_in_at: datetime) -> None:
@@ -186,9 +183,9 @@ def find_with_token(
 
 
 def delete_account(
-    connection: sa.Connection, account_id: int, deleted_at: datetime, epoch: int | None
+    connection: sa.Connection, account_id: int, deleted_at: datetime, epoch: int | None = None
 ) -> bool:
-    # Administrators are locked first, all in one order: two who go at once must not wait in a ring.
+    # Administrators are locked first, in one order, so that two deletions at once cannot deadlock.
     if not _may_lose(connection, account_id):
         return False
     require_epoch(connection, account_id, epoch)
@@ -211,15 +208,15 @@ def delete_account(
     for workspace_id in alone:
         record_move(connection, workspace_id)
     _trash_links(connection, account_id, to_micros(deleted_at))
-    for table in (keys, members, passes):
+    for table in (keys, members, one_time_tokens):
         connection.execute(sa.delete(table).where(table.c.account_id == account_id))
     connection.execute(sa.delete(accounts).where(accounts.c.id == account_id))
     return True
 
 
 def _lock_workspaces_of(connection: sa.Connection, account_id: int) -> list[int]:
-    """The workspaces the account owns. All that it is in are locked, and its row before them: else
-    it could be made an owner, or join, while it goes."""
+    """The workspaces that the account owns. All its workspaces are locked, and its own row before
+    them: otherwise it could become an owner, or join, while it is being deleted."""
     account = sa.select(accounts.c.id).where(accounts.c.id == account_id)
     connection.execute(account.with_for_update())
     query = (
@@ -230,7 +227,7 @@ def _lock_workspaces_of(connection: sa.Connection, account_id: int) -> list[int]
         .with_for_update(of=workspaces)
     )
     connection.execute(query).all()
-    # Asked only now: the query above waited for the locks with the roles of before.
+    # Read only now: the query above waited for the locks and may have seen older roles.
     owned = sa.select(members.c.workspace_id).where(
         members.c.account_id == account_id, members.c.role == Role.OWNER
     )
@@ -238,8 +235,8 @@ def _lock_workspaces_of(connection: sa.Connection, account_id: int) -> list[int]
 
 
 def _trash_links(connection: sa.Connection, account_id: int, now: int) -> None:
-    """Personal links go to the trash, those as well that the reaper has put there: what its owner
-    deletes is not kept as long. What was made in workspaces belongs to them."""
+    """Moves personal links to the trash, including those that the reaper has moved there: what its
+    owner deletes is not kept as long. Links in workspaces belong to the workspaces."""
     is_swept = (links.c.status == Status.DELETED) & links.c.swept_at.is_not(None)
     is_kept = links.c.status.not_in([Status.DELETED, Status.BANNED])
     statement = (
@@ -283,96 +280,37 @@ def _has_other_admin(connection: sa.Connection, account_id: int) -> bool:
 
 
 def _update(connection: sa.Connection, account_id: int, **values: object) -> Account | None:
-    statement = (
-        sa.update(accounts)
-        .where(accounts.c.id == account_id)
-        .values(**values, epoch=accounts.c.epoch + 1)
-        .returning(*accounts.c)
-    )
-    row = connection.execute(statement).mappings().first()
-    return None if row is None else to_account(row)
+    return _set(connection, account_id, **values, epoch=accounts.c.epoch + 1)
 
 
-def _one(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> Account | None:
-    row = connection.execute(sa.select(accounts).where(condition)).mappings().first()
-    return None if row is None else to_account(row)
-
-
-def to_account(row: sa.RowMapping) -> Account:
-    return Account(
-        id=row["id"],
-        email=row["email"],
-        password_hash=row["password_hash"],
-        is_admin=row["is_admin"],
-        epoch=row["epoch"],
-        created_at=from_micros(row["created_at"]),
-        signed_in_at=from_micros_or_none(row["signed_in_at"]),
-        disabled_at=from_micros_or_none(row["disabled_at"]),
-        links_per_month=row["links_per_month"],
-        may_import_many=row["may_import_many"],
-    )
-
-
-class SqlAccountStore:
+class SqlAccountStore(ClockedStore):
     """The `AccountStore` of both engines."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def insert(self, account: Account, *, pass_hash: bytes | None = None) -> Account | None:
-        return await self._database.write(insert_account, account, pass_hash)
-
-    async def find(self, account_id: int) -> Account | None:
-        return await self._database.read(find_account, account_id)
-
-    async def find_by_email(self, email: str) -> Account | None:
-        return await self._database.read(find_account_by_email, email)
-
-    async def list(self, part: Part = WHOLE) -> list[Account]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(list_accounts, part)
-
-    async def has_admin(self) -> bool:
-        return await self._database.read(has_admin)
+    insert = writes(insert_account)
+    find = reads(find_account)
+    find_by_email = reads(find_account_by_email)
+    list = reads(list_accounts, LIST_SECONDS)
+    has_admin = reads(has_admin)
 
     async def set_password(
         self,
         account_id: int,
         password_hash: str,
         *,
-        pass_hash: bytes | None = None,
+        token_hash: bytes | None = None,
         epoch: int | None = None,
         ends_keys: bool = False,
     ) -> Account | None:
         now = self._clock.now()
         return await self._database.write(
-            set_password, account_id, password_hash, pass_hash, epoch, now, ends_keys
+            set_password, account_id, password_hash, token_hash, epoch, now, ends_keys
         )
 
-    async def set_admin(self, account_id: int, *, is_admin: bool) -> Account | None:
-        return await self._database.write(set_admin, account_id, is_admin)
-
-    async def set_disabled(self, account_id: int, disabled_at: datetime | None) -> Account | None:
-        return await self._database.write(set_disabled, account_id, disabled_at)
-
-    async def set_quota(self, account_id: int, links_per_month: int | None) -> Account | None:
-        return await self._database.write(set_quota, account_id, links_per_month)
-
-    async def set_imports(self, account_id: int, *, may_import_many: bool) -> Account | None:
-        return await self._database.write(set_imports, account_id, may_import_many)
-
-    async def note_sign_in(self, account_id: int, signed_in_at: datetime) -> None:
-        await self._database.write(note_sign_in, account_id, signed_in_at)
-
-    async def end_token(self, token_id: str, expires_at: int, now: datetime) -> None:
-        await self._database.write(end_token, token_id, expires_at, now)
-
-    async def find_with_token(self, account_id: int, token_id: str) -> tuple[Account | None, bool]:
-        return await self._database.read(find_with_token, account_id, token_id)
-
-    async def delete(
-        self, account_id: int, deleted_at: datetime, *, epoch: int | None = None
-    ) -> bool:
-        with patience(LONG_SECONDS):
-            return await self._database.write(delete_account, account_id, deleted_at, epoch)
+    set_admin = writes(set_admin)
+    set_disabled = writes(set_disabled)
+    set_quota = writes(set_quota)
+    set_imports = writes(set_imports)
+    note_sign_in = writes(note_sign_in)
+    end_token = writes(end_token)
+    find_with_token = reads(find_with_token)
+    delete = writes(delete_account, LONG_SECONDS)

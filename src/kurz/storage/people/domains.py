@@ -1,29 +1,32 @@
 """Queries about custom domains and their proof."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
+from kurz.clock import to_micros, to_micros_or_none
 from kurz.paging import WHOLE, Part
 from kurz.people.caps import UNCAPPED
 from kurz.people.custom_domains import QUARANTINE, Domain
 from kurz.people.errors import DomainNotFound
 from kurz.people.receipts import Receipt
 from kurz.people.workspaces import GRACE
-from kurz.storage.caps import lock_workspace, require_domain
-from kurz.storage.changes import record_move
-from kurz.storage.database import Database
-from kurz.storage.pages import part_of
-from kurz.storage.patience import LIST_SECONDS, patience
-from kurz.storage.receipts import keep_receipt
-from kurz.storage.schema import domains, workspaces
+from kurz.storage.engine.changes import record_move
+from kurz.storage.engine.deadlines import LIST_SECONDS
+from kurz.storage.engine.pages import part_of
+from kurz.storage.engine.rows import find_all, find_one, to_object
+from kurz.storage.engine.store import SqlStore, reads, writes
+from kurz.storage.links.receipts import save_receipt
+from kurz.storage.people.caps import lock_workspace, require_domain
+from kurz.storage.schema.people import domains, workspaces
 
 
 def insert_domain(
-    connection: sa.Connection, domain: Domain, receipt: Receipt | None, at_most: int
+    connection: sa.Connection,
+    domain: Domain,
+    receipt: Receipt | None = None,
+    at_most: int = UNCAPPED,
 ) -> Domain | None:
     lock_workspace(connection, domain.workspace_id)
     if _is_taken(connection, domain, domain.created_at):
@@ -45,19 +48,18 @@ def insert_domain(
         )
         .returning(*domains.c)
     )
-    made = _domain(connection.execute(statement).mappings().one())
+    made = to_object(Domain, connection.execute(statement).mappings().one())
     record_move(connection, made.workspace_id)
-    keep_receipt(connection, receipt, made)
+    save_receipt(connection, receipt, made)
     return made
 
 
 def find_domain(connection: sa.Connection, workspace_id: int, host: str) -> Domain | None:
-    row = connection.execute(sa.select(domains).where(_is(workspace_id, host))).mappings().first()
-    return None if row is None else _domain(row)
+    return find_one(connection, sa.select(domains).where(_is(workspace_id, host)), Domain)
 
 
 def confirm_domain(connection: sa.Connection, seen: Domain, now: datetime) -> Domain | None:
-    # Of two workspaces that prove the same host at once, one waits here, and sees the other.
+    # If two workspaces verify the same host at once, one waits here, and then sees the other.
     rows = sa.select(domains.c.workspace_id).where(domains.c.host == seen.host)
     connection.execute(rows.order_by(domains.c.workspace_id).with_for_update())
     if _is_taken(connection, seen, now):
@@ -74,12 +76,12 @@ def confirm_domain(connection: sa.Connection, seen: Domain, now: datetime) -> Do
         )
         .returning(*domains.c)
     )
-    row = connection.execute(statement).mappings().first()
-    if row is None:
+    confirmed = find_one(connection, statement, Domain)
+    if confirmed is None:
         raise DomainNotFound("This domain was removed in the meantime.")
-    if not seen.is_active:  # else nothing has changed that others would have to know
+    if not seen.is_active:  # otherwise nothing has changed that other processes need to know
         record_move(connection, seen.workspace_id)
-    return _domain(row)
+    return confirmed
 
 
 def doubt_domain(connection: sa.Connection, seen: Domain, now: datetime) -> None:
@@ -112,15 +114,14 @@ def miss_domain(connection: sa.Connection, seen: Domain, now: datetime, *, is_lo
 
 def remove_domain(connection: sa.Connection, workspace_id: int, host: str, now: datetime) -> bool:
     query = sa.select(domains).where(_is(workspace_id, host)).with_for_update()
-    row = connection.execute(query).mappings().first()
-    found = None if row is None else _domain(row)
+    found = find_one(connection, query, Domain)
     if found is None or found.is_given_up:
         return False
     record_move(connection, workspace_id)
     if found.verified_at is None and found.removed_at is None:
         connection.execute(sa.delete(domains).where(_is(workspace_id, host)))
         return True
-    # One that was wanted back and never proved again is given up since the first time.
+    # A domain that was added again but never verified again counts as removed since the first time.
     removed_at = to_micros(found.removed_at or now)
     verified_at = sa.func.coalesce(domains.c.verified_at, removed_at)
     statement = sa.update(domains).where(_is(workspace_id, host))
@@ -128,14 +129,14 @@ def remove_domain(connection: sa.Connection, workspace_id: int, host: str, now: 
     return True
 
 
-def list_domains(connection: sa.Connection, workspace_id: int, part: Part) -> list[Domain]:
+def list_domains(connection: sa.Connection, workspace_id: int, part: Part = WHOLE) -> list[Domain]:
     query = (
         sa.select(domains)
         .where(domains.c.workspace_id == workspace_id)
         .where(domains.c.removed_at.is_(None) | domains.c.verified_at.is_(None))
     )
     ordered = part_of(query, part, domains.c.host)
-    return [_domain(row) for row in connection.execute(ordered).mappings()]
+    return find_all(connection, ordered, Domain)
 
 
 def list_unchecked_domains(
@@ -150,41 +151,20 @@ def list_unchecked_domains(
         .where(workspaces.c.deleted_at.is_(None), seen_at < to_micros(since))
         .order_by(seen_at, domains.c.host)
     )
-    return [_domain(row) for row in connection.execute(query).mappings()]
+    return find_all(connection, query, Domain)
 
 
-class SqlDomainStore:
+class SqlDomainStore(SqlStore):
     """The `DomainStore` of both engines."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def insert(
-        self, domain: Domain, receipt: Receipt | None = None, *, at_most: int = UNCAPPED
-    ) -> Domain | None:
-        return await self._database.write(insert_domain, domain, receipt, at_most)
-
-    async def find(self, workspace_id: int, host: str) -> Domain | None:
-        return await self._database.read(find_domain, workspace_id, host)
-
-    async def confirm(self, seen: Domain, now: datetime) -> Domain | None:
-        return await self._database.write(confirm_domain, seen, now)
-
-    async def doubt(self, seen: Domain, now: datetime) -> None:
-        await self._database.write(doubt_domain, seen, now)
-
-    async def miss(self, seen: Domain, now: datetime, *, is_lost: bool) -> bool:
-        return await self._database.write(miss_domain, seen, now, is_lost=is_lost)
-
-    async def remove(self, workspace_id: int, host: str, now: datetime) -> bool:
-        return await self._database.write(remove_domain, workspace_id, host, now)
-
-    async def list(self, workspace_id: int, part: Part = WHOLE) -> list[Domain]:
-        return await self._database.read(list_domains, workspace_id, part)
-
-    async def list_unchecked(self, since: datetime, lost_since: datetime) -> Sequence[Domain]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(list_unchecked_domains, since, lost_since)
+    insert = writes(insert_domain)
+    find = reads(find_domain)
+    confirm = writes(confirm_domain)
+    doubt = writes(doubt_domain)
+    miss = writes(miss_domain)
+    remove = writes(remove_domain)
+    list = reads(list_domains)
+    list_unchecked = reads(list_unchecked_domains, LIST_SECONDS)
 
 
 def _is(workspace_id: int, host: str) -> sa.ColumnElement[bool]:
@@ -192,13 +172,14 @@ def _is(workspace_id: int, host: str) -> sa.ColumnElement[bool]:
 
 
 def _is_still(seen: Domain) -> sa.ColumnElement[bool]:
-    """A look-up takes seconds: what was removed meanwhile does not come back by its answer."""
+    """A look-up takes seconds: its answer must not bring back a domain that was removed
+    meanwhile."""
     removed_at = to_micros_or_none(seen.removed_at)
     return _is(seen.workspace_id, seen.host) & domains.c.removed_at.is_not_distinct_from(removed_at)
 
 
 def _is_taken(connection: sa.Connection, domain: Domain, now: datetime) -> bool:
-    """By another workspace: active there, or given up lately."""
+    """Used by another workspace: active there, or removed recently."""
     of_others = sa.and_(
         domains.c.host == domain.host, domains.c.workspace_id != domain.workspace_id
     )
@@ -210,8 +191,8 @@ def _is_taken(connection: sa.Connection, domain: Domain, now: datetime) -> bool:
 
 
 def _forget_given_up(connection: sa.Connection, wanted: Domain) -> None:
-    """The other domains of the workspace whose quarantine is over: they no longer count. The wanted
-    one stays, so that adding it again gives the same domain."""
+    """Deletes the workspace's other domains whose quarantine is over: they no longer count. The
+    requested one stays, so that adding it again gives the same domain."""
     is_given_up = domains.c.verified_at.is_not(None) & domains.c.removed_at.is_not(None)
     is_over = domains.c.removed_at <= to_micros(wanted.created_at - QUARANTINE)
     others = (domains.c.workspace_id == wanted.workspace_id) & (domains.c.host != wanted.host)
@@ -219,21 +200,9 @@ def _forget_given_up(connection: sa.Connection, wanted: Domain) -> None:
 
 
 def _release(connection: sa.Connection, chosen: sa.ColumnElement[bool], now: datetime) -> None:
-    """Forgets the chosen domains of workspaces that cannot be restored any more."""
+    """Deletes the domains of workspaces that cannot be restored any more."""
     can_be_used = workspaces.c.deleted_at.is_(None) | (
         workspaces.c.deleted_at > to_micros(now - GRACE)
     )
-    keeper = sa.exists().where(workspaces.c.id == domains.c.workspace_id, can_be_used)
-    connection.execute(sa.delete(domains).where(chosen, ~keeper))
-
-
-def _domain(row: sa.RowMapping) -> Domain:
-    return Domain(
-        host=row["host"],
-        workspace_id=row["workspace_id"],
-        created_at=from_micros(row["created_at"]),
-        checked_at=from_micros_or_none(row["checked_at"]),
-        verified_at=from_micros_or_none(row["verified_at"]),
-        removed_at=from_micros_or_none(row["removed_at"]),
-        missing_since=from_micros_or_none(row["missing_since"]),
-    )
+    is_used = sa.exists().where(workspaces.c.id == domains.c.workspace_id, can_be_used)
+    connection.execute(sa.delete(domains).where(chosen, ~is_used))

@@ -14,9 +14,9 @@ from sqlalchemy.dialects.postgresql import insert
 from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
 from kurz.links.imports import ImportRunning
-from kurz.storage.database import Database
-from kurz.storage.instants import now_in
-from kurz.storage.job_schema import running_imports, running_streams
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.instants import now_in
+from kurz.storage.schema.jobs import running_imports, running_streams
 
 # A slot is renewed three times before it would expire.
 LIFE_SECONDS = 60
@@ -28,7 +28,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(eq=False, slots=True)
 class Held:
-    """`number` is one of the account's slots. A process that stood still for longer than a slot
+    """`number` is one of the account's slots. A process that was paused for longer than a slot
     lives may have lost it to another one."""
 
     account_id: int
@@ -48,10 +48,10 @@ class Held:
 def take_slot(
     connection: sa.Connection, table: sa.Table, held: Held, at_most: int, clock: Clock
 ) -> int | None:
-    """The number of a slot that was free; None: the account has `at_most`. Of two that take the
-    same one at once, the other takes the next."""
+    """The number of a free slot; None: the account has `at_most`. If two take the same slot at
+    once, the second takes the next."""
     now = now_in(connection, clock)
-    # One that expires later than any can was written by a clock that has been set back since.
+    # A slot that expires later than possible was written before the clock was set back.
     is_over = sa.or_(table.c.until <= now, table.c.until > now + 2 * _LIFE_MICROS)
     connection.execute(sa.delete(table).where(is_over))
     taken = _taken(connection, table, held.account_id)
@@ -70,8 +70,8 @@ def take_slot(
 def renew_slot(
     connection: sa.Connection, table: sa.Table, held: Held, at_most: int, clock: Clock
 ) -> int | None:
-    """The number of the slot that is held from now on, another one if it was lost; None: the
-    account has `at_most` others."""
+    """The number of the slot that is now held: a new one if it was lost. None: the account has
+    `at_most` others."""
     until = now_in(connection, clock) + _LIFE_MICROS
     renewed = sa.update(table).where(*_is(table, held)).values(until=until)
     if connection.execute(renewed).rowcount:
@@ -91,7 +91,7 @@ def _taken(connection: sa.Connection, table: sa.Table, account_id: int) -> set[i
 
 
 def _key(table: sa.Table, account_id: int, number: int) -> dict[str, int]:
-    """Where an account has one slot at most, the slots have no numbers."""
+    """If an account has at most one slot, slots have no numbers."""
     numbered = {"slot": number} if "slot" in table.c else {}
     return {"account_id": account_id, **numbered}
 
@@ -102,7 +102,7 @@ def _is(table: sa.Table, held: Held) -> list[sa.ColumnElement[bool]]:
 
 
 class HeldSlots:
-    """In both engines, by the clock that all instances share."""
+    """For both engines, by the clock that all instances share."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class HeldSlots:
         if not self._held and self._renewing is not None:
             self._renewing.cancel()
             self._renewing = None
-        # In a task of its own: a client that disconnects cancels this one.
+        # In its own task: a client that disconnects cancels this one.
         freeing = asyncio.create_task(self._free(held))
         self._tasks.add(freeing)
         freeing.add_done_callback(self._tasks.discard)
@@ -169,7 +169,7 @@ class HeldSlots:
                     _log.exception("slot not renewed")
 
     async def _renew(self, held: Held) -> None:
-        """Each in a transaction of its own: those of several rows could wait for each other."""
+        """Each in its own transaction: transactions with several rows could deadlock."""
         number = await self._database.write(
             renew_slot, self._table, held, self._at_most, self._clock
         )

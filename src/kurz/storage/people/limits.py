@@ -10,24 +10,24 @@ from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import Clock, to_micros
 from kurz.errors import StoreUnavailable
-from kurz.people.limits import SKEW_MICROS, LimitsUnavailable, Verdict, verdict
+from kurz.people.limits import SKEW_MICROS, LimitsUnavailable, LimitVerdict, verdict
 from kurz.rates import Rate
-from kurz.storage.database import Database
-from kurz.storage.schema import limits
+from kurz.storage.engine.database import Database
+from kurz.storage.schema.people import limits
 
 TRIM_EVERY = 64  # hits of this process
-TRIM_ROWS = 256  # more than were made since the last time, so that it catches up
+TRIM_ROWS = 256  # more than were added since the last time, so that it catches up
 
 
 class _Statements(NamedTuple):
-    """Written once: making them anew costs more than all the rest of a hit."""
+    """Built once: building them again costs more than the rest of a hit."""
 
     charge: sa.Executable
     backlog: sa.Executable
     trim: sa.Executable
 
 
-def hit(connection: sa.Connection, key: str, rate: Rate, cost: int, clock: Clock) -> Verdict:
+def hit(connection: sa.Connection, key: str, rate: Rate, cost: int, clock: Clock) -> LimitVerdict:
     """Charges the key if the rate allows it."""
     statements = _STATEMENTS[connection.dialect.name]
     values = {
@@ -43,16 +43,15 @@ def hit(connection: sa.Connection, key: str, rate: Rate, cost: int, clock: Clock
     return verdict(rate, is_allowed=False, backlog_micros=backlog, cost=cost)
 
 
-def trim(connection: sa.Connection, now: datetime, rows: int) -> int:
-    """Forgets so many rows that are past due, which say no more than none would. Tells how many
-    there were."""
-    values = {"rows": rows, **_time(connection, now)}
+def trim(connection: sa.Connection, now: datetime, limit: int) -> int:
+    """Deletes rows that are past due: without them, the result is the same. Returns how many."""
+    values = {"rows": limit, **_time(connection, now)}
     return connection.execute(_STATEMENTS[connection.dialect.name].trim, values).rowcount
 
 
 class SqlLimits:
-    """The `LimitStore` of both engines. PostgreSQL goes by its own clock, so that those of the
-    instances do not matter; all who share an SQLite file share the machine's. `hashed` is of
+    """The `LimitStore` of both engines. PostgreSQL uses its own clock, so those of the instances do
+    not matter; all processes on an SQLite file share the machine's. `hashed` is made by
     `hashing`."""
 
     def __init__(self, database: Database, clock: Clock, hashed: Callable[[str], str]) -> None:
@@ -61,7 +60,7 @@ class SqlLimits:
         self._hashed = hashed
         self._hits = itertools.count(1)
 
-    async def hit(self, key: str, rate: Rate, cost: int = 1) -> Verdict:
+    async def hit(self, key: str, rate: Rate, cost: int = 1) -> LimitVerdict:
         try:
             found = await self._database.write(hit, self._hashed(key), rate, cost, self._clock)
             if next(self._hits) % TRIM_EVERY == 0:
@@ -76,12 +75,12 @@ def _time(connection: sa.Connection, now: datetime) -> dict[str, int]:
 
 
 def _statements(now: sa.ColumnElement[int], *aside: sa.ColumnElement[Any]) -> _Statements:
-    """`aside` is read beside the results of a hit."""
+    """`aside` is read together with the result of a hit."""
     step, capacity = _number("step"), _number("capacity")
     subject = sa.bindparam("subject", type_=sa.Text)
     charge = insert(limits).values(key=subject, due_at=now + step)
-    # What would be inserted tells the time as it was read once: PostgreSQL's clock moves on within
-    # a statement, and while that waits for the row.
+    # The row to insert holds the time that was read once: PostgreSQL's clock moves on within a
+    # statement, and while the statement waits for the row.
     now_once = charge.excluded.due_at - step
     is_ahead = limits.c.due_at.between(now_once, now_once + capacity + SKEW_MICROS)
     due_at = sa.case((is_ahead, limits.c.due_at), else_=now_once) + step
@@ -92,7 +91,7 @@ def _statements(now: sa.ColumnElement[int], *aside: sa.ColumnElement[Any]) -> _S
     )
     backlog = limits.c.due_at - now
     past = sa.select(limits.c.key).where(limits.c.due_at < now).order_by(limits.c.due_at)
-    # Rows that somebody is just charging are passed over, or two could wait for each other.
+    # Rows that are being charged are skipped; otherwise there could be a deadlock.
     some = past.limit(_number("rows")).with_for_update(skip_locked=True)
     return _Statements(
         charge=guarded.returning(backlog, *aside),
@@ -109,8 +108,8 @@ _STATEMENTS = {
     "sqlite": _statements(_number("now")),
     "postgresql": _statements(
         sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_000, sa.BigInteger),
-        # A crash may forget the last hits: not worth waiting for the disk. As a column it saves
-        # a statement, and so a round trip.
+        # A crash may lose the last hits: they are not worth waiting for the disk. As a column, the
+        # setting saves a statement and a round trip.
         sa.func.set_config("synchronous_commit", "off", sa.true()),
     ),
 }

@@ -1,79 +1,67 @@
-"""Queries about who is in a workspace. Each that changes it locks the workspace first, so that two
-owners cannot remove each other at once; before it the account that may become an owner, so that
-nobody owns more workspaces than they may."""
+"""Queries about members of a workspace. Each write locks the workspace, so that two owners cannot
+remove each other at once. Before that, it locks an account that may become an owner, so that nobody
+exceeds the number of owned workspaces."""
 
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clock import from_micros, to_micros
-from kurz.paging import Part
+from kurz.clock import to_micros
+from kurz.paging import WHOLE, Part
 from kurz.people.access import Role
 from kurz.people.caps import UNCAPPED
 from kurz.people.errors import MemberNotFound
-from kurz.people.passes import Purpose
+from kurz.people.one_time_tokens import Purpose
 from kurz.people.workspaces import Member
-from kurz.storage.caps import require_workspace
-from kurz.storage.pages import part_of
-from kurz.storage.passes import find_pass, take_pass
-from kurz.storage.schema import accounts, members, passes, workspaces
+from kurz.storage.engine.pages import part_of
+from kurz.storage.engine.rows import find_all, find_one, upsert
+from kurz.storage.people.caps import require_workspace
+from kurz.storage.people.one_time_tokens import find_token, take_token
+from kurz.storage.schema.people import accounts, members, one_time_tokens, workspaces
 
 _RANKS = (Role.VIEWER, Role.EDITOR, Role.OWNER)
-_MEMBERS = sa.select(accounts.c.id, accounts.c.email, members.c.role, members.c.created_at).join(
-    members, members.c.account_id == accounts.c.id
+_MEMBERS = sa.select(members, accounts.c.email).join(
+    accounts, accounts.c.id == members.c.account_id
 )
 
 
-def list_members(connection: sa.Connection, workspace_id: int, part: Part) -> list[Member]:
+def list_members(connection: sa.Connection, workspace_id: int, part: Part = WHOLE) -> list[Member]:
     query = _MEMBERS.where(members.c.workspace_id == workspace_id)
-    rows = connection.execute(part_of(query, part, accounts.c.email)).mappings()
-    return [_member(row) for row in rows]
+    return find_all(connection, part_of(query, part, accounts.c.email), Member)
 
 
 def find_member(connection: sa.Connection, workspace_id: int, account_id: int) -> Member | None:
     mine = (members.c.workspace_id == workspace_id, members.c.account_id == account_id)
-    row = connection.execute(_MEMBERS.where(*mine)).mappings().first()
-    return None if row is None else _member(row)
-
-
-def _member(row: sa.RowMapping) -> Member:
-    created_at = from_micros(row["created_at"])
-    return Member(row["id"], row["email"], Role(row["role"]), created_at)
+    return find_one(connection, _MEMBERS.where(*mine), Member)
 
 
 def join(
     connection: sa.Connection,
-    pass_hash: bytes,
+    token_hash: bytes,
     account_id: int,
     now: datetime,
     at_most: int = UNCAPPED,
 ) -> int | None:
-    """The workspace's id. The invitation is only taken once it is known to be one."""
-    found = find_pass(connection, pass_hash)
+    """The workspace's id. The token is only used up once it is known to be an invitation."""
+    found = find_token(connection, token_hash)
     if found is None or found.purpose is not Purpose.INVITATION or found.workspace_id is None:
         return None
     if not _has_account(connection, account_id) or not _lock(connection, found.workspace_id):
         return None
-    if take_pass(connection, pass_hash, now) is None:
+    if take_token(connection, token_hash, now) is None:
         return None
     invited = found.role or Role.VIEWER
     present = _role(connection, found.workspace_id, account_id)
     if present is None or _RANKS.index(invited) > _RANKS.index(present):
         if invited is Role.OWNER:
             require_workspace(connection, account_id, at_most)
-        statement = insert(members).values(
-            workspace_id=found.workspace_id,
-            account_id=account_id,
-            role=invited,
-            created_at=to_micros(now),
-        )
-        connection.execute(
-            statement.on_conflict_do_update(
-                index_elements=[members.c.workspace_id, members.c.account_id],
-                set_={"role": invited},
-            )
-        )
+        row = {
+            "workspace_id": found.workspace_id,
+            "account_id": account_id,
+            "role": invited,
+            "created_at": to_micros(now),
+        }
+        connection.execute(upsert(members, "role"), row)
     return found.workspace_id
 
 
@@ -116,7 +104,7 @@ def transfer(
         return False
     if _role(connection, workspace_id, to_id) in (Role.EDITOR, Role.VIEWER):
         require_workspace(connection, to_id, at_most)
-    # The other may be deleting their account: then nobody is there to be written.
+    # The other account may be being deleted: then there is no row to write.
     if not _write_role(connection, workspace_id, to_id, Role.OWNER):
         return False
     return _write_role(connection, workspace_id, from_id, Role.EDITOR)
@@ -132,13 +120,17 @@ def _write_role(connection: sa.Connection, workspace_id: int, account_id: int, r
 
 
 def _end_invitations(connection: sa.Connection, workspace_id: int, account_id: int) -> None:
-    """Who may not invite any more does not come back by a link made while they might."""
-    made = (passes.c.workspace_id == workspace_id, passes.c.created_by == account_id)
-    connection.execute(sa.delete(passes).where(*made))
+    """A former owner cannot come back with an invitation from before."""
+    made = (
+        one_time_tokens.c.workspace_id == workspace_id,
+        one_time_tokens.c.created_by == account_id,
+    )
+    connection.execute(sa.delete(one_time_tokens).where(*made))
 
 
 def _has_account(connection: sa.Connection, account_id: int) -> bool:
-    """It stays until the transaction ends: nobody deletes it and leaves a member behind."""
+    """The account is locked until the transaction ends, so that it cannot be deleted and leave a
+    member behind."""
     query = sa.select(accounts.c.id).where(accounts.c.id == account_id)
     return connection.execute(query.with_for_update(key_share=True)).first() is not None
 
@@ -159,7 +151,7 @@ def _role(connection: sa.Connection, workspace_id: int, account_id: int) -> Role
 
 
 def _owners(connection: sa.Connection, workspace_id: int) -> int:
-    """Accounts that own it: a row that an account left behind counts for nothing."""
+    """Accounts that own it: rows of deleted accounts do not count."""
     query = (
         sa.select(sa.func.count())
         .join_from(members, accounts, accounts.c.id == members.c.account_id)

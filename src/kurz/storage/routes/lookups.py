@@ -1,5 +1,5 @@
-"""The read path's look-ups on PostgreSQL, by the driver itself and on connections of their own:
-what else is asked, however slow, holds no redirect up."""
+"""The read path's look-ups on PostgreSQL, with the driver directly and on their own connections: no
+other query, however slow, delays a redirect."""
 
 import asyncio
 import time
@@ -8,23 +8,23 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
-from kurz.links.model import Route
-from kurz.storage.patience import USUAL
-from kurz.storage.postgres_errors import translate, unreachable
-from kurz.storage.postgres_hosts import CONNECT_SECONDS, Hosts
-from kurz.storage.routes import ROUTE
+from kurz.freshness.routes import Route
+from kurz.storage.engine.deadlines import USUAL
+from kurz.storage.engine.errors import translate, unreachable
+from kurz.storage.engine.hosts import CONNECT_SECONDS, PostgresHosts
+from kurz.storage.routes.sqlite import ROUTE
 
-TRIES = 3  # both connections may turn out to be gone
+TRIES = 3  # both connections may be lost
 MAX_BATCH = 100
 MAX_WAITING = 1000
-LAST_LOOK_SECONDS = 0.005  # for an answer that has come while this process stood still itself
+LAST_LOOK_SECONDS = 0.005  # for an answer that came while this process itself was paused
 IDLE_SECONDS = 60.0
-# A server that was made read-only may be another's predecessor by now, with what it knew then. Who
-# asks for it by its address finds out; so nobody stays with it for longer.
+# A read-only server may have been replaced by now, and its data may be old. A new connection to its
+# address finds the successor; so a connection to a read-only server is kept only this long.
 READ_ONLY_SECONDS = 1.0
 
-# A plan is kept for as long as its connection. Made while the table was small, it would read all of
-# it for ever: hence no other way than by the index.
+# A plan lives as long as its connection. A plan made while the table was small would read the whole
+# table later; so only index scans are allowed.
 _SESSION = {
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
@@ -44,7 +44,7 @@ ORDER BY asked.number
 """  # noqa: S608  the names are those of our schema
 
 
-class Answer(NamedTuple):
+class LookupAnswer(NamedTuple):
     """What a server knows of a code; all transactions below `seen_xid` have ended for it."""
 
     route: Route | None
@@ -57,18 +57,18 @@ class _Asked:
     def __init__(self, workspace_id: int, short_code: str) -> None:
         self.workspace_id = workspace_id
         self.short_code = short_code
-        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[LookupAnswer] = asyncio.get_running_loop().create_future()
         self.tries_left = TRIES
 
 
 class LookUps:
-    """What is asked in one turn of the event loop, or while a query is under way, is asked for
-    together. A primary that has become a standby is not believed, nor a replica that has not stayed
-    one. One that is read-only is, for a moment at a time, but not that there is no such link."""
+    """Look-ups that come in one turn of the event loop, or while a query is running, share a query.
+    A primary that has become a standby is not trusted, nor a promoted replica. A read-only primary
+    is, for a moment at a time, unless it says that there is no such link."""
 
     def __init__(
         self,
-        hosts: Hosts,
+        hosts: PostgresHosts,
         *,
         is_replica: bool = False,
         seconds: float = USUAL.look_up_seconds,
@@ -83,9 +83,9 @@ class LookUps:
 
     async def find(
         self, workspace_id: int, short_code: str, seconds: float | None = None
-    ) -> Answer:
-        """`StoreUnavailable` at the latest after that time, which is `self.seconds` usually, and a
-        last look at what has come."""
+    ) -> LookupAnswer:
+        """`StoreUnavailable` at the latest after that time (default: `self.seconds`), and a last
+        check for an answer."""
         if len(self._waiting) >= MAX_WAITING:
             raise unreachable()
         loop = asyncio.get_running_loop()
@@ -118,7 +118,7 @@ class LookUps:
             asked.answer.set_exception(unreachable())
 
     def _serve(self) -> None:
-        """Gives what waits to lines that are free. One more is connected if that is not enough."""
+        """Gives waiting look-ups to free lines. Connects one more if that is not enough."""
         self._is_woken = False
         for line in self._lines:
             if self._waiting and line.is_connected and not line.is_busy:
@@ -163,11 +163,11 @@ class LookUps:
             if asked.answer.done():
                 continue
             if columns[0] is not None:
-                asked.answer.set_result(Answer(Route(*columns), seen_xid))
+                asked.answer.set_result(LookupAnswer(Route(*columns), seen_xid))
             elif is_read_only and not self._is_replica:
                 asked.answer.set_exception(unreachable())
             else:
-                asked.answer.set_result(Answer(None, seen_xid))
+                asked.answer.set_result(LookupAnswer(None, seen_xid))
 
     def _believes(self, line: "_Line", row: Sequence[Any]) -> bool:
         is_in_recovery, is_read_only = row[:2]
@@ -176,8 +176,8 @@ class LookUps:
         return not is_read_only or line.age_seconds < READ_ONLY_SECONDS
 
     async def _ask_again(self, line: "_Line", batch: Sequence[_Asked], error: Exception) -> None:
-        """On another connection if this one is gone, as its server may have been restarted. A code
-        that PostgreSQL cannot even read fails alone."""
+        """Uses another connection if this one is lost: its server may have been restarted. A code
+        that PostgreSQL cannot parse fails alone."""
         if isinstance(error, asyncpg.InvalidCachedStatementError):  # the schema was changed
             line.hang_up()
         if not line.is_connected:
@@ -192,7 +192,7 @@ class LookUps:
 
 
 class _Line:
-    """A connection, or the place for one, with what it is doing."""
+    """A connection, or a place for one, with its current work."""
 
     def __init__(self, query_seconds: float, idle_seconds: float | None) -> None:
         self._query_seconds = query_seconds
@@ -218,10 +218,10 @@ class _Line:
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         self._task = asyncio.create_task(work)
 
-    async def connect(self, hosts: Hosts) -> None:
+    async def connect(self, hosts: PostgresHosts) -> None:
         millis = str(round(self._query_seconds * 1000))
         connection = await hosts.connect({**_SESSION, "statement_timeout": millis})
-        self._hang_up_after(CONNECT_SECONDS, connection)
+        self._hang_up_after(max(CONNECT_SECONDS, self._query_seconds), connection)
         try:
             self._statement = await connection.prepare(_STATEMENT)
         except BaseException:
@@ -231,7 +231,7 @@ class _Line:
         self._connected_at = time.monotonic()
 
     async def fetch(self, batch: Sequence[_Asked]) -> Sequence[Sequence[Any]]:
-        # By then the server itself should have given up.
+        # By then the server itself should have cancelled it.
         self._hang_up_after(2 * self._query_seconds, self._connection)
         rows: Sequence[Sequence[Any]] = await self._statement.fetch(
             [asked.workspace_id for asked in batch], [asked.short_code for asked in batch]
@@ -253,7 +253,7 @@ class _Line:
         self.hang_up()
 
     def _hang_up_after(self, seconds: float | None, connection: asyncpg.Connection | None) -> None:
-        """In place of what was to end it before."""
+        """Replaces the earlier timer."""
         if self._end is not None:
             self._end.cancel()
             self._end = None

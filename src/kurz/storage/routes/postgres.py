@@ -2,14 +2,15 @@
 
 import asyncio
 
-from kurz.links.model import Route
-from kurz.links.ports import NotNow
-from kurz.storage.look_ups import LookUps
-from kurz.storage.replicas import Replicas
+from kurz.freshness.ports import NotNow
+from kurz.freshness.routes import Route
+from kurz.storage.routes.lookups import LookUps
+from kurz.storage.routes.replicas import Replicas
 
 
 class PostgresRouteStore:
-    """What no replica knows, the primary is asked: only it can say that there is no such link."""
+    """If no replica knows a code, the primary is asked: only it can say that there is no such
+    link."""
 
     def __init__(self, look_ups: LookUps, replicas: Replicas | None = None) -> None:
         self._look_ups = look_ups
@@ -30,7 +31,8 @@ class PostgresRouteStore:
         return (await self._look_ups.find(workspace_id, short_code, left_seconds)).route
 
     def counts(self) -> dict[str, int]:
-        """In the words of the database: its own connections come on top of those of the pool."""
+        """With the names of the database's counts: these connections come on top of those of the
+        pool."""
         return {
             "database_connections": self._look_ups.connections,
             "database_look_ups": self._look_ups.queries,

@@ -1,30 +1,29 @@
-"""Replicas of PostgreSQL: what they are asked, and when they are believed."""
+"""Replicas of PostgreSQL: what they are asked, and when their answers may be used."""
 
 import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Concatenate
 
 import sqlalchemy as sa
 
 from kurz.breaker import Breaker
 from kurz.errors import StoreUnavailable
-from kurz.links.floors import Floors
-from kurz.links.model import Route
-from kurz.storage.database import Database, P, T
-from kurz.storage.look_ups import LookUps
-from kurz.storage.patience import USUAL, Deadlines, patience
-from kurz.storage.postgres import PostgresDatabase
+from kurz.freshness.recent_writes import RecentWrites
+from kurz.freshness.routes import Route
+from kurz.storage.engine.database import Database, P, Query, T
+from kurz.storage.engine.deadlines import USUAL, Deadlines, deadline
+from kurz.storage.engine.postgres import PostgresDatabase
+from kurz.storage.routes.lookups import LookUps
 
 MARK_SECONDS = 1.0
-MAX_MARKS = 60  # a replica that is further behind is not believed
+MAX_MARKS = 60  # a replica that is further behind is not used
 LOOK_UP_SHARE = 0.4  # of the time that a look-up has, before the primary is asked
 LIST_SECONDS = 1.0  # likewise
 
 
 class Replica:
-    """One server, and whether it answers. A list that is too slow keeps no look-up from it."""
+    """One server, and whether it answers. A list that is too slow does not stop look-ups there."""
 
     def __init__(self, url: str, deadlines: Deadlines = USUAL) -> None:
         self.database = PostgresDatabase(url, is_replica=True)
@@ -42,13 +41,16 @@ class Replica:
 
 
 class Replicas:
-    """Each is asked in its turn; one that is out is left alone for a while. None as an answer sends
-    the caller to the primary: they are out, or behind what was heard of."""
+    """Replicas are asked in turn; one that is down is not asked for a while. The answer None sends
+    the caller to the primary: the replicas are down, or behind the changes that this process has
+    read."""
 
-    def __init__(self, members: Sequence[Replica], primary: Database, floors: Floors) -> None:
+    def __init__(
+        self, members: Sequence[Replica], primary: Database, recent_writes: RecentWrites
+    ) -> None:
         self._members = deque(members)
         self._primary = primary
-        self._floors = floors
+        self._recent_writes = recent_writes
         self._marks = Marks()
         self._marking: asyncio.Task[None] | None = None
         self._answers = self._behind = self._errors = 0
@@ -61,8 +63,8 @@ class Replicas:
         }
 
     def start(self) -> None:
-        """When the change log is followed: what is not heard of cannot be missed. Before that,
-        nobody is believed."""
+        """To be called when the feed has started. Before that, no replica is used, because missing
+        changes would not be noticed."""
         self._marking = asyncio.create_task(self._keep_marking())
 
     async def close(self) -> None:
@@ -85,7 +87,9 @@ class Replicas:
             return None
         replica.look_ups_breaker.note_success()
         position = self._marks.position_at(seen_xid)
-        if route is None or not self._floors.admits(workspace_id, short_code, route, position):
+        if route is None or not self._recent_writes.is_current(
+            workspace_id, short_code, route, position
+        ):
             self._behind += 1
             return None
         self._answers += 1
@@ -94,13 +98,13 @@ class Replicas:
     async def read(
         self,
         workspace_id: int,
-        query: Callable[Concatenate[sa.Connection, P], T],
+        query: Query[P, T],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T | None:
-        """A query about links of a workspace: its answer holds every change of them that was heard
-        of."""
-        needed = self._floors.position_of(workspace_id)
+        """A query about links of a workspace: its answer contains every change of them that was
+        read."""
+        needed = self._recent_writes.required_position(workspace_id)
         replica = None if needed is None else self._next(lambda it: it.lists_breaker)
         if needed is None or replica is None:
             return None
@@ -113,7 +117,7 @@ class Replicas:
             return query(connection, *args, **kwargs)
 
         try:
-            with patience(LIST_SECONDS):
+            with deadline(LIST_SECONDS):
                 answer = await replica.database.read(read_if_whole)
         except Exception as error:  # noqa: BLE001  whatever it is, the primary can tell
             replica.lists_breaker.note_failure(error)
@@ -127,7 +131,7 @@ class Replicas:
         return answer
 
     async def mark(self) -> None:
-        position = self._floors.position
+        position = self._recent_writes.position
         self._marks.add(await self._primary.read(_next_xid), position)
 
     def _next(self, breaker: Callable[[Replica], Breaker]) -> Replica | None:
@@ -142,9 +146,9 @@ class Replicas:
 
 
 class Marks:
-    """Which transaction was the primary's next when the change log had been heard up to a number.
-    Whoever has seen the end of all transactions before it holds all those changes: numbers by
-    themselves do not say so, as rows may become visible in another order."""
+    """The primary's next transaction when the change log had been read up to a number. A snapshot
+    that has seen the end of all transactions before it contains all those changes. Row numbers
+    alone do not prove that, because rows may become visible in another order."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[int, int]] = deque(maxlen=MAX_MARKS)
@@ -159,7 +163,7 @@ class Marks:
 
 
 def is_following(connection: sa.Connection) -> bool:
-    """False on a server of its own, which a replica becomes by being promoted."""
+    """False on a primary, which a replica becomes when it is promoted."""
     return bool(connection.execute(sa.text("SELECT pg_is_in_recovery()")).scalar_one())
 
 

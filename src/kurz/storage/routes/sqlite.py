@@ -5,20 +5,20 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from kurz.links.model import Route
-from kurz.links.ports import NotNow
-from kurz.storage.schema import links
-from kurz.storage.sqlite import SqliteDatabase
+from kurz.freshness.ports import NotNow
+from kurz.freshness.routes import Route
+from kurz.storage.engine.sqlite import SqliteDatabase
+from kurz.storage.schema.links import LOCATION, links
 
 ROUTE: tuple[sa.ColumnElement[Any], ...] = (
     links.c.id,
     links.c.version,
-    # What the reaper moved to the trash answers as before, unless it was banned there.
+    # A link that the reaper moved to the trash answers as before, unless it was banned there.
     sa.literal_column(
         "CASE WHEN links.swept_at IS NULL OR links.status = 'BANNED'"
         " THEN links.status ELSE 'EXPIRED' END"
     ).label("status"),
-    sa.func.coalesce(links.c.location, links.c.original_url).label("location"),
+    LOCATION.label("location"),
     links.c.redirect_status,
     links.c.forward_query,
     links.c.max_clicks,
@@ -42,8 +42,8 @@ def find_route(connection: sa.Connection, workspace_id: int, short_code: str) ->
 
 
 class SqliteRouteStore:
-    """Reads on the thread of the event loop: a point read takes 5 µs, handing it to another thread
-    and back ten times as much. What is busy or broken is left to `find`."""
+    """Reads on the thread of the event loop: a point read takes 5 µs, and passing it to another
+    thread ten times as much. If the database is busy or broken, `find` handles it."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database

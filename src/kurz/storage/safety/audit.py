@@ -6,11 +6,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.clock import Clock, from_micros
 from kurz.safety.audit import Actor, AuditEntry, Via
-from kurz.storage.database import Database
-from kurz.storage.patience import LIST_SECONDS, patience
-from kurz.storage.safety_schema import audit
+from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
+from kurz.storage.engine.rows import to_object
+from kurz.storage.engine.store import ClockedStore
+from kurz.storage.schema.safety import audit
 
 
 def add_entry(connection: sa.Connection, row: Mapping[str, Any]) -> None:
@@ -27,25 +27,13 @@ def list_entries(
         if value is not None:
             query = query.where(audit.c[name] == value)
     return [
-        AuditEntry(
-            row.id,
-            from_micros(row.done_at),
-            row.account_id,
-            Via(row.via),
-            row.act,
-            row.subject,
-            json.loads(row.details),
-        )
-        for row in connection.execute(query)
+        to_object(AuditEntry, row, details=json.loads(row["details"]))
+        for row in connection.execute(query).mappings()
     ]
 
 
-class SqlAuditStore:
+class SqlAuditStore(ClockedStore):
     """The `AuditStore` of both engines."""
-
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
 
     async def record(
         self,
@@ -74,5 +62,5 @@ class SqlAuditStore:
         via: Via | None = None,
     ) -> list[AuditEntry]:
         wanted = {"act": act, "account_id": account_id, "via": via}
-        with patience(LIST_SECONDS):
+        with deadline(LIST_SECONDS):
             return await self._database.read(list_entries, before, limit, wanted)

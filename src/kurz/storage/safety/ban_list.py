@@ -1,53 +1,36 @@
-"""Bans of hosts and accounts. Those of links are in `bans`."""
+"""Bans of hosts and accounts. Bans of links are in `bans`."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
+from kurz.clock import to_micros, to_micros_or_none
 from kurz.links.model import ROOT_WORKSPACE_ID
 from kurz.paging import WHOLE, Part
-from kurz.safety.bans import STRENGTH, Ban, BanKind, Cause
-from kurz.storage.accounts import find_account, set_disabled
-from kurz.storage.changes import record_move
-from kurz.storage.database import Database
-from kurz.storage.pages import part_of
-from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
-from kurz.storage.safety_schema import bans, link_bans
-from kurz.storage.schema import links
+from kurz.safety.bans import STRENGTH, Ban, BanCause, BanKind
+from kurz.storage.engine.changes import record_move
+from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS
+from kurz.storage.engine.pages import part_of
+from kurz.storage.engine.rows import find_all, to_values, upsert
+from kurz.storage.engine.store import SqlStore, reads, writes
+from kurz.storage.people.accounts import find_account, set_disabled
+from kurz.storage.schema.links import links
+from kurz.storage.schema.safety import bans, link_bans
 
-_PUT = insert(bans)
-_PUT = _PUT.on_conflict_do_update(
-    index_elements=[bans.c.kind, bans.c.subject],
-    set_={
-        name: _PUT.excluded[name]
-        for name in ("reason", "banned_by", "banned_at", "is_pending", "lifted_at", "was_disabled")
-    },
-)
+_PUT = upsert(bans, "reason", "banned_by", "banned_at", "is_pending", "lifted_at", "was_disabled")
 _STANDS = bans.c.lifted_at.is_(None)
-_STRONGER = [str(cause) for cause in Cause if STRENGTH[cause] >= STRENGTH[Cause.ACCOUNT]]
+_STRONGER = [str(cause) for cause in BanCause if STRENGTH[cause] >= STRENGTH[BanCause.ACCOUNT]]
 
 
 def put_ban(connection: sa.Connection, ban: Ban) -> None:
-    row = {
-        "kind": ban.kind,
-        "subject": ban.subject,
-        "reason": ban.reason,
-        "banned_by": ban.banned_by,
-        "banned_at": to_micros(ban.banned_at),
-        "is_pending": ban.is_pending,
-        "lifted_at": to_micros_or_none(ban.lifted_at),
-        "was_disabled": ban.was_disabled,
-    }
-    connection.execute(_PUT, row)
+    connection.execute(_PUT, to_values(ban))
     _tell(connection, ban.kind)
 
 
 def put_account_ban(connection: sa.Connection, ban: Ban) -> Ban | None:
-    # The account first: if somebody's ban is just being written, it is seen with what it has done.
+    # The account is read first: a ban that is written in between is then found below.
     account = find_account(connection, int(ban.subject))
     is_disabled = account is not None and account.disabled_at is not None
     earlier = find_standing(connection, {ban.subject}).get(ban.subject)
@@ -59,12 +42,12 @@ def put_account_ban(connection: sa.Connection, ban: Ban) -> Ban | None:
     return ban
 
 
-def lift_ban(connection: sa.Connection, kind: BanKind, subject: str, now: int) -> bool:
+def lift_ban(connection: sa.Connection, kind: BanKind, subject: str, now: datetime) -> bool:
     these = (bans.c.kind == kind, bans.c.subject == subject, _STANDS)
-    if kind is BanKind.HOST:  # what it did to links is found by screening them
+    if kind is BanKind.HOST:  # its effect on links is undone by screening them
         is_lifted = connection.execute(sa.delete(bans).where(*these)).rowcount > 0
     else:
-        lift = sa.update(bans).where(*these).values(lifted_at=now, is_pending=True)
+        lift = sa.update(bans).where(*these).values(lifted_at=to_micros(now), is_pending=True)
         is_lifted = connection.execute(lift).rowcount > 0
     if is_lifted:
         _tell(connection, kind)
@@ -72,7 +55,7 @@ def lift_ban(connection: sa.Connection, kind: BanKind, subject: str, now: int) -
 
 
 def _tell(connection: sa.Connection, kind: BanKind) -> None:
-    """Every process hears of rows that are about no link, and reads such things anew."""
+    """Every process gets rows for link 0, and then reads the bans again."""
     if kind is BanKind.HOST:
         record_move(connection, ROOT_WORKSPACE_ID)
 
@@ -97,32 +80,20 @@ def find_bans(
     part: Part = WHOLE,
     keeps: bool = False,
 ) -> list[Ban]:
-    """`keeps`: they stay as they are until the end of the transaction."""
+    """`keeps`: locks them until the end of the transaction."""
     query = part_of(sa.select(bans).where(*conditions), part, bans.c.kind, bans.c.subject)
     if keeps:
         query = query.with_for_update(read=True)
-    return [
-        Ban(
-            kind=BanKind(row.kind),
-            subject=row.subject,
-            reason=row.reason,
-            banned_by=row.banned_by,
-            banned_at=from_micros(row.banned_at),
-            is_pending=row.is_pending,
-            lifted_at=from_micros_or_none(row.lifted_at),
-            was_disabled=row.was_disabled,
-        )
-        for row in connection.execute(query)
-    ]
+    return find_all(connection, query, Ban)
 
 
-def list_bans(connection: sa.Connection, kind: BanKind, part: Part) -> list[Ban]:
+def list_bans(connection: sa.Connection, kind: BanKind, part: Part = WHOLE) -> list[Ban]:
     return find_bans(connection, bans.c.kind == kind, _STANDS, part=part)
 
 
 def find_standing(connection: sa.Connection, accounts: Collection[str]) -> dict[str, Ban]:
-    """Of accounts, by their ids. Who writes by them holds them until it is done, as SQLite's only
-    writer does anyway."""
+    """Bans of accounts, by their ids. A write that depends on them locks them until its end;
+    SQLite's only writer needs no lock."""
     if not accounts:
         return {}
     of_these = (bans.c.kind == BanKind.ACCOUNT, bans.c.subject.in_(sorted(accounts)), _STANDS)
@@ -137,7 +108,7 @@ def find_hosts(connection: sa.Connection) -> frozenset[str]:
 def find_links_of(
     connection: sa.Connection, account_id: int, after: int, window: int
 ) -> tuple[list[int], int | None]:
-    """By windows of ids: no index has the owners of links in workspaces."""
+    """In ranges of ids: no index has the owners of links in workspaces."""
     last = connection.execute(sa.select(sa.func.max(links.c.id))).scalar() or 0
     is_banned = sa.exists().where(
         link_bans.c.link_id == links.c.id, link_bans.c.cause.in_(_STRONGER)
@@ -152,23 +123,13 @@ def find_links_of(
     return found, after + window if after + window < last else None
 
 
-class SqlBanStore:
+class SqlBanStore(SqlStore):
     """The `BanStore` of both engines."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def put(self, ban: Ban) -> None:
-        await self._database.write(put_ban, ban)
-
-    async def put_account(self, ban: Ban) -> Ban | None:
-        return await self._database.write(put_account_ban, ban)
-
-    async def lift(self, kind: BanKind, subject: str, now: datetime) -> bool:
-        return await self._database.write(lift_ban, kind, subject, to_micros(now))
-
-    async def settle(self, ban: Ban) -> None:
-        await self._database.write(settle_ban, ban)
+    put = writes(put_ban)
+    put_account = writes(put_account_ban)
+    lift = writes(lift_ban)
+    settle = writes(settle_ban)
 
     async def find(self, kind: BanKind, subject: str) -> Ban | None:
         found = await self._database.read(
@@ -176,20 +137,11 @@ class SqlBanStore:
         )
         return found[0] if found else None
 
-    async def list(self, kind: BanKind, part: Part = WHOLE) -> list[Ban]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(list_bans, kind, part)
+    list = reads(list_bans, LIST_SECONDS)
 
     async def pending(self) -> Sequence[Ban]:
         is_account = bans.c.kind == BanKind.ACCOUNT
         return await self._database.read(find_bans, is_account, bans.c.is_pending)
 
-    async def hosts(self) -> frozenset[str]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(find_hosts)
-
-    async def links_of(
-        self, account_id: int, after: int, window: int
-    ) -> tuple[Sequence[int], int | None]:
-        with patience(LONG_SECONDS):
-            return await self._database.read(find_links_of, account_id, after, window)
+    hosts = reads(find_hosts, LIST_SECONDS)
+    links_of = reads(find_links_of, LONG_SECONDS)

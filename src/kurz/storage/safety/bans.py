@@ -1,4 +1,4 @@
-"""Bans of links. While a link is banned, a row beside it tells why, and what it was before."""
+"""Bans of links. While a link is banned, another row says why, and what its state was before."""
 
 import asyncio
 import functools
@@ -10,33 +10,27 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import from_micros, to_micros
 from kurz.links.model import Act, Link, Status
-from kurz.safety.bans import STRENGTH, Cause, LinkBan
-from kurz.storage.ban_list import find_standing
-from kurz.storage.batches import REST_SECONDS, among
-from kurz.storage.changes import record_changes
-from kurz.storage.database import Database
-from kurz.storage.history import add_history_entries
-from kurz.storage.link_rows import to_link
-from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
-from kurz.storage.rounds import rest_after
-from kurz.storage.safety_schema import link_bans
-from kurz.storage.schema import accounts, links, workspaces
-from kurz.storage.tags import follow_tags
+from kurz.rounds import rest_after
+from kurz.safety.bans import STRENGTH, BanCause, LinkBan
+from kurz.storage.engine.batches import REST_SECONDS, among
+from kurz.storage.engine.changes import record_changes
+from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
+from kurz.storage.engine.rows import find_all, upsert
+from kurz.storage.engine.store import SqlStore, reads, writes
+from kurz.storage.links.history import add_history_entries
+from kurz.storage.links.tags import follow_tags
+from kurz.storage.safety.ban_list import find_standing
+from kurz.storage.schema.link_rows import to_link
+from kurz.storage.schema.links import LOCATION, links
+from kurz.storage.schema.people import accounts, workspaces
+from kurz.storage.schema.safety import link_bans
 
 BATCH = 100  # links a transaction, so that none takes long
 
-_KEEP = insert(link_bans)
-_KEEP = _KEEP.on_conflict_do_update(
-    index_elements=[link_bans.c.link_id],
-    set_={
-        name: _KEEP.excluded[name]
-        for name in ("cause", "subject", "reason", "banned_by", "banned_at")
-    },
-)
+_KEEP = upsert(link_bans, "cause", "subject", "reason", "banned_by", "banned_at")
 
 
 def ban_some(connection: sa.Connection, bans: Sequence[LinkBan], now: int) -> int:
@@ -61,7 +55,7 @@ def ban_some(connection: sa.Connection, bans: Sequence[LinkBan], now: int) -> in
             "cause": wanted[link.id].cause,
             "subject": wanted[link.id].subject,
             "reason": wanted[link.id].reason,
-            # Only of a link that was not banned: the row of one that was keeps what it says.
+            # Only for a link that was not banned: the row of a banned link stays unchanged.
             "status_before": Status.ACTIVE if link.status is Status.BANNED else link.status,
             "banned_by": wanted[link.id].banned_by,
             "banned_at": now,
@@ -80,7 +74,7 @@ def ban_some(connection: sa.Connection, bans: Sequence[LinkBan], now: int) -> in
 def unban_some(
     connection: sa.Connection,
     link_ids: Sequence[int],
-    causes: Sequence[Cause],
+    causes: Sequence[BanCause],
     now: int,
     account_id: int | None,
     *,
@@ -94,7 +88,7 @@ def unban_some(
         .returning(link_bans.c.link_id, link_bans.c.status_before)
     )
     statuses = {row.link_id: Status(row.status_before) for row in connection.execute(statement)}
-    if Cause.ADMIN in causes:
+    if BanCause.ADMIN in causes:
         known = _find_causes(connection, banned)
         statuses |= {
             link.id: Status.ACTIVE
@@ -113,22 +107,22 @@ def unban_some(
 
 
 def _without_lifted(connection: sa.Connection, wanted: dict[int, LinkBan]) -> dict[int, LinkBan]:
-    """A person's ban may have been taken back since somebody began to carry it out. If it stands,
-    nobody takes it back before the end of this transaction."""
-    subjects = {str(ban.subject) for ban in wanted.values() if ban.cause is Cause.ACCOUNT}
+    """The ban of a person may have been lifted since its execution began. If it still holds, it
+    cannot be lifted before the end of this transaction."""
+    subjects = {str(ban.subject) for ban in wanted.values() if ban.cause is BanCause.ACCOUNT}
     standing = find_standing(connection, subjects)
     return {
         link_id: ban
         for link_id, ban in wanted.items()
-        if ban.cause is not Cause.ACCOUNT or ban.subject in standing
+        if ban.cause is not BanCause.ACCOUNT or ban.subject in standing
     }
 
 
 def _keep_for_owners(
     connection: sa.Connection, statuses: dict[int, Status], banned: dict[int, Link], now: int
 ) -> set[int]:
-    """Links whose owner is banned stay so, with them from now on; tells which. If the owner has
-    gone, nobody could take that back."""
+    """Links whose owner is banned stay banned, now because of the owner; returns which. If the
+    owner's account is deleted, nobody could lift that."""
     found = {banned[link_id].owner_id for link_id in statuses} - {None}
     query = sa.select(accounts.c.id).where(among(connection, accounts.c.id, [*found]))
     present = {*connection.execute(query).scalars()} if found else set()
@@ -141,7 +135,7 @@ def _keep_for_owners(
     rows = [
         {
             "link_id": link_id,
-            "cause": Cause.ACCOUNT,
+            "cause": BanCause.ACCOUNT,
             "subject": owner,
             "reason": standing[owner].reason,
             "status_before": statuses[link_id],
@@ -156,28 +150,28 @@ def _keep_for_owners(
     return {link_id for link_id, owner in owners.items() if owner in standing}
 
 
-def _is_stronger(cause: Cause, present: Cause | None) -> bool:
-    """A link that was imported as banned has no cause: it counts as an administrator's."""
+def _is_stronger(cause: BanCause, present: BanCause | None) -> bool:
+    """A link that was imported as banned has no cause: it counts as banned by an administrator."""
     if present is None:
-        return cause is Cause.ADMIN
+        return cause is BanCause.ADMIN
     return STRENGTH[cause] > STRENGTH[present]
 
 
 def _lock(connection: sa.Connection, link_ids: Collection[int]) -> list[Link]:
-    """In the order of their ids, as everybody does who locks several."""
+    """In the order of their ids, as everywhere where several are locked."""
     are_these = among(connection, links.c.id, [*link_ids])
     query = sa.select(links).where(are_these).order_by(links.c.id).with_for_update()
     return [to_link(row) for row in connection.execute(query).mappings()]
 
 
-def _find_causes(connection: sa.Connection, link_ids: Collection[int]) -> dict[int, Cause]:
+def _find_causes(connection: sa.Connection, link_ids: Collection[int]) -> dict[int, BanCause]:
     are_these = among(connection, link_bans.c.link_id, [*link_ids])
     query = sa.select(link_bans.c.link_id, link_bans.c.cause).where(are_these)
-    return {link_id: Cause(cause) for link_id, cause in connection.execute(query)}
+    return {link_id: BanCause(cause) for link_id, cause in connection.execute(query)}
 
 
 def _find_nobodys(connection: sa.Connection, link_ids: Sequence[int]) -> list[int]:
-    """Links whose account or workspace went while they were banned."""
+    """Links whose account or workspace was deleted while they were banned."""
     has_owner = sa.exists().where(accounts.c.id == -links.c.space).correlate(links)
     has_workspace = sa.exists().where(workspaces.c.id == links.c.space).correlate(links)
     query = sa.select(links.c.id).where(
@@ -199,7 +193,7 @@ def _write(
     values = {"status": status, "version": links.c.version + 1, "updated_at": now}
     if are_held:
         values["held_at"] = sa.func.coalesce(links.c.held_at, now)
-    if status is Status.DELETED:  # its owner has all the time in the trash to get it out
+    if status is Status.DELETED:  # its owner has the full time in the trash to restore it
         values["deleted_at"] = now
         values["swept_at"] = sa.case((links.c.swept_at.is_not(None), now))
     are_these = among(connection, links.c.id, [link.id for link in before])
@@ -217,11 +211,11 @@ def _write(
 
 
 def hand_over(
-    connection: sa.Connection, link_ids: Sequence[int], account: str, cause: Cause
+    connection: sa.Connection, link_ids: Sequence[int], account: str, cause: BanCause
 ) -> None:
     these = (
         among(connection, link_bans.c.link_id, link_ids),
-        link_bans.c.cause == Cause.ACCOUNT,
+        link_bans.c.cause == BanCause.ACCOUNT,
         link_bans.c.subject == account,
     )
     connection.execute(sa.update(link_bans).where(*these).values(cause=cause, subject=None))
@@ -238,27 +232,14 @@ def list_bans(
         .order_by(*order)
         .limit(limit)
     )
-    return [
-        LinkBan(
-            link_id=row.link_id,
-            cause=Cause(row.cause),
-            subject=row.subject,
-            reason=row.reason,
-            banned_by=row.banned_by,
-            banned_at=from_micros(row.banned_at),
-            short_code=row.short_code,
-            workspace_id=row.workspace_id,
-        )
-        for row in connection.execute(query)
-    ]
+    return find_all(connection, query, LinkBan)
 
 
 def find_locations(
-    connection: sa.Connection, cause: Cause, subject: str, after: int, limit: int
+    connection: sa.Connection, cause: BanCause, subject: str, after: int, limit: int
 ) -> list[tuple[int, str]]:
-    location = sa.func.coalesce(links.c.location, links.c.original_url)
     query = (
-        sa.select(link_bans.c.link_id, location)
+        sa.select(link_bans.c.link_id, LOCATION)
         .join(links, links.c.id == link_bans.c.link_id)
         .where(link_bans.c.cause == cause, link_bans.c.subject == subject)
         .where(link_bans.c.link_id > after)
@@ -268,11 +249,8 @@ def find_locations(
     return [(link_id, found) for link_id, found in connection.execute(query)]
 
 
-class SqlLinkBanStore:
+class SqlLinkBanStore(SqlStore):
     """The `LinkBanStore` of both engines."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def ban(self, bans: Sequence[LinkBan], now: datetime) -> int:
         return await self._in_batches(bans, ban_some, to_micros(now))
@@ -280,7 +258,7 @@ class SqlLinkBanStore:
     async def unban(
         self,
         link_ids: Sequence[int],
-        causes: Sequence[Cause],
+        causes: Sequence[BanCause],
         now: datetime,
         *,
         account_id: int | None = None,
@@ -289,8 +267,7 @@ class SqlLinkBanStore:
         unban = functools.partial(unban_some, are_held=are_held)
         return await self._in_batches(link_ids, unban, causes, to_micros(now), account_id)
 
-    async def hand_over(self, link_ids: Sequence[int], account: str, cause: Cause) -> None:
-        await self._database.write(hand_over, link_ids, account, cause)
+    hand_over = writes(hand_over)
 
     async def find(self, link_id: int) -> LinkBan | None:
         found = await self._database.read(list_bans, 1, link_bans.c.link_id == link_id)
@@ -304,23 +281,19 @@ class SqlLinkBanStore:
             here = sa.tuple_(link_bans.c.banned_at, link_bans.c.link_id)
             end = sa.tuple_(sa.literal(to_micros(before[0])), sa.literal(before[1]))
             conditions.append(here < end)
-        with patience(LIST_SECONDS):
+        with deadline(LIST_SECONDS):
             return await self._database.read(list_bans, limit, *conditions)
 
-    async def locations(
-        self, cause: Cause, subject: str, after: int, limit: int
-    ) -> Sequence[tuple[int, str]]:
-        with patience(LONG_SECONDS):
-            return await self._database.read(find_locations, cause, subject, after, limit)
+    locations = reads(find_locations, LONG_SECONDS)
 
     async def _in_batches(
         self, items: Sequence[Any], write: Callable[..., int], *arguments: object
     ) -> int:
-        """Rests after each as long as it took: half of the writer's time is for others."""
+        """Pauses after each as long as it took: half of the writer's time is for others."""
         total = 0
         for start in range(0, len(items), BATCH):
             started = time.monotonic()
-            with patience(LONG_SECONDS):
+            with deadline(LONG_SECONDS):
                 total += await self._database.write(write, items[start : start + BATCH], *arguments)
             if start + BATCH < len(items):
                 await asyncio.sleep(rest_after(started, most=REST_SECONDS))

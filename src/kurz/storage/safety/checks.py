@@ -1,4 +1,4 @@
-"""Checks of destinations: what was found, and how their links are told."""
+"""Checks of destinations: what was found, and how it is written to their links."""
 
 import asyncio
 import time
@@ -12,25 +12,23 @@ import sqlalchemy as sa
 
 from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
 from kurz.links.model import DestinationStatus
+from kurz.rounds import rest_after
 from kurz.safety.check_schedule import FIRST_AFTER, RETRIES, as_seen, stand
 from kurz.safety.checks import (
     KEPT_CHECKS,
     Check,
+    CheckVerdict,
     Destination,
     Finding,
     Reason,
     Standing,
-    Verdict,
-    Waiting,
 )
-from kurz.storage.batches import among
-from kurz.storage.database import Database
-from kurz.storage.destinations import SiteOf, warm_up
-from kurz.storage.patience import LIST_SECONDS, patience
-from kurz.storage.rounds import rest_after
-from kurz.storage.safety_schema import checks, destinations, link_destinations
-from kurz.storage.schema import links
-from kurz.storage.waiting_checks import (
+from kurz.storage.engine.batches import among
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
+from kurz.storage.engine.store import SqlStore, reads, writes
+from kurz.storage.safety.destinations import SiteOf, warm_up
+from kurz.storage.safety.waiting_checks import (
     ask,
     count_due,
     defer,
@@ -39,23 +37,25 @@ from kurz.storage.waiting_checks import (
     load,
     put_off,
 )
+from kurz.storage.schema.links import links
+from kurz.storage.schema.safety import checks, destinations, link_destinations
 
-BATCH = 250  # links that are told in a transaction: 15 ms on SQLite
-TRIES = 50  # to tell those that somebody just holds
+BATCH = 250  # links that are updated in a transaction: 15 ms on SQLite
+TRIES = 50  # to update links that are locked at the moment
 REST_SECONDS = 0.1
 
 
 class Told(NamedTuple):
-    """Of some links: which somebody just holds, whether some came only after the check had begun,
-    and where to go on; None: these were the last."""
+    """Of some links: which are locked, whether some were added only after the check had begun, and
+    where to continue; None: these were the last."""
 
     held: list[int]
     has_new: bool
     after: int | None
 
 
-def record_verdict(connection: sa.Connection, destination_id: int, verdict: Verdict) -> bool:
-    """False: the destination is gone."""
+def record_verdict(connection: sa.Connection, destination_id: int, verdict: CheckVerdict) -> bool:
+    """False: the destination no longer exists."""
     standing, check = verdict.standing, verdict.check
     checked_at = to_micros(check.checked_at)
     update = (
@@ -86,7 +86,7 @@ def record_verdict(connection: sa.Connection, destination_id: int, verdict: Verd
     theirs = checks.c.destination_id == destination_id
     known = sa.select(checks.c.id).where(theirs, checks.c.checked_at == checked_at)
     if connection.execute(known.limit(1)).first() is not None:
-        return True  # it was recorded, but nobody heard of that
+        return True  # it was recorded, but the caller did not get the result
     connection.execute(sa.insert(checks).values(row))
     newest = sa.select(checks.c.id).where(theirs).order_by(checks.c.id.desc()).offset(KEPT_CHECKS)
     last_old = newest.limit(1).scalar_subquery()
@@ -95,9 +95,9 @@ def record_verdict(connection: sa.Connection, destination_id: int, verdict: Verd
 
 
 def tell_links(
-    connection: sa.Connection, destination_id: int, after: int, verdict: Verdict, limit: int
+    connection: sa.Connection, destination_id: int, after: int, verdict: CheckVerdict, limit: int
 ) -> Told:
-    """Tells the next links behind one of them."""
+    """Updates the next links after one of them."""
     query = (
         sa.select(link_destinations.c.link_id)
         .where(
@@ -113,10 +113,10 @@ def tell_links(
 
 
 def tell_some(
-    connection: sa.Connection, destination_id: int, link_ids: Sequence[int], verdict: Verdict
+    connection: sa.Connection, destination_id: int, link_ids: Sequence[int], verdict: CheckVerdict
 ) -> Told:
-    """Neither a version is changed nor the change log: no redirect depends on it. On PostgreSQL it
-    leaves out what somebody holds, and gives it back: nobody waits for it and has it wait."""
+    """It changes no version and adds nothing to the change log: no redirect depends on it. On
+    PostgreSQL it skips locked links and returns them, so that there are no deadlocks."""
     theirs = (
         sa.select(links.c.id)
         .join(link_destinations, links.c.id == link_destinations.c.link_id)
@@ -128,7 +128,7 @@ def tell_some(
     )
     free = theirs.with_for_update(of=links, skip_locked=True, key_share=True)
     ids = connection.execute(free).scalars().all()
-    # Only now is it certain that they lead there: whoever moves one has to hold it.
+    # Only now is it certain that they lead there: an edit would need the lock.
     query = sa.select(link_destinations).where(
         among(connection, link_destinations.c.link_id, ids),
         link_destinations.c.destination_id == destination_id,
@@ -153,10 +153,10 @@ def tell_some(
 
 
 def set_due(
-    connection: sa.Connection, destination_id: int, verdict: Verdict, *, has_new: bool
+    connection: sa.Connection, destination_id: int, verdict: CheckVerdict, *, has_new: bool
 ) -> None:
-    """Nobody asks for it any more, unless that was after the check had begun. If it is due earlier
-    than that, it stays so; links that came only then are checked soon."""
+    """Clears the request, unless it came after the check had begun. An earlier due time stays;
+    links that were added meanwhile are checked soon."""
     due_at = verdict.due_at
     if has_new:
         due_at = min(due_at, verdict.concluded_at + FIRST_AFTER)
@@ -175,9 +175,9 @@ def set_due(
     )
 
 
-def record_first(connection: sa.Connection, destination_id: int, verdict: Verdict) -> Told:
-    """All in one transaction, where one suffices for the links. If the others are never told, the
-    next check comes soon, but not at once."""
+def record_first(connection: sa.Connection, destination_id: int, verdict: CheckVerdict) -> Told:
+    """Everything in one transaction, if one is enough for the links. If the others are never
+    updated, the next check comes soon, but not at once."""
     if not record_verdict(connection, destination_id, verdict):
         return Told([], has_new=False, after=None)
     told = tell_links(connection, destination_id, 0, verdict, BATCH)
@@ -207,32 +207,25 @@ def last_checks(connection: sa.Connection, link_id: int) -> list[Check]:
     return as_seen(found[::-1])[::-1]
 
 
-class SqlCheckStore:
+class SqlCheckStore(SqlStore):
     """The `CheckStore` of both engines."""
 
     def __init__(self, database: Database, site_of: SiteOf) -> None:
-        self._database = database
+        super().__init__(database)
         self._site_of = site_of
 
-    async def find_asked(
-        self, now: datetime, after: Waiting | None, limit: int
-    ) -> Sequence[Waiting]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(find_asked, to_micros(now), after, limit)
-
-    async def find_due(self, now: datetime, after: Waiting | None, limit: int) -> Sequence[Waiting]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(find_due, to_micros(now), after, limit)
+    find_asked = reads(find_asked, LIST_SECONDS)
+    find_due = reads(find_due, LIST_SECONDS)
 
     async def load(self, ids: Sequence[int], now: datetime) -> Sequence[Destination]:
-        with patience(LIST_SECONDS):
+        with deadline(LIST_SECONDS):
             found, idle, position = await self._database.read(load, ids, to_micros(now))
             if idle:
                 await self._database.write(put_off, idle, position)
         return found
 
-    async def record(self, destination_id: int, verdict: Verdict) -> None:
-        with patience(LIST_SECONDS):
+    async def record(self, destination_id: int, verdict: CheckVerdict) -> None:
+        with deadline(LIST_SECONDS):
             told = await self._database.write(record_first, destination_id, verdict)
             if told.after is None and not told.held:
                 return
@@ -252,30 +245,25 @@ class SqlCheckStore:
                 held, has_new = held[BATCH:] + told.held, has_new or told.has_new
             await self._finish(destination_id, verdict, has_new=has_new)
 
-    async def _finish(self, destination_id: int, verdict: Verdict, *, has_new: bool) -> None:
+    async def _finish(self, destination_id: int, verdict: CheckVerdict, *, has_new: bool) -> None:
         finish = partial(set_due, has_new=has_new)
         await self._database.write(finish, destination_id, verdict)
 
-    async def defer(self, destination_id: int, until: datetime) -> None:
-        await self._database.write(defer, destination_id, to_micros(until))
-
-    async def count_due(self, now: datetime, limit: int) -> int:
-        with patience(LIST_SECONDS):
-            return await self._database.read(count_due, to_micros(now), limit)
+    defer = writes(defer)
+    count_due = reads(count_due, LIST_SECONDS)
 
     async def has_asked(self, now: datetime) -> bool:
-        return bool(await self._database.read(find_asked, to_micros(now), None, 1))
+        return bool(await self._database.read(find_asked, now, None, 1))
 
     async def ask(self, link_id: int, now: datetime) -> bool:
         await warm_up(self._site_of)
         return await self._database.write(ask, link_id, self._site_of, to_micros(now))
 
-    async def last_checks(self, link_id: int) -> Sequence[Check]:
-        return await self._database.read(last_checks, link_id)
+    last_checks = reads(last_checks)
 
 
-def _soon(verdict: Verdict) -> int:
-    """When a check is due that not all links could be told of."""
+def _soon(verdict: CheckVerdict) -> int:
+    """When the next check is due if not all links could be updated."""
     return to_micros(min(verdict.due_at, verdict.concluded_at + RETRIES[0]))
 
 
@@ -283,10 +271,10 @@ def _by_standing(
     connection: sa.Connection,
     destination_id: int,
     led: Sequence[sa.Row[*tuple[Any, ...]]],
-    verdict: Verdict,
+    verdict: CheckVerdict,
 ) -> dict[Standing | None, list[int]]:
-    """Which links are told what: each what the checks since it leads there say by themselves, as if
-    nobody else led there or asked. None: nothing yet."""
+    """Which links get which result: each only from the checks since it leads there, as if no other
+    link led there or was checked. None: nothing yet."""
     checked_at = to_micros(verdict.check.checked_at)
     found: dict[Standing | None, list[int]] = {}
     if verdict.check.finding.is_final:
@@ -310,7 +298,7 @@ def _by_standing(
 
 
 def _answer_to(row: sa.Row[*tuple[Any, ...]], asked: Sequence[int]) -> int | None:
-    """When the check began that was asked for by a link, of all that were asked for by any."""
+    """When the check began that this link had requested, among all requested checks."""
     if row.asked_at is None:
         return None
     first = bisect_left(asked, max(row.asked_at, row.since))
@@ -318,7 +306,7 @@ def _answer_to(row: sa.Row[*tuple[Any, ...]], asked: Sequence[int]) -> int | Non
 
 
 def _shown(standing: Standing) -> Standing:
-    """All that a link shows of it."""
+    """Everything that a link shows of it."""
     return Standing(standing.status, standing.http_status)
 
 

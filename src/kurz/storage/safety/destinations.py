@@ -1,5 +1,5 @@
-"""Where links lead, once for all links to the same URL: taken in behind the change log. A link is
-taken in as it is when its change is read; to take it in twice is harmless."""
+"""Where links lead, once for all links to the same URL, following the change log. A link is
+processed as it is when its change is read; processing it twice is harmless."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
@@ -10,40 +10,27 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 import structlog
-from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import MICROSECOND
 from kurz.links.model import LinkType, Status
 from kurz.safety.check_schedule import FIRST_AFTER, ONCE_FOR_ALL, fraction, spread
 from kurz.safety.checks import key_of
-from kurz.storage.batches import among
-from kurz.storage.changes import first_change, last_change
-from kurz.storage.link_rows import NOT_CHECKED
-from kurz.storage.safety_schema import (
-    checks,
-    destination_position,
-    destinations,
-    link_destinations,
-)
-from kurz.storage.schema import NEVER, changes, links
+from kurz.storage.engine.batches import among
+from kurz.storage.engine.changes import first_change, last_change
+from kurz.storage.engine.rows import upsert
+from kurz.storage.schema.base import NEVER
+from kurz.storage.schema.link_rows import NOT_CHECKED
+from kurz.storage.schema.links import LOCATION, changes, links
+from kurz.storage.schema.safety import checks, destination_position, destinations, link_destinations
 
 SiteOf = Callable[[str], str]
 
-# New destinations and changes that wait to be taken in. More than that come from an import: to call
-# all its destinations at once would keep a core busy for long.
+# New destinations, and changes that wait. More than this come from an import: calling all its
+# destinations at once would keep a core busy for long.
 MANY = 5000
 LATELY = timedelta(minutes=5) // MICROSECOND  # for how long destinations are new
-LOCATION = sa.func.coalesce(links.c.location, links.c.original_url)
 _HALTED = (Status.BANNED, Status.DELETED, Status.PAUSED)
-_KEEP = insert(link_destinations)
-_KEEP = _KEEP.on_conflict_do_update(
-    index_elements=[link_destinations.c.link_id],
-    set_={
-        "destination_id": _KEEP.excluded.destination_id,
-        "since": _KEEP.excluded.since,
-        "asked_at": None,
-    },
-)
+_KEEP = upsert(link_destinations, "destination_id", "since", "asked_at")
 _SET_DUE = (
     sa.update(destinations)
     .where(destinations.c.id == sa.bindparam("of_id"))
@@ -58,13 +45,13 @@ class _Link(NamedTuple):
 
 
 async def warm_up(site_of: SiteOf) -> None:
-    """What it has to load at first, nobody waits for who wants to write."""
+    """Loads what is needed before the transaction, so that no writer waits for it."""
     await asyncio.to_thread(site_of, "https://example.com/")
 
 
 def may_be_called(now: int) -> sa.ColumnElement[bool]:
-    """Whether a link's destination is checked, now or when the link starts: strangers' links are
-    not, nor what nobody can follow. The rest is `lifecycle.status`."""
+    """Whether a link's destination is checked, now or when the link starts: not for anonymous
+    links, nor for links that nobody can follow. The rest is `lifecycle.status`."""
     return sa.and_(
         links.c.link_type == LinkType.PERMANENT,
         links.c.status.not_in(_HALTED),
@@ -80,22 +67,22 @@ def is_called(now: int) -> sa.ColumnElement[bool]:
 
 
 def find_unfollowed(connection: sa.Connection) -> tuple[bool, int | None]:
-    """Whether some links were never looked at, and the last row of the change log, if that is
-    behind where following stands."""
+    """Whether some links were never processed, and the last row of the change log, if it is beyond
+    the follower's position."""
     position = connection.execute(sa.select(destination_position)).one()
     last = last_change(connection)
     return position.link_id < NEVER, last if last > position.change_id else None
 
 
 def has_lost_changes(connection: sa.Connection) -> bool:
-    """Whether the change log does not go back to where following stands: checks were off for longer
-    than it is kept, or another instance, where they are off, has trimmed it."""
+    """Whether the change log no longer reaches back to the follower's position: checks were off for
+    longer than the log is kept, or another instance without checks has trimmed it."""
     position = connection.execute(sa.select(destination_position)).one()
     return bool(first_change(connection) > position.change_id + 1)
 
 
 def start_over(connection: sa.Connection) -> None:
-    """Has all links followed again, if changes were lost."""
+    """Starts over with all links, if changes were lost."""
     lock_position(connection)
     if has_lost_changes(connection):
         again = sa.update(destination_position)
@@ -106,8 +93,8 @@ def start_over(connection: sa.Connection) -> None:
 def follow_changes(
     connection: sa.Connection, until: int, limit: int, site_of: SiteOf, now: int
 ) -> bool:
-    """Takes the next changes in, up to a row, before which none may appear any more. False: there
-    was none."""
+    """Processes the next changes, up to a row below which no new row can appear. False: there were
+    none."""
     position = lock_position(connection)
     are_many = _are_many(connection, until - position.change_id, now)
     period = ONCE_FOR_ALL if are_many else timedelta()
@@ -126,8 +113,8 @@ def follow_changes(
 
 
 def follow_existing(connection: sa.Connection, limit: int, site_of: SiteOf, now: int) -> bool:
-    """Takes in the next links that were there before anything was followed, and those that are gone
-    since. False: all are, or the next is held by somebody."""
+    """Processes the next links from before following began, and those purged since. False: all are
+    done, or the next is locked."""
     position = lock_position(connection)
     pages = [
         sa.select(column.label("id")).where(column > position.link_id).order_by(column).limit(limit)
@@ -145,20 +132,20 @@ def follow_existing(connection: sa.Connection, limit: int, site_of: SiteOf, now:
 
 
 def follow_one(connection: sa.Connection, link_id: int, site_of: SiteOf, now: int) -> bool:
-    """Ahead of its turn: somebody waits for it. False: it is held by somebody."""
+    """Processes one link early, because somebody waits for it. False: it is locked."""
     lock_position(connection)
     return not _take_in(connection, [link_id], site_of, now, timedelta())
 
 
 def lock_position(connection: sa.Connection) -> sa.Row[*tuple[Any, ...]]:
-    """One follows at a time: nobody else makes or removes destinations, or has links lead there.
-    Whoever needs it takes it first, so that no two wait for each other."""
+    """Only one transaction follows at a time: no other creates or removes destinations, or changes
+    where links lead. It is always the first lock, so that there are no deadlocks."""
     return connection.execute(sa.select(destination_position).with_for_update()).one()
 
 
 def _are_many(connection: sa.Connection, waiting: int, now: int) -> bool:
-    """Whether so many changes that wait, and the destinations that are new, are more than `MANY`.
-    Both count: an import is taken in by many transactions, in one round or in many small ones."""
+    """Whether the waiting changes and the new destinations together are more than `MANY`. Both
+    count: an import is processed by many transactions, in one round or in many."""
     missing = MANY + 1 - waiting
     if missing <= 0:
         return True
@@ -181,8 +168,8 @@ def _take_in(
     now: int,
     period: timedelta,
 ) -> set[int]:
-    """Has these links lead where they do now. New destinations are due soon, or at some time in
-    that period. Gives those that somebody holds, who still lead where they did."""
+    """Records where these links lead now. New destinations are due soon, or at some time in that
+    period. Returns the locked links, which are unchanged."""
     if not link_ids:
         return set()
     after = _read_links(connection, link_ids, now)
@@ -210,7 +197,7 @@ def _take_in(
     gone -= held
     if moved:
         rows = [
-            {"link_id": link_id, "destination_id": destination_id, "since": now}
+            {"link_id": link_id, "destination_id": destination_id, "since": now, "asked_at": None}
             for link_id, destination_id in moved.items()
         ]
         connection.execute(_KEEP, rows)
@@ -233,7 +220,7 @@ def _take_in(
 
 
 def _read_links(connection: sa.Connection, link_ids: Collection[int], now: int) -> dict[int, _Link]:
-    """Those that have a destination: strangers' have none, until somebody claims them."""
+    """The links that have a destination: anonymous links have none until they are claimed."""
     query = sa.select(
         links.c.id,
         LOCATION.label("location"),
@@ -249,9 +236,9 @@ def _keep_destinations(
     now: int,
     dues: Mapping[str, int],
 ) -> Mapping[str, sa.Row[*tuple[Any, ...]]]:
-    """The destinations of these URLs, by URL, but for what is none; those that are missing are
-    made, and due as said. They are ours until the transaction ends: none is recorded or told
-    meanwhile."""
+    """The destinations of these URLs, by URL, except for what cannot be one; missing ones are
+    created, with this due time. They stay locked until the transaction ends: no check is recorded
+    for them meanwhile."""
     hashes = {key_of(location): location for location in locations}
     columns = destinations.c.id, destinations.c.due_at, destinations.c.url_hash
     known = (
@@ -296,7 +283,7 @@ def _sites_of(locations: Collection[str], site_of: SiteOf) -> dict[str, str]:
 
 @cache
 def _tell_unreadable() -> None:
-    """Once: they stay as they are, however they came here."""
+    """Logged once: such links stay as they are, however they came here."""
     _log.warning("links without a valid URL are not checked")
 
 
@@ -306,8 +293,8 @@ def _first_due(location: str, now: int, period: timedelta) -> int:
 
 
 def _forget_status(connection: sa.Connection, link_ids: Collection[int]) -> set[int]:
-    """What checks said of where these led before. On PostgreSQL without those that somebody holds,
-    which it gives: nobody may wait for them here, and have them wait in turn."""
+    """Clears what checks said about the earlier destination of these links. On PostgreSQL it skips
+    locked links and returns them, so that there are no deadlocks."""
     if not link_ids:
         return set()
     theirs = sa.select(links.c.id).where(among(connection, links.c.id, [*link_ids]))

@@ -1,27 +1,26 @@
-"""How far existing links are screened, and those that have to be looked at first."""
+"""How far existing links are screened, and which links must be screened first."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import from_micros_or_none, to_micros, to_micros_or_none
 from kurz.links.model import Status
-from kurz.safety.rescreening import RULED, Position, Seen
-from kurz.storage.batches import among
-from kurz.storage.changes import last_change, record_changes
-from kurz.storage.database import Database
-from kurz.storage.patience import LIST_SECONDS, LONG_SECONDS, patience
-from kurz.storage.safety_schema import link_bans, screening_position
-from kurz.storage.schema import changes, links
+from kurz.safety.rescreening import RULED, RescreenPosition, Seen
+from kurz.storage.engine.batches import among
+from kurz.storage.engine.changes import last_change, record_changes
+from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS
+from kurz.storage.engine.rows import upsert
+from kurz.storage.engine.store import SqlStore, reads, writes
+from kurz.storage.schema.links import LOCATION, changes, links
+from kurz.storage.schema.safety import link_bans, screening_position
 
 _ID = 1
-_LOCATION = sa.func.coalesce(links.c.location, links.c.original_url)
 _LIVES = links.c.status.not_in((Status.BANNED, Status.DELETED))
 _NEXT = (
-    sa.select(links.c.id, _LOCATION)
+    sa.select(links.c.id, LOCATION)
     .where(links.c.id > sa.bindparam("after"), _LIVES)
     .order_by(links.c.id)
     .limit(sa.bindparam("most"))
@@ -32,10 +31,10 @@ _CHANGES = (
     .order_by(changes.c.id)
     .limit(sa.bindparam("most"))
 )
-# Letter by letter as the index has it, so that SQLite takes that.
+# Exactly as in the index, so that SQLite uses it.
 _IS_HELD = sa.text("links.held_at IS NOT NULL AND links.status <> 'BANNED'")
 _HELD = (
-    sa.select(links.c.id, _LOCATION)
+    sa.select(links.c.id, LOCATION)
     .where(
         _IS_HELD,
         links.c.id > sa.bindparam("after"),
@@ -43,10 +42,10 @@ _HELD = (
     .order_by(links.c.id)
     .limit(sa.bindparam("most"))
 )
-# By their numbers: the index of causes would have SQLite sort all of them for each batch.
+# By their numbers: with the index of causes, SQLite would sort all of them for each batch.
 _HIDDEN_CAUSE = link_bans.c.cause.concat("")
 _RULED = (
-    sa.select(links.c.id, _LOCATION)
+    sa.select(links.c.id, LOCATION)
     .join(link_bans, link_bans.c.link_id == links.c.id)
     .where(_HIDDEN_CAUSE.in_(RULED), link_bans.c.link_id > sa.bindparam("after"))
     .order_by(link_bans.c.link_id)
@@ -54,29 +53,28 @@ _RULED = (
 )
 
 
-def find_position(connection: sa.Connection) -> Position:
+def find_position(connection: sa.Connection) -> RescreenPosition:
     row = connection.execute(sa.select(screening_position)).first()
     is_held = connection.execute(_HELD, {"after": 0, "most": 1}).first() is not None
     if row is None:
-        return Position(has_held=is_held)
-    return Position(row.digest, row.link_id, from_micros_or_none(row.finished_at), is_held)
+        return RescreenPosition(has_held=is_held)
+    return RescreenPosition(row.digest, row.link_id, from_micros_or_none(row.finished_at), is_held)
 
 
 def count_held(connection: sa.Connection) -> int:
-    """Those that would be followed, but for that."""
+    """The number of links that would redirect if they were not held."""
     query = sa.select(sa.func.count()).select_from(links).where(_IS_HELD)
     return connection.execute(query).scalar_one()
 
 
-def keep_position(connection: sa.Connection, position: Position) -> None:
-    values = {
+def keep_position(connection: sa.Connection, position: RescreenPosition) -> None:
+    row = {
+        "id": _ID,
         "digest": position.digest,
         "link_id": position.link_id,
         "finished_at": to_micros_or_none(position.finished_at),
     }
-    made = insert(screening_position).values(id=_ID, **values)
-    key = [screening_position.c.id]
-    connection.execute(made.on_conflict_do_update(index_elements=key, set_=values))
+    connection.execute(upsert(screening_position, "digest", "link_id", "finished_at"), row)
 
 
 def read_some(
@@ -90,15 +88,15 @@ def read_changed(connection: sa.Connection, after: int, most: int) -> tuple[int,
     if not rows:
         return last_change(connection), []
     changed = among(connection, links.c.id, sorted({link_id for _, link_id in rows}))
-    found = connection.execute(sa.select(links.c.id, _LOCATION).where(changed, _LIVES))
+    found = connection.execute(sa.select(links.c.id, LOCATION).where(changed, _LIVES))
     return rows[-1][0], [Seen(*row) for row in found]
 
 
-def release_some(connection: sa.Connection, seen: Sequence[Seen], now: int) -> int:
-    """Those that still lead where they were seen to lead."""
+def release_some(connection: sa.Connection, seen: Sequence[Seen], now: datetime) -> int:
+    """Releases the held links that still have the destination that was judged."""
     at = {link.link_id: link.location for link in seen}
     are_held = among(connection, links.c.id, sorted(at)), links.c.held_at.is_not(None)
-    query = sa.select(links.c.id, _LOCATION).where(*are_held).order_by(links.c.id)
+    query = sa.select(links.c.id, LOCATION).where(*are_held).order_by(links.c.id)
     found = connection.execute(query.with_for_update()).all()
     same = [link_id for link_id, location in found if location == at[link_id]]
     if not same:
@@ -106,36 +104,25 @@ def release_some(connection: sa.Connection, seen: Sequence[Seen], now: int) -> i
     statement = (
         sa.update(links)
         .where(among(connection, links.c.id, same))
-        .values(held_at=None, updated_at=now, version=links.c.version + 1)
+        .values(held_at=None, updated_at=to_micros(now), version=links.c.version + 1)
         .returning(links.c.id, links.c.workspace_id, links.c.short_code, links.c.version)
     )
     released = connection.execute(statement).all()
-    record_changes(connection, released, now)
+    record_changes(connection, released, to_micros(now))
     return len(released)
 
 
-class SqlScreeningStore:
+class SqlScreeningStore(SqlStore):
     """The `ScreeningStore` of both engines."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def position(self) -> Position:
-        return await self._database.read(find_position)
-
-    async def keep(self, position: Position) -> None:
-        await self._database.write(keep_position, position)
+    position = reads(find_position)
+    keep = writes(keep_position)
 
     async def next(self, after: int, most: int) -> Sequence[Seen]:
         return await self._read(_NEXT, after, most)
 
-    async def last_change(self) -> int:
-        with patience(LIST_SECONDS):
-            return await self._database.read(last_change)
-
-    async def changed(self, after: int, most: int) -> tuple[int, Sequence[Seen]]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(read_changed, after, most)
+    last_change = reads(last_change, LIST_SECONDS)
+    changed = reads(read_changed, LIST_SECONDS)
 
     async def held(self, after: int, most: int) -> Sequence[Seen]:
         return await self._read(_HELD, after, most)
@@ -143,12 +130,5 @@ class SqlScreeningStore:
     async def banned(self, after: int, most: int) -> Sequence[Seen]:
         return await self._read(_RULED, after, most)
 
-    async def release(self, seen: Sequence[Seen], now: datetime) -> int:
-        with patience(LONG_SECONDS):
-            return await self._database.write(release_some, seen, to_micros(now))
-
-    async def _read(
-        self, query: sa.Select[*tuple[Any, ...]], after: int, most: int
-    ) -> Sequence[Seen]:
-        with patience(LIST_SECONDS):
-            return await self._database.read(read_some, query, after, most)
+    release = writes(release_some, LONG_SECONDS)
+    _read = reads(read_some, LIST_SECONDS)

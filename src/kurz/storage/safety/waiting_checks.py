@@ -1,21 +1,27 @@
-"""Destinations that wait for their check: because it is due, or somebody asks for it."""
+"""Destinations that wait for their check: it is due, or somebody asked for it."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from kurz.clock import MICROSECOND, from_micros, from_micros_or_none
+from kurz.clock import MICROSECOND, from_micros, from_micros_or_none, to_micros
 from kurz.links.model import DestinationStatus
-from kurz.safety.checks import Clicks, Destination, Standing, Waiting
-from kurz.storage.batches import among
-from kurz.storage.destinations import SiteOf, follow_one, is_called, lock_position, may_be_called
-from kurz.storage.safety_schema import destination_position, destinations, link_destinations
-from kurz.storage.schema import links
+from kurz.safety.checks import Clicks, Destination, Standing, WaitingChecks
+from kurz.storage.engine.batches import among
+from kurz.storage.safety.destinations import (
+    SiteOf,
+    follow_one,
+    is_called,
+    lock_position,
+    may_be_called,
+)
+from kurz.storage.schema.links import links
+from kurz.storage.schema.safety import destination_position, destinations, link_destinations
 
-COUNTED_LINKS = 1000  # to one URL, the newest, whose clicks say how often it is checked
-LOOK_AGAIN = timedelta(days=1) // MICROSECOND  # at the latest, for a link that is to start
+COUNTED_LINKS = 1000  # to one URL, the newest; their clicks decide how often it is checked
+LOOK_AGAIN = timedelta(days=1) // MICROSECOND  # at the latest, for a link that starts later
 
 
 class Idle(NamedTuple):
@@ -27,8 +33,8 @@ class Idle(NamedTuple):
     wake_at: int | None
 
 
-class Loaded(NamedTuple):
-    """What waits, as it was when links had been followed up to a position."""
+class LoadedChecks(NamedTuple):
+    """What waits, as of a position of the follower."""
 
     found: list[Destination]
     idle: list[Idle]
@@ -36,23 +42,23 @@ class Loaded(NamedTuple):
 
 
 def find_asked(
-    connection: sa.Connection, now: int, after: Waiting | None, limit: int
-) -> list[Waiting]:
-    return _find(connection, destinations.c.asked_at, now, after, limit)
+    connection: sa.Connection, now: datetime, after: WaitingChecks | None, limit: int
+) -> list[WaitingChecks]:
+    return _find(connection, destinations.c.asked_at, to_micros(now), after, limit)
 
 
 def find_due(
-    connection: sa.Connection, now: int, after: Waiting | None, limit: int
-) -> list[Waiting]:
-    return _find(connection, destinations.c.due_at, now, after, limit)
+    connection: sa.Connection, now: datetime, after: WaitingChecks | None, limit: int
+) -> list[WaitingChecks]:
+    return _find(connection, destinations.c.due_at, to_micros(now), after, limit)
 
 
-def count_due(connection: sa.Connection, now: int, limit: int) -> int:
-    due = sa.select(destinations.c.id).where(destinations.c.due_at <= now).limit(limit)
+def count_due(connection: sa.Connection, now: datetime, limit: int) -> int:
+    due = sa.select(destinations.c.id).where(destinations.c.due_at <= to_micros(now)).limit(limit)
     return connection.execute(sa.select(sa.func.count()).select_from(due.subquery())).scalar_one()
 
 
-def load(connection: sa.Connection, ids: Sequence[int], now: int) -> Loaded:
+def load(connection: sa.Connection, ids: Sequence[int], now: int) -> LoadedChecks:
     position = _position(connection.execute(sa.select(destination_position)).one())
     is_waiting = sa.or_(destinations.c.due_at <= now, destinations.c.asked_at <= now)
     query = sa.select(
@@ -61,7 +67,7 @@ def load(connection: sa.Connection, ids: Sequence[int], now: int) -> Loaded:
     rows = connection.execute(query).all()
     idle = {row.id: row for row in rows if not row.is_called}
     wake_at = _find_starts(connection, [*idle], now) if idle else {}
-    return Loaded(
+    return LoadedChecks(
         [_destination(row) for row in rows if row.is_called],
         [Idle(row.id, row.due_at, row.asked_at, wake_at.get(row.id)) for row in idle.values()],
         position,
@@ -69,8 +75,8 @@ def load(connection: sa.Connection, ids: Sequence[int], now: int) -> Loaded:
 
 
 def put_off(connection: sa.Connection, idle: Sequence[Idle], position: tuple[int, int]) -> None:
-    """What no active link leads to, until one does. If any link was followed meanwhile, that may
-    be the case now, and nothing is done: it is found again."""
+    """Postpones destinations that no active link leads to, until one does. If links were processed
+    meanwhile, one may lead there now, so nothing is done: it is found again."""
     if _position(lock_position(connection)) != position:
         return
     update = (
@@ -85,9 +91,10 @@ def put_off(connection: sa.Connection, idle: Sequence[Idle], position: tuple[int
     connection.execute(update, [each._asdict() for each in idle])
 
 
-def defer(connection: sa.Connection, destination_id: int, until: int) -> None:
+def defer(connection: sa.Connection, destination_id: int, until: datetime) -> None:
+    at = to_micros(until)
     later = {
-        column: sa.case((column < until, until), else_=column)
+        column: sa.case((column < at, at), else_=column)
         for column in (destinations.c.due_at, destinations.c.asked_at)
     }
     update = sa.update(destinations).where(destinations.c.id == destination_id)
@@ -95,7 +102,7 @@ def defer(connection: sa.Connection, destination_id: int, until: int) -> None:
 
 
 def ask(connection: sa.Connection, link_id: int, site_of: SiteOf, now: int) -> bool:
-    """It is remembered for the link too: only there a single failure counts."""
+    """The request is stored for the link too: only there a single failure counts."""
     if not follow_one(connection, link_id, site_of, now):
         return False
     theirs = (
@@ -110,7 +117,7 @@ def ask(connection: sa.Connection, link_id: int, site_of: SiteOf, now: int) -> b
     asked_at = connection.execute(asked).scalar()
     if asked_at is None:
         return False
-    # What an earlier check has broken stays so, whatever is found meanwhile.
+    # A link that an earlier check has marked as broken stays so meanwhile.
     is_broken = links.c.destination_status == DestinationStatus.BROKEN
     broken = sa.select(links.c.id).where(links.c.id == link_id, is_broken)
     waits = sa.or_(link_destinations.c.asked_at.is_(None), ~broken.exists())
@@ -123,9 +130,9 @@ def _find(
     connection: sa.Connection,
     since: sa.Column[int],
     now: int,
-    after: Waiting | None,
+    after: WaitingChecks | None,
     limit: int,
-) -> list[Waiting]:
+) -> list[WaitingChecks]:
     query = (
         sa.select(since, destinations.c.id, destinations.c.site)
         .where(since.is_not(None), since <= now)
@@ -135,7 +142,7 @@ def _find(
     if after is not None:
         place = sa.tuple_(since, destinations.c.id)
         query = query.where(place > sa.tuple_(after.due_at, after.id))
-    return [Waiting(*row) for row in connection.execute(query)]
+    return [WaitingChecks(*row) for row in connection.execute(query)]
 
 
 def _clicks() -> sa.ColumnElement[int]:
@@ -164,7 +171,7 @@ def _leads(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
 
 
 def _find_starts(connection: sa.Connection, ids: Sequence[int], now: int) -> dict[int, int]:
-    """When links to these begin to lead there, if there are any that will."""
+    """When links to these destinations start, if there are any."""
     of_id = link_destinations.c.destination_id
     query = (
         sa.select(of_id, sa.func.min(links.c.starts_at))

@@ -1,10 +1,10 @@
-"""The tables of clicks; the others are in `schema`."""
+"""The tables of clicks."""
 
 from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.storage.schema import metadata
+from kurz.storage.schema.base import metadata
 
 # How far each segment of a journal of clicks is counted; moved by the transaction that counts.
 journal_position = sa.Table(
@@ -15,11 +15,11 @@ journal_position = sa.Table(
     sa.Column("moved_at", sa.BigInteger, nullable=False),
 )
 
-# Rows that are written again and again find room on their page, and indexes need no change.
+# Rows that are updated often find space on their page, so indexes need no change.
 REWRITTEN: dict[str, Any] = {"postgresql_with": {"fillfactor": 70}}
 
 # All clicks of a subject (`clicks/batch`), and the moments of the latencies that were measured. A
-# link has a copy of its own, which follows: the row that everybody reads is not written all the
+# link has its own copy, which follows later: the row that everyone reads is not written all the
 # time.
 click_totals = sa.Table(
     "click_totals",
@@ -35,8 +35,8 @@ click_totals = sa.Table(
 )
 
 # What is counted of a subject's day (UTC): `counts` is a JSON object as `clicks/counts` says,
-# `sketch` what tells visitors apart. In SQLite's own order, so that the rows of a day, which are
-# written together, lie together.
+# `sketch` estimates the visitors. In SQLite's row order, so that the rows of a day, which are
+# written together, are stored together.
 click_days = sa.Table(
     "click_days",
     metadata,
@@ -51,8 +51,8 @@ click_days = sa.Table(
     **REWRITTEN,
 )
 
-# What the days of a month come to, of subjects with many clicks, once the month is over
-# (`clicks/months`). Of use while `clicks` is the sum of the days'.
+# The sums of a month's days, for subjects with many clicks, once the month is over
+# (`clicks/months`). Used only while `clicks` is the sum of the days' clicks.
 click_months = sa.Table(
     "click_months",
     metadata,
@@ -86,10 +86,18 @@ click_events = sa.Table(
     postgresql_partition_by="RANGE (day)",
 )
 
-# PostgreSQL's numbers; on SQLite whoever inserts gives them.
+# PostgreSQL's numbers; on SQLite the insert assigns them.
 for statement in (
     "CREATE SEQUENCE click_events_id_seq OWNED BY click_events.id",
     "ALTER TABLE click_events ALTER id SET DEFAULT nextval('click_events_id_seq')",
 ):
     number = sa.DDL(statement)  # type: ignore[no-untyped-call]
     sa.event.listen(click_events, "after_create", number.execute_if(dialect="postgresql"))
+
+# The salts of visitors' hashes, one per day; erased 48 hours after the day began.
+visitor_salts = sa.Table(
+    "visitor_salts",
+    metadata,
+    sa.Column("day", sa.Date, primary_key=True),
+    sa.Column("salt", sa.LargeBinary, nullable=False),
+)

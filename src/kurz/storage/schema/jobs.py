@@ -1,11 +1,11 @@
-"""The tables of scheduled jobs and of what they leave; the others are in `schema`."""
+"""The tables of scheduled jobs and their results."""
 
 import sqlalchemy as sa
 
-from kurz.storage.schema import RowId, metadata
+from kurz.storage.schema.base import RowId, metadata
 
 # One row per scheduled job; the holder's lease ends by the database's clock. `ended_at` NULL: it
-# runs, or its holder died. `asked_at`: somebody wants it to run.
+# runs, or its holder died. `asked_at`: a run was requested.
 leases = sa.Table(
     "leases",
     metadata,
@@ -45,7 +45,7 @@ job_runs = sa.Table(
     sa.Column("id", RowId, primary_key=True),
     sa.Column("job", sa.Text, nullable=False),
     sa.Column("holder", sa.Text, nullable=False),
-    sa.Column("is_asked", sa.Boolean, nullable=False),  # somebody said "run now"
+    sa.Column("is_asked", sa.Boolean, nullable=False),  # requested by "run now"
     sa.Column("started_at", sa.BigInteger, nullable=False),
     sa.Column("ended_at", sa.BigInteger),
     sa.Column("outcome", sa.Text),  # NULL: it runs, or its holder died
@@ -55,7 +55,7 @@ job_runs = sa.Table(
     sqlite_autoincrement=True,
 )
 
-# All runs of a job that there ever were.
+# Totals over all runs of a job.
 job_totals = sa.Table(
     "job_totals",
     metadata,
@@ -68,9 +68,9 @@ job_totals = sa.Table(
     sa.Column("last_ended_at", sa.BigInteger),
 )
 
-# Files of the archive. `finished_at` NULL: the file may not be there yet, or its links may not be
-# gone yet; whoever archives next finishes it first. With `links` 0 the file was given up: it does
-# not count, should anybody still write it.
+# Files of the archive. `finished_at` NULL: the file may not be written yet, or its links not purged
+# yet; the next run finishes it first. With `links` 0 the file was given up: it does not count, even
+# if it is still written.
 archive_files = sa.Table(
     "archive_files",
     metadata,
@@ -80,13 +80,13 @@ archive_files = sa.Table(
     sa.Column("finished_at", sa.BigInteger),
 )
 
-# Codes at the root whose link was purged: no stranger gets one for a while. In a workspace there
-# are no strangers. `keeper` may: the account that had it, 0 for the operator, -1 for nobody.
+# Codes at the root whose link was purged: nobody else gets one for a while. (Workspaces need no
+# such rule.) It is `reserved_for` the account that had it, 0 for the operator, -1 for nobody.
 code_quarantine = sa.Table(
     "code_quarantine",
     metadata,
     sa.Column("short_code", sa.Text, primary_key=True),
-    sa.Column("keeper", sa.BigInteger, nullable=False),
+    sa.Column("reserved_for", sa.BigInteger, nullable=False),
     sa.Column("until", sa.BigInteger, nullable=False, index=True),
     sqlite_with_rowid=False,
 )

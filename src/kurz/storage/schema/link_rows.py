@@ -43,7 +43,7 @@ INSERTED = (
     "held_at",
 )
 
-# Of links that nobody has checked where they lead.
+# For links whose destination was never checked.
 NOT_CHECKED = {
     "destination_status": None,
     "destination_http_status": None,
@@ -52,7 +52,7 @@ NOT_CHECKED = {
 
 
 def to_row(link: Link, claim_hash: bytes | None = None) -> tuple[Any, ...]:
-    """A new link's values for `INSERTED`; plain ones, over enums the drivers take their time."""
+    """A new link's values for `INSERTED`; plain ones, because drivers are slow with enums."""
     is_deterministic = link.strategy is Strategy.DETERMINISTIC
     return (
         link.workspace_id,
@@ -88,7 +88,7 @@ def to_row(link: Link, claim_hash: bytes | None = None) -> tuple[Any, ...]:
 
 
 def changed_columns(link: Link, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Changed fields of `link` as the table keeps them."""
+    """Changed fields of `link` as columns of the table."""
     values = dict(changes)
     for name in _INSTANTS & values.keys():
         values[name] = to_micros_or_none(values[name])

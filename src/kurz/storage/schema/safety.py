@@ -1,20 +1,20 @@
-"""The tables of checks, bans, reports and the audit log; the others are in `schema`."""
+"""The tables of checks, bans, reports and the audit log."""
 
 import sqlalchemy as sa
 
-from kurz.storage.schema import RowId, metadata, where
+from kurz.storage.schema.base import RowId, metadata, where
 
-# What links lead to, once for all links to the same URL. Filled behind the writes of links.
+# Destinations, one row for all links to the same URL. Filled after the writes of links.
 destinations = sa.Table(
     "destinations",
     metadata,
     sa.Column("id", RowId, primary_key=True),
     sa.Column("url_hash", sa.LargeBinary, nullable=False, unique=True),  # SHA-256 of location
     sa.Column("location", sa.Text, nullable=False),
-    sa.Column("site", sa.Text, nullable=False),  # what one request a minute goes to
-    sa.Column("status", sa.Text),  # what all checks say together; NULL: no check yet
+    sa.Column("site", sa.Text, nullable=False),  # at most one request a minute per site
+    sa.Column("status", sa.Text),  # the result of all checks; NULL: no check yet
     sa.Column("http_status", sa.SmallInteger),
-    sa.Column("was_ok", sa.Boolean, nullable=False),  # it has answered at some time
+    sa.Column("was_ok", sa.Boolean, nullable=False),  # it has answered before
     sa.Column("failures", sa.Integer, nullable=False),  # checks in a row that found it broken
     sa.Column("failing_since", sa.BigInteger),
     sa.Column("unanswered", sa.Integer, nullable=False),  # in a row, by any name server
@@ -23,8 +23,8 @@ destinations = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("checked_at", sa.BigInteger),
     sa.Column("due_at", sa.BigInteger),  # NULL: none of its links was active
-    sa.Column("asked_at", sa.BigInteger),  # since when somebody wants to know; not before
-    # With the site, for many that are due may have to wait for the turn of the same one.
+    sa.Column("asked_at", sa.BigInteger),  # since when a check is requested; not before
+    # With the site, because many that are due may wait for the same site.
     sa.Index("ix_destinations_due_at", "due_at", "id", "site", **where("due_at IS NOT NULL")),
     sa.Index("ix_destinations_asked_at", "asked_at", "id", "site", **where("asked_at IS NOT NULL")),
     sqlite_autoincrement=True,
@@ -35,17 +35,17 @@ link_destinations = sa.Table(
     metadata,
     sa.Column("link_id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("destination_id", sa.BigInteger, nullable=False),
-    # Its owner is told of no check from before: that would tell that others lead there too.
+    # Its owner sees no earlier check: that would reveal that other links lead there too.
     sa.Column("since", sa.BigInteger, nullable=False),
-    # Since when its owner asks for a check, or asked last: if the first one that was asked for
-    # since then fails, this link is shown as broken, and no other.
+    # When its owner last asked for a check. If the first requested check after that fails, only
+    # this link is shown as broken.
     sa.Column("asked_at", sa.BigInteger),
     sa.Index("ix_link_destinations_destination_id", "destination_id", "link_id"),
     sqlite_with_rowid=False,
 )
 
-# How far links are taken into `destinations`: the change log up to a row, and before that each link
-# once, by its id.
+# How far links are in `destinations`: the change log up to a row, and before that each link once,
+# by its id.
 destination_position = sa.Table(
     "destination_position",
     metadata,
@@ -64,7 +64,7 @@ checks = sa.Table(
     sa.Column("result", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("http_status", sa.SmallInteger),
-    # Not told by an instance of an earlier version.
+    # NULL if written by an instance of an earlier version.
     sa.Column("is_asked", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index("ix_checks_destination_id_id", "destination_id", "id"),
     sqlite_autoincrement=True,
@@ -86,7 +86,7 @@ link_bans = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# Hosts with all below them, and accounts, which are disabled too.
+# Hosts with all their subdomains, and accounts, which are disabled too.
 bans = sa.Table(
     "bans",
     metadata,
@@ -95,10 +95,10 @@ bans = sa.Table(
     sa.Column("reason", sa.Text),
     sa.Column("banned_by", sa.BigInteger),
     sa.Column("banned_at", sa.BigInteger, nullable=False),
-    # It is not carried out on the links that there are: what was added, or taken back.
+    # The ban, or its end, is not yet applied to existing links.
     sa.Column("is_pending", sa.Boolean, nullable=False),
-    sa.Column("lifted_at", sa.BigInteger),  # taken back, until that is carried out
-    sa.Column("was_disabled", sa.Boolean, nullable=False),  # the account, before it
+    sa.Column("lifted_at", sa.BigInteger),  # lifted, until that is applied
+    sa.Column("was_disabled", sa.Boolean, nullable=False),  # the account, before the ban
 )
 
 # How far existing links are screened: by which lists, up to which link.
@@ -114,7 +114,7 @@ screening_position = sa.Table(
 reports = sa.Table(
     "reports",
     metadata,
-    # Random, so that it does not tell how many there are.
+    # Random, so that it does not reveal how many there are.
     sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("link_id", sa.BigInteger, nullable=False),
     sa.Column("workspace_id", sa.BigInteger, nullable=False),

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from kurz.links.code_generator import CodeGenerator
 from kurz.links.codes.words import OWN_SEGMENTS, RESERVED, is_offensive, is_reserved
-from kurz.links.minting import Mint
 from kurz.links.model import Strategy
 from kurz.redirect.app import FILES, PAGE_FILES
 
@@ -28,10 +28,10 @@ class Numbers:
         return self.given - 1
 
 
-def mint(codes: list[str]) -> Mint:
+def code_generator(codes: list[str]) -> CodeGenerator:
     """A mint that meets these codes in their order, by either way."""
     waiting = iter(codes)
-    return Mint(
+    return CodeGenerator(
         root_strategy=Strategy.RANDOM,
         random_code=lambda: next(waiting),
         counted_code=codes.__getitem__,
@@ -83,14 +83,14 @@ def test_harmless_codes_are_not_offensive(code):
     "unwanted", ["healthz", "HEALTHZ", "metrics", "Support", "xxfuckx", "5H1Tabc"]
 )
 async def test_generated_codes_skip_unwanted_words(strategy, unwanted):
-    codes = mint([unwanted, unwanted, "fine001", "fine002"])
+    codes = code_generator([unwanted, unwanted, "fine001", "fine002"])
     assert await codes.code(strategy, "", 0, 0) == "fine001"
     assert await codes.code(strategy, "", 0, 0) == "fine002"
 
 
 async def test_a_number_whose_code_is_unwanted_is_used_up():
     counter = Numbers()
-    codes = Mint(
+    codes = CodeGenerator(
         root_strategy=Strategy.COUNTER,
         random_code=str,
         counted_code=["healthz", "fine001"].__getitem__,

@@ -67,7 +67,7 @@ async function ask(path, body) {
   }
   const code = String(found.type).split("/").at(-1);
   // The answer may have been lost, not the request: then it worked, and the link is used up.
-  if (code === "pass-refused" && wasUnreached) throw new Error(problems.perhaps, { cause: "sign-in" });
+  if (code === "one-time-link-refused" && wasUnreached) throw new Error(problems.perhaps, { cause: "sign-in" });
   if (!answer.ok) throw new Error(problems[code] || found.detail || found.title);
   return found;
 }

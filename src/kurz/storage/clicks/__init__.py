@@ -1,0 +1,10 @@
+"""Queries about clicks.
+
+`store`: counts a batch, and moves the position of its segment, in one transaction.
+`totals`: all clicks of a subject.
+`days`: the counts of a subject's day.
+`months`: the sums of a subject's month.
+`events`: single clicks.
+`stats`: what reports read.
+`salts`: the daily salts of visitors.
+"""

@@ -1,0 +1,19 @@
+"""What runs queries.
+
+`database`: the contract of an engine.
+`store`: stores whose methods only run a query are declared with it.
+`sqlite`: SQLite.
+`group_writer`: the thread that writes to SQLite, many calls per commit.
+`postgres`: PostgreSQL, through a pool of connections.
+`hosts`: connections to PostgreSQL under an address with several hosts.
+`errors`: what errors of PostgreSQL mean.
+`result_turns`: one result in each turn of the event loop.
+`deadlines`: how long a call may take.
+`instants`: the time of a statement, by the shared clock.
+`changes`: the change log.
+`batches`: many rows in short transactions.
+`rounds`: background work of the store.
+`pages`: parts of lists.
+`rows`: rows as objects.
+`migrate`: upgrades the schema.
+"""

@@ -1,0 +1,11 @@
+"""Background work of the store. Most of it follows the change log to keep derived data up to date.
+
+`search_indexer`: SQLite's text index.
+`link_counter`: the number of active links.
+`destinations`: the destinations to check.
+`click_count_copier`: the click counts in the links.
+`month_folder`: the sums of months that are over.
+`event_trimmer`: deletes old single clicks.
+`change_log_trimmer`: deletes old rows of the change log.
+`timekeeper`: the clock of the process, set by the database.
+"""

@@ -1,0 +1,17 @@
+"""Queries about links.
+
+`store`: reads and writes links.
+`bulk`: many links at a time, for import and export.
+`listing`: lists of links.
+`filters`: the filters of lists, as SQL.
+`search`: text search.
+`tags`: tags of links.
+`history`: what was changed, and by whom.
+`active`: the number of active links.
+`totals`: numbers of the whole installation.
+`receipts`: stored answers to requests with an `Idempotency-Key`.
+`quota_usage`: spends quotas in the transaction of the insert.
+`quota_turns`: requests that wait to spend the same quota.
+`quarantine`: codes of purged links, reserved for their owners for a while.
+`installation`: the keys of codes and ids, and the counter.
+"""

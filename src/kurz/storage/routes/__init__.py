@@ -1,0 +1,7 @@
+"""What a redirect asks the store.
+
+`sqlite`: on SQLite.
+`postgres`: on PostgreSQL: a replica first, then the primary.
+`lookups`: look-ups on PostgreSQL, on their own connections.
+`replicas`: replicas, and when they may be used.
+"""

@@ -1,0 +1,18 @@
+"""Builds every part of kurz from the settings and connects them.
+
+`engine`: which engine runs, and what follows from it.
+`core`: opens the engine and the services.
+`shared`: what processes share beside the database: the feed and Redis.
+`screen`: the blocklists that the settings name.
+`archive`: the archive that the settings name.
+`limits`: rates and caps, and where they are counted.
+`read_path`: the read path of a worker.
+`loader`: what counts clicks.
+`reaper`: the reaper.
+`checks`: checks of destinations.
+`rescreen`: screening of existing links.
+`health`: the health of an instance.
+`worker_numbers`: what a worker has counted.
+`worker`: a worker of `kurz serve`.
+`jobs`: the jobs process.
+"""
