@@ -128,10 +128,13 @@ class Load:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+        self._client.close()
+
+    def stop(self) -> None:
         self._is_over.set()
         for thread in self._threads:
             thread.join(PATIENCE_SECONDS)
-        self._client.close()
         assert not any(thread.is_alive() for thread in self._threads)
 
     def _make_links(self) -> dict[str, int]:
@@ -156,6 +159,7 @@ class Load:
             except OSError:
                 now = time.monotonic()
                 self.ledger.visits.append(Visit(now, now, codes[0], 0, None))
+                self._is_over.wait(PAUSE_SECONDS)
 
     def _follow(self, wire: Wire, codes: list[str], chance: random.Random) -> None:
         """Until the connection ends."""

@@ -4,7 +4,7 @@ is in use again."""
 import re
 import time
 from collections import deque
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from typing import NamedTuple, Self
 
 from support.load import STALE_SECONDS, Load
@@ -41,21 +41,25 @@ class Trial:
         self._warm_at = 0.0
         self._share = 0.0
         self._timeouts = 0.0
+        self._started = ExitStack()
 
     def __enter__(self) -> Self:
         """Returns when the second tier knows most links."""
-        self._load.__enter__()
-        self._share = WARM
-        self._until_in_use()
-        self._warm_at = time.monotonic()
-        self._share = self._until_in_use() / USUAL
+        with ExitStack() as stack:  # what is started ends also if that does not happen
+            stack.callback(self._client.close)
+            stack.enter_context(self._load)
+            self._share = WARM
+            self._until_in_use()
+            self._warm_at = time.monotonic()
+            self._share = self._until_in_use() / USUAL
+            self._started = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._load.__exit__()
-        time.sleep(SPAN_SECONDS)
-        self._timeouts = self.numbers()["database_timeouts_total"]
-        self._client.close()
+        with self._started:
+            self._load.stop()
+            time.sleep(SPAN_SECONDS)
+            self._timeouts = self.numbers()["database_timeouts_total"]
 
     def endure(self, name: str, fault: AbstractContextManager[object], seconds: float) -> None:
         began_at = time.monotonic()
