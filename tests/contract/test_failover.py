@@ -37,6 +37,11 @@ def sleep(connection: sa.Connection, seconds: float) -> None:
     connection.execute(sa.text("SELECT pg_sleep(:seconds)"), {"seconds": seconds})
 
 
+def linger(connection: sa.Connection, is_over: asyncio.Event) -> None:
+    while not is_over.is_set():
+        sleep(connection, 0.02)
+
+
 def make_table(connection: sa.Connection) -> None:
     connection.execute(sa.text("CREATE TABLE notes (name text)"))
 
@@ -156,12 +161,14 @@ async def test_a_connection_that_was_in_use_when_its_server_turned_read_only_is_
 ):
     database = PostgresDatabase(own_postgres.url(), deadlines=DEADLINES)
     await database.write(make_table)
-    reading = asyncio.create_task(database.read(sleep, 0.5))
+    is_over = asyncio.Event()
+    reading = asyncio.create_task(database.read(linger, is_over))
     await asyncio.sleep(0.1)
     opened = set(database._open)
     set_read_only(own_postgres, "on")
     with pytest.raises(StoreUnavailable):
         await database.write(add, "never")
+    is_over.set()
     await reading
     assert opened & set(database._open)  # nobody has asked it yet
     assert await database.read(names) == []  # at once: it has not been idle
