@@ -89,7 +89,12 @@ class Ledger:
             assert not thread.is_alive()
 
     def wrongs(self) -> list[str]:
-        return [f"{note.kind}: {note.wrong}" for note in self.notes if note.wrong]
+        start = min((note.began for note in self.notes), default=0.0)
+        return [
+            f"{note.kind}, {note.began - start:.1f} s after the start: {note.wrong}"
+            for note in self.notes
+            if note.wrong
+        ]
 
     def believed(self, begins: float, ends: float) -> list[Note]:
         """What was called unknown, was found or was acknowledged by a request that lay wholly in
@@ -154,14 +159,18 @@ class Ledger:
         self.notes.append(Note(kind, began, time.monotonic() - began, status, wrong))
 
     def _visit_hot(self) -> None:
+        """A code is hot from its first redirect on: that worker has it in memory."""
         for number, visitor in enumerate(self._visits(0.008)):
             code = self._hot[number % HOT_LINKS]
+            is_hot = code in visitor.followed
             began = time.monotonic()
             answer = visitor.get(code)
-            wrong = None
-            if _said(answer) != (302, self.acknowledged[code]):
-                wrong = f"{_said(answer)} for {code}"
-            self._note("hot", began, _status(answer), wrong)
+            wrong = None if is_hot else _outage_wrong(answer)
+            if is_hot or _status(answer) != 503:
+                wrong = None
+                if _said(answer) != (302, self.acknowledged[code]):
+                    wrong = f"{_said(answer)} for {code}"
+            self._note("hot" if is_hot else "first", began, _status(answer), wrong)
 
     def _visit_short(self) -> None:
         for visitor in self._visits(0.02):
@@ -169,7 +178,8 @@ class Ledger:
                 began, sent_at = time.monotonic(), time.time()
                 answer = visitor.get(code)
                 wrong = None
-                if time.time() < expires_at - SKEW_SECONDS and _status(answer) != 302:
+                is_in_time = time.time() < expires_at - SKEW_SECONDS
+                if is_in_time and code in visitor.followed and _status(answer) != 302:
                     wrong = f"{_said(answer)} before its end"
                 elif sent_at > expires_at + SKEW_SECONDS and _status(answer) not in (410, 503):
                     wrong = f"{_said(answer)} {sent_at - expires_at:.3f} s after its end"
@@ -241,6 +251,7 @@ class _Visitor:
     def __init__(self, port: int) -> None:
         self._port = port
         self._wire: Wire | None = None
+        self.followed: set[str] = set()  # codes that have redirected on this connection
 
     def get(self, code: str) -> Answer | None:
         """None: there was no answer."""
@@ -250,6 +261,8 @@ class _Visitor:
         except OSError:
             self.close()
             return None
+        if answer.status == 302:
+            self.followed.add(code)
         if answer.ends_connection:
             self.close()
         return answer
@@ -258,6 +271,7 @@ class _Visitor:
         if self._wire is not None:
             self._wire.close()
             self._wire = None
+        self.followed.clear()
 
 
 def _new_url() -> str:
