@@ -55,7 +55,7 @@ function YouCard() {
         of={{
           [words.email]: me.email,
           [words.rights]: me.is_admin ? words.isAdmin : words.isMember,
-          [words.since]: <When at={me.created_at} />,
+          [words.joined]: <When at={me.created_at} />,
         }}
       />
     </Card>

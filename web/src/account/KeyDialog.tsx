@@ -46,7 +46,7 @@ export function KeyDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       size="lg"
       isLong
-      title={make.data ? words.ready : words.newTitle}
+      title={make.data ? words.ready : words.create}
       isBusy={make.isPending}
     >
       {make.data ? (
@@ -116,7 +116,7 @@ function ScopeChoice(props: { chosen: readonly Scope[]; onChange: (scopes: Scope
   const { data: me } = useMe();
   return (
     <Choices
-      label={words.whatMay}
+      label={words.scopes}
       isMultiple
       chosen={props.chosen}
       onChange={props.onChange}
@@ -136,7 +136,7 @@ function PlaceSelect({ value, onChange }: { value: string; onChange: (value: str
   const cutOf = useCutChoice();
   return (
     <NativeSelect
-      label={words.where}
+      label={words.workspace}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
       data={[
@@ -154,7 +154,7 @@ function LifeSelect({ value, onChange }: { value: string; onChange: (value: stri
   const words = useTexts(texts);
   return (
     <NativeSelect
-      label={words.life}
+      label={words.expires}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
       data={[

@@ -85,11 +85,11 @@ function Revoke({ of: key }: { of: Key }) {
           aria-label={words.revoke(key.name)}
           onClick={ask}
         >
-          {words.revokeVerb}
+          {words.withdraw}
         </Button>
       )}
       title={words.revokeTitle(key.name)}
-      verb={words.revokeVerb}
+      verb={words.withdraw}
       isDangerous
       act={() => need(api.DELETE("/api/v1/keys/{key_id}", { params }))}
       renews={["keys"]}

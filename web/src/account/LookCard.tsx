@@ -1,13 +1,11 @@
 import { type MantineColorScheme, NativeSelect, useMantineColorScheme } from "@mantine/core";
 import { account as texts } from "../strings/account";
-import { common } from "../strings/common";
 import { choose, LANGUAGES, type Language, useLanguage, useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
 import form from "../ui/form.module.css";
 
 export function LookCard() {
   const words = useTexts(texts);
-  const shared = useTexts(common);
   const language = useLanguage();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
@@ -20,12 +18,12 @@ export function LookCard() {
           data={Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }))}
         />
         <NativeSelect
-          label={shared.colours}
+          label={words.colours}
           value={colorScheme}
           onChange={(event) => setColorScheme(event.currentTarget.value as MantineColorScheme)}
           data={(["auto", "light", "dark"] as const).map((value) => ({
             value,
-            label: shared[value],
+            label: words[value],
           }))}
         />
       </div>

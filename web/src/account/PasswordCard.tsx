@@ -47,7 +47,7 @@ export function PasswordCard() {
     if (old && !isShort) change.mutate();
   };
   return (
-    <Card title={words.changePassword} text={words.changeText}>
+    <Card title={words.password} text={words.changeText}>
       <form className={`${form.form} ${form.narrow}`} onSubmit={submit} noValidate>
         {/* For who keeps passwords in the browser. */}
         <input type="email" hidden autoComplete="username" value={me?.email ?? ""} readOnly />

@@ -18,8 +18,8 @@ export function BanHost({ onClose }: { onClose: () => void }) {
   };
   return (
     <Confirm
-      title={words.banHostTitle}
-      verb={words.banHostVerb}
+      title={words.banAHost}
+      verb={words.banAHost}
       isDangerous
       isDisabled={!host.trim()}
       act={ban}

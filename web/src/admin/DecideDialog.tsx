@@ -35,7 +35,7 @@ export function DecideDialog({ group, state, onClose }: Props) {
   return (
     <Confirm
       title={isUpheld ? words.upholdAsk(code) : words.dismissAsk(code)}
-      verb={isUpheld ? words.upholdVerb : words.dismissVerb}
+      verb={isUpheld ? words.upholdVerb : words.dismiss}
       isDangerous={isUpheld}
       act={run}
       said={isUpheld ? words.nowUpheld(code) : words.nowDismissed(code)}

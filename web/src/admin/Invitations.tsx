@@ -30,7 +30,12 @@ export function Invitations() {
       head: words.madeBy,
       cell: ({ created_by: by }) => (by === null ? operator : (emailOf(by) ?? unknownPerson)),
     },
-    { head: words.made, kind: "dim", label: true, cell: (item) => <When at={item.created_at} /> },
+    {
+      head: words.created,
+      kind: "dim",
+      label: true,
+      cell: (item) => <When at={item.created_at} />,
+    },
     {
       head: words.expires,
       kind: "dim",

@@ -37,7 +37,7 @@ export function PeopleTable({ people }: { people: readonly Person[] }) {
       cell: ({ signed_in_at: at }) => (at ? <When at={at} /> : words.never),
     },
     {
-      head: words.since,
+      head: words.joined,
       kind: "dim",
       label: true,
       cell: (person) => <When at={person.created_at} />,
@@ -60,9 +60,9 @@ export function PeopleTable({ people }: { people: readonly Person[] }) {
 
 function PersonStatus({ person }: { person: Person }) {
   const words = useTexts(texts);
-  if (person.isBanned) return <StatusText status="error">{words.banned}</StatusText>;
+  if (person.isBanned) return <StatusText status="error">{words.BANNED}</StatusText>;
   if (person.disabled_at) return <StatusText status="warning">{words.disabled}</StatusText>;
-  return <StatusText status="ok">{words.active}</StatusText>;
+  return <StatusText status="ok">{words.ACTIVE}</StatusText>;
 }
 
 /** Nobody locks themselves out. */

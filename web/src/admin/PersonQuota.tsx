@@ -10,9 +10,9 @@ import type { Person } from "./queries";
 export function PersonQuota({ person, onClose }: { person: Person; onClose: () => void }) {
   const words = useTexts(texts);
   const now = person.links_per_month;
-  const [text, setText] = useState(now === "unlimited" ? words.noLimit : (now?.toString() ?? ""));
+  const [text, setText] = useState(now === "unlimited" ? words.unlimited : (now?.toString() ?? ""));
   const typed = text.trim().toLowerCase();
-  const isUnlimited = typed === words.noLimit;
+  const isUnlimited = typed === words.unlimited;
   const save = () => {
     const params = { path: { account_id: person.id } };
     const quota = isUnlimited ? ("unlimited" as const) : typed ? Number(typed) : null;
@@ -22,7 +22,7 @@ export function PersonQuota({ person, onClose }: { person: Person; onClose: () =
   return (
     <Confirm
       title={words.quotaTitle(person.email)}
-      verb={words.quotaSave}
+      verb={words.save}
       isDisabled={!isUnlimited && !/^\d{0,12}$/.test(typed)}
       act={save}
       renews={["admin", "accounts"]}

@@ -22,7 +22,7 @@ export function Rehearsal({ onClose }: { onClose: () => void }) {
     gcTime: 0,
   });
   return (
-    <Dialog onClose={onClose} title={words.dryTitle}>
+    <Dialog onClose={onClose} title={words.rehearse}>
       {found.isPending && <Loading />}
       {found.isError && <Failed error={found.error} retry={found.refetch} />}
       {found.data && (

@@ -36,7 +36,7 @@ export function Workspaces() {
         <>
           <b>{workspace.name}</b>
           <span className={`mono ${styles.slug}`}>@{workspace.slug}</span>
-          {workspace.deleted_at && <Tag>{words.deleted}</Tag>}
+          {workspace.deleted_at && <Tag>{words.DELETED}</Tag>}
         </>
       ),
     },
@@ -48,7 +48,7 @@ export function Workspaces() {
         quota === null ? <span className={styles.count}>{words.unlimited}</span> : number(quota),
     },
     {
-      head: words.made,
+      head: words.created,
       kind: "dim",
       label: true,
       cell: (workspace) => <When at={workspace.created_at} />,
@@ -93,7 +93,7 @@ function Quota({ workspace, onClose }: { workspace: Workspace; onClose: () => vo
   return (
     <Confirm
       title={words.quotaTitle(workspace.name)}
-      verb={words.quotaSave}
+      verb={words.save}
       isDisabled={!/^\d{0,12}$/.test(typed)}
       act={save}
       renews={["admin", "workspaces"]}

@@ -98,7 +98,7 @@ function Deleted({ workspaces }: { workspaces: readonly Workspace[] }) {
   return (
     <>
       <Menu.Divider />
-      <Menu.Label>{about.deletedGroup}</Menu.Label>
+      <Menu.Label>{about.DELETED}</Menu.Label>
       {found.map(({ id, name }) => (
         <Menu.Item
           key={id}

@@ -1,6 +1,5 @@
 import { lazy, Suspense, useState } from "react";
 import { temporaryHours } from "../api/server";
-import { common } from "../strings/common";
 import { home } from "../strings/home";
 import { useTexts } from "../strings/language";
 import { CopyButton } from "../ui/CopyButton";
@@ -15,7 +14,6 @@ const Qr = lazy(() => import("../ui/Qr"));
 /** `shownAbove`: the link that was just made stands above the list. */
 export function RememberedLinks({ shownAbove }: { shownAbove: string | undefined }) {
   const words = useTexts(home);
-  const { hours } = useTexts(common);
   const now = useNow();
   const links = useRemembered(now).filter((link) => link.short_url !== shownAbove);
   if (links.length === 0) return null;
@@ -23,7 +21,7 @@ export function RememberedLinks({ shownAbove }: { shownAbove: string | undefined
     <section className={styles.remembered}>
       <h2>{words.yours}</h2>
       <p>
-        {words.yoursHint(hours(temporaryHours))} <a href="/app/sign-up">{words.signUp}</a>
+        {words.yoursHint(words.hours(temporaryHours))} <a href="/app/sign-up">{words.signUp}</a>
       </p>
       <ul>
         {links.map((link) => (
@@ -47,7 +45,7 @@ function Row({ link, now }: { link: Remembered; now: number }) {
         <span className={styles.long} title={link.original_url}>
           {bare(link.original_url)}
         </span>
-        <span className={styles.left}>{words.expires(span(new Date(link.expires_at), now))}</span>
+        <span className={styles.left}>{words.expiresIn(span(new Date(link.expires_at), now))}</span>
         <span className={styles.rowActs}>
           <CopyButton isSmall text={link.short_url} label={words.copyOf(link.short_url)} />
           <IconButton

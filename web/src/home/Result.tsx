@@ -51,7 +51,7 @@ export function Result({ link }: { link: NewLink }) {
         <Icon name="clock" size={16} />
         {link.expires_at ? (
           <>
-            {words.expires(span(new Date(link.expires_at), now))}
+            {words.expiresIn(span(new Date(link.expires_at), now))}
             {link.claim_token && <a href="/app/sign-up">{words.keepIt}</a>}
           </>
         ) : (

@@ -28,19 +28,19 @@ export function ReviveDialog({ link, workspaceId, onClose }: Props) {
   return (
     <Confirm
       title={words.reviveTitle(link.short_code)}
-      verb={words.reviveVerb}
+      verb={words.restore}
       act={act}
       said={words.restored(1, link.short_code)}
       onClose={onClose}
     >
       <p>{words.reviveText}</p>
       <NativeSelect
-        label={words.newEnd}
+        label={words.expires}
         data-autofocus
         value={days}
         onChange={(event) => setDays(event.currentTarget.value)}
         data={[
-          { value: "", label: words.noEnd },
+          { value: "", label: words.never },
           ...DAYS.map((count) => ({ value: String(count), label: words.inDays(count) })),
         ]}
       />

@@ -1,9 +1,7 @@
-import { texts } from "./language";
+import { withCommon } from "./common";
 
-export const account = texts({
+export const account = withCommon({
   en: {
-    signIn: "Sign in",
-    signUp: "Sign up",
     welcome: "Welcome back.",
     join: "Keep your links.",
     joinText:
@@ -28,11 +26,9 @@ export const account = texts({
 
     you: "Profile",
     youText: "You sign in with this e-mail address. kurz does not send e-mail to it.",
-    since: "Joined",
     rights: "Role",
     isAdmin: "Administrator of this server",
     isMember: "Member",
-    changePassword: "Password",
     changeText: "Changing your password signs you out of all other sessions.",
     revokeKeys: "Also revoke my API keys and open invitations",
     revokeWorkspaceKeys: "API keys for a single workspace keep working. Also revoke:",
@@ -66,8 +62,6 @@ export const account = texts({
     endPassword: "Your current password",
   },
   de: {
-    signIn: "Anmelden",
-    signUp: "Konto anlegen",
     welcome: "Schön, dich zu sehen.",
     join: "Behalte deine Links.",
     joinText:
@@ -91,11 +85,9 @@ export const account = texts({
 
     you: "Profil",
     youText: "Mit dieser Adresse meldest du dich an. kurz schickt dir keine E-Mails.",
-    since: "Beigetreten",
     rights: "Rolle",
     isAdmin: "Verwaltet diesen Server",
     isMember: "Mitglied",
-    changePassword: "Passwort",
     changeText: "Ein neues Passwort beendet alle anderen Sitzungen.",
     revokeKeys: "Auch meine API-Schlüssel und offenen Einladungen widerrufen",
     revokeWorkspaceKeys:

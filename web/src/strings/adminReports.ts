@@ -41,7 +41,6 @@ export const reports = texts({
       count === 1
         ? "1 report is closed. The link keeps working."
         : `${count} reports are closed. The link keeps working.`,
-    dismissVerb: "Dismiss",
     noteHint: "Visible to administrators only.",
     nowUpheld: (code: string) => `/${code} is banned.`,
     nowDismissed: (code: string) => `The reports about /${code} were dismissed.`,
@@ -49,12 +48,10 @@ export const reports = texts({
     bansText: "Links cannot lead to a banned host. Banned links respond with status 410.",
     noBans: "No bans.",
     banAHost: "Ban host",
-    banHostTitle: "Ban host",
     banHostText:
       "The host and all its subdomains are banned. New links cannot lead there, and existing links to it are banned.",
     host: "Host",
     hostHint: "For example evil.example",
-    banHostVerb: "Ban host",
     hostBanned: (host: string) => `${host} is banned.`,
     kind: "Type",
     subject: "Name",
@@ -114,7 +111,6 @@ export const reports = texts({
       count === 1
         ? "1 Meldung ist damit erledigt. Der Link funktioniert weiter."
         : `${count} Meldungen sind damit erledigt. Der Link funktioniert weiter.`,
-    dismissVerb: "Abweisen",
     noteHint: "Nur für die Verwaltung sichtbar.",
     nowUpheld: (code: string) => `/${code} ist gesperrt.`,
     nowDismissed: (code: string) => `Die Meldungen zu /${code} sind abgewiesen.`,
@@ -123,12 +119,10 @@ export const reports = texts({
       "Links können nicht zu einem gesperrten Host führen. Gesperrte Links antworten mit Status 410.",
     noBans: "Keine Sperren.",
     banAHost: "Host sperren",
-    banHostTitle: "Host sperren",
     banHostText:
       "Der Host wird mit allen Subdomains gesperrt. Neue Links können nicht dorthin führen, und vorhandene werden gesperrt.",
     host: "Host",
     hostHint: "Zum Beispiel evil.example",
-    banHostVerb: "Host sperren",
     hostBanned: (host: string) => `${host} ist gesperrt.`,
     kind: "Art",
     subject: "Name",

@@ -1,4 +1,4 @@
-import { texts } from "./language";
+import { type Same, type Text, type Texts, texts } from "./language";
 
 export const common = texts({
   en: {
@@ -34,6 +34,35 @@ export const common = texts({
     PAUSED: "Paused",
     EXHAUSTED: "Limit reached",
     BANNED: "Banned",
+    save: "Save",
+    saved: "Saved.",
+    restore: "Restore",
+    pause: "Pause",
+    resume: "Resume",
+    delete: "Delete",
+    withdraw: "Revoke",
+    signIn: "Sign in",
+    signUp: "Sign up",
+    shorten: "Shorten",
+    qr: "QR code",
+    ready: "Your short link",
+    leadsTo: "leads to",
+    stays: "Never expires",
+    expiresIn: (span: string) => `Expires in ${span}`,
+    acts: "Actions",
+    status: "Status",
+    name: "Name",
+    workspace: "Workspace",
+    created: "Created",
+    joined: "Joined",
+    expires: "Expires",
+    never: "Never",
+    today: "Today",
+    random: "Random",
+    counter: "Counter",
+    deterministic: "Based on the URL",
+    yes: "yes",
+    no: "no",
   },
   de: {
     home: "kurz, Startseite",
@@ -71,5 +100,43 @@ export const common = texts({
     PAUSED: "Pausiert",
     EXHAUSTED: "Limit erreicht",
     BANNED: "Gesperrt",
+    save: "Speichern",
+    saved: "Gespeichert.",
+    restore: "Wiederherstellen",
+    pause: "Pausieren",
+    resume: "Fortsetzen",
+    delete: "Löschen",
+    withdraw: "Widerrufen",
+    signIn: "Anmelden",
+    signUp: "Konto anlegen",
+    shorten: "Kürzen",
+    qr: "QR-Code",
+    ready: "Der kurze Link",
+    leadsTo: "führt zu",
+    stays: "Läuft nie ab",
+    expiresIn: (span: string) => `Läuft in ${span} ab`,
+    acts: "Aktionen",
+    status: "Status",
+    name: "Name",
+    workspace: "Arbeitsbereich",
+    created: "Angelegt",
+    joined: "Beigetreten",
+    expires: "Läuft ab",
+    never: "Nie",
+    today: "Heute",
+    random: "Zufällig",
+    counter: "Zähler",
+    deterministic: "Aus der Adresse",
+    yes: "ja",
+    no: "nein",
   },
 });
+
+type Common = (typeof common)["en"];
+
+/** An area's texts, together with the common ones. Where both have a name, the area wins. */
+export function withCommon<T extends Record<string, Text>>(of: { en: T; de: Same<T> }) {
+  const own = texts(of);
+  const both = { en: { ...common.en, ...own.en }, de: { ...common.de, ...own.de } };
+  return both as Texts<Omit<Common, keyof T> & Same<T>>;
+}

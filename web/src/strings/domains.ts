@@ -1,10 +1,9 @@
-import { texts } from "./language";
+import { withCommon } from "./common";
 
-export const domains = texts({
+export const domains = withCommon({
   en: {
     title: "Domains",
     add: "Add domain",
-    addTitle: "Add domain",
     addText:
       "Enter a domain you can create DNS records for. Links do not use it until you verify that it is yours.",
     host: "Domain",
@@ -22,7 +21,6 @@ export const domains = texts({
       `The TXT record was found missing ${when}. Add it again, or the domain stops working after three days.`,
     lostText: "The domain stopped working because its TXT record was missing.",
     stepRecord: "Add this TXT record at your DNS provider",
-    recordName: "Name",
     recordValue: "Value",
     copyName: "Copy record name",
     copyValue: "Copy record value",
@@ -57,14 +55,11 @@ export const domains = texts({
     frontText: "Where visitors go when they open the domain without a code.",
     rootUrl: "Destination URL",
     rootHint: "Leave empty to show a “not found” page.",
-    save: "Save",
-    saved: "Saved.",
     nowhere: "None. Visitors see a “not found” page.",
   },
   de: {
     title: "Domains",
     add: "Domain hinzufügen",
-    addTitle: "Domain hinzufügen",
     addText:
       "Gib eine Domain ein, für die du DNS-Einträge anlegen kannst. Links nutzen sie erst, wenn bestätigt ist, dass sie dir gehört.",
     host: "Domain",
@@ -82,7 +77,6 @@ export const domains = texts({
       `Der TXT-Eintrag fehlte ${when}. Leg ihn wieder an, sonst funktioniert die Domain nach drei Tagen nicht mehr.`,
     lostText: "Die Domain funktioniert nicht mehr, weil ihr TXT-Eintrag fehlte.",
     stepRecord: "Diesen TXT-Eintrag bei deinem DNS-Anbieter anlegen",
-    recordName: "Name",
     recordValue: "Wert",
     copyName: "Namen des Eintrags kopieren",
     copyValue: "Wert des Eintrags kopieren",
@@ -118,8 +112,6 @@ export const domains = texts({
     frontText: "Wohin Besucher kommen, wenn sie die Domain ohne Code öffnen.",
     rootUrl: "Zieladresse",
     rootHint: "Leer: Besucher sehen „nicht gefunden“.",
-    save: "Speichern",
-    saved: "Gespeichert.",
     nowhere: "Keine. Besucher sehen „nicht gefunden“.",
   },
 });

@@ -1,6 +1,6 @@
-import { texts } from "./language";
+import { withCommon } from "./common";
 
-export const home = texts({
+export const home = withCommon({
   en: {
     title: "Shorten a link",
     heading: "Shorten a link.",
@@ -8,18 +8,10 @@ export const home = texts({
     leadSignedIn: "Paste a long URL and get a short link. It works until you delete it.",
     address: "Destination URL",
     placeholder: "https://…",
-    shorten: "Shorten",
-    ready: "Your short link",
-    leadsTo: "leads to",
-    qr: "QR code",
-    expires: (span: string) => `Expires in ${span}`,
-    stays: "Never expires",
     keepIt: "Sign up to keep this link",
     yours: "Your links in this browser",
     yoursHint: (span: string) => `Each link expires after ${span}. Create an account to keep them.`,
     empty: "Enter a URL first.",
-    signIn: "Sign in",
-    signUp: "Sign up",
     dashboard: "Your links",
     closedHeading: "Short links for members.",
     closedLead: "You need an account to create links here. Accounts are by invitation.",
@@ -35,18 +27,10 @@ export const home = texts({
     leadSignedIn: "Lange Adresse einfügen, kurze bekommen. Sie gilt, bis du sie löschst.",
     address: "Zieladresse",
     placeholder: "https://…",
-    shorten: "Kürzen",
-    ready: "Der kurze Link",
-    leadsTo: "führt zu",
-    qr: "QR-Code",
-    expires: (span: string) => `Läuft in ${span} ab`,
-    stays: "Läuft nie ab",
     keepIt: "Konto anlegen und Link behalten",
     yours: "Deine Links in diesem Browser",
     yoursHint: (span: string) => `Jeder Link läuft nach ${span} ab. Mit einem Konto bleiben sie.`,
     empty: "Gib zuerst eine Adresse ein.",
-    signIn: "Anmelden",
-    signUp: "Konto anlegen",
     dashboard: "Deine Links",
     closedHeading: "Kurze Links für Mitglieder.",
     closedLead: "Um hier Links anzulegen, brauchst du ein Konto. Konten gibt es auf Einladung.",

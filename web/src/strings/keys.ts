@@ -1,6 +1,6 @@
-import { texts } from "./language";
+import { withCommon } from "./common";
 
-export const keys = texts({
+export const keys = withCommon({
   en: {
     title: "API keys",
     yours: "Your API keys",
@@ -9,24 +9,18 @@ export const keys = texts({
     none: "No API keys yet",
     noneText:
       "With an API key, a script or another program can manage your links without your password.",
-    name: "Name",
     key: "Key",
     scopes: "Permissions",
-    workspace: "Workspace",
     everywhere: "All workspaces you can access",
     allWorkspaces: "All workspaces",
     gone: "Deleted workspace",
     lastUsed: "Last used",
     neverUsed: "never",
-    expires: "Expires",
     never: "never",
     expired: "expired",
-    acts: "Actions",
-    newTitle: "New API key",
     nameHint: "What the key is for, for example “release script”.",
     needName: "Enter a name for the key.",
     needScope: "Select at least one permission.",
-    whatMay: "Permissions",
     "links:read": "Read links",
     "links:readText":
       "View links, tags, history and QR codes; export links; view workspaces, members and domains.",
@@ -38,8 +32,6 @@ export const keys = texts({
     "stats:readText": "View clicks over time and where they came from.",
     admin: "Administer this server",
     adminText: "Manage people, quotas, reports and bans. Store this key securely.",
-    where: "Workspace",
-    life: "Expires",
     days: (days: number) => `In ${days} days`,
     year: "In a year",
     forever: "Never",
@@ -53,7 +45,6 @@ export const keys = texts({
     revokeTitle: (name: string) => `Revoke ${name}?`,
     revokeText:
       "Programs that use this key stop working within 5 seconds. This cannot be undone, but you can create a new key.",
-    revokeVerb: "Revoke",
     revoked: (name: string) => `${name} was revoked.`,
   },
   de: {
@@ -64,24 +55,18 @@ export const keys = texts({
     none: "Noch keine API-Schlüssel",
     noneText:
       "Mit einem API-Schlüssel verwaltet ein Skript oder ein anderes Programm deine Links, ohne dein Passwort.",
-    name: "Name",
     key: "Schlüssel",
     scopes: "Rechte",
-    workspace: "Arbeitsbereich",
     everywhere: "Alle Arbeitsbereiche, auf die du Zugriff hast",
     allWorkspaces: "Alle Arbeitsbereiche",
     gone: "Gelöschter Arbeitsbereich",
     lastUsed: "Zuletzt benutzt",
     neverUsed: "noch nie",
-    expires: "Läuft ab",
     never: "nie",
     expired: "abgelaufen",
-    acts: "Aktionen",
-    newTitle: "Neuer API-Schlüssel",
     nameHint: "Wofür er ist, zum Beispiel „Release-Skript“.",
     needName: "Gib dem Schlüssel einen Namen.",
     needScope: "Wähle mindestens ein Recht aus.",
-    whatMay: "Rechte",
     "links:read": "Links lesen",
     "links:readText":
       "Links, Schlagwörter, Verlauf und QR-Codes ansehen; Links exportieren; Arbeitsbereiche, Mitglieder und Domains ansehen.",
@@ -94,8 +79,6 @@ export const keys = texts({
     admin: "Diesen Server verwalten",
     adminText:
       "Personen, Kontingente, Meldungen und Sperren verwalten. Bewahre diesen Schlüssel sicher auf.",
-    where: "Arbeitsbereich",
-    life: "Läuft ab",
     days: (days: number) => `In ${days} Tagen`,
     year: "In einem Jahr",
     forever: "Nie",
@@ -109,7 +92,6 @@ export const keys = texts({
     revokeTitle: (name: string) => `${name} widerrufen?`,
     revokeText:
       "Programme mit diesem Schlüssel funktionieren nach spätestens 5 Sekunden nicht mehr. Das lässt sich nicht rückgängig machen, aber du kannst einen neuen anlegen.",
-    revokeVerb: "Widerrufen",
     revoked: (name: string) => `${name} ist widerrufen.`,
   },
 });

@@ -4,9 +4,9 @@ import * as keep from "../ui/keep";
 export type Language = "en" | "de";
 export const LANGUAGES: Record<Language, string> = { en: "English", de: "Deutsch" };
 
-type Text = string | ((...values: never[]) => string);
+export type Text = string | ((...values: never[]) => string);
 /** The same names in every language; texts with values in them are functions. */
-type Same<T> = {
+export type Same<T> = {
   [K in keyof T]: T[K] extends (...values: infer V) => string ? (...values: V) => string : string;
 };
 

@@ -1,6 +1,6 @@
-import { texts } from "./language";
+import { withCommon } from "./common";
 
-export const transfer = texts({
+export const transfer = withCommon({
   en: {
     exportTitle: "Export links",
     which: "Links to export",
@@ -49,7 +49,6 @@ export const transfer = texts({
     dryDone: "Check result",
     done: "Imported",
     nothing: "Nothing was imported.",
-    created: "Created",
     wouldCreate: "To be created",
     existed: "Already exists",
     conflict: "Code taken",
@@ -122,7 +121,6 @@ export const transfer = texts({
     dryDone: "Ergebnis der Prüfung",
     done: "Importiert",
     nothing: "Importiert wurde nichts.",
-    created: "Angelegt",
     wouldCreate: "Werden angelegt",
     existed: "Schon vorhanden",
     conflict: "Code vergeben",

@@ -1,13 +1,10 @@
-import { texts } from "./language";
+import { withCommon } from "./common";
 
-export const trash = texts({
+export const trash = withCommon({
   en: {
     title: "Trash",
-    deleted: "Deleted",
     purged: "Permanently deleted",
-    never: "Never",
     soon: "Soon",
-    restore: "Restore",
     restoreOf: (code: string) => `Restore ${code}`,
     purge: "Delete permanently",
     purgeOf: (code: string) => `Delete ${code} permanently`,
@@ -35,11 +32,8 @@ export const trash = texts({
   },
   de: {
     title: "Papierkorb",
-    deleted: "Gelöscht",
     purged: "Endgültig gelöscht",
-    never: "Nie",
     soon: "Bald",
-    restore: "Wiederherstellen",
     restoreOf: (code: string) => `${code} wiederherstellen`,
     purge: "Endgültig löschen",
     purgeOf: (code: string) => `${code} endgültig löschen`,

@@ -1,6 +1,6 @@
-import { texts } from "./language";
+import { withCommon } from "./common";
 
-export const workspaces = texts({
+export const workspaces = withCommon({
   en: {
     owner: "Owner",
     editor: "Editor",
@@ -18,25 +18,20 @@ export const workspaces = texts({
     newText: "A shared space for a team's links, with its own URL prefix.",
     create: "Create workspace",
     created: (name: string) => `${name} was created.`,
-    name: "Name",
     nameExample: "Press office",
     needName: "Enter a name.",
     slug: "Short name for URLs",
     slugHint: "Use lowercase letters, digits and hyphens.",
     linksStand: "Links use",
-    deletedGroup: "Deleted",
     restore: (name: string) => `Restore ${name}`,
     restoreVerb: "Restore",
     restored: (name: string) => `${name} was restored, with its links.`,
 
     strategy: "Code type",
-    deterministic: "Based on the URL",
     deterministicText:
       "The same URL always gets the same code, so creating a link twice gives you the same link. Anyone who knows a URL can calculate its code.",
-    random: "Random",
     randomText:
       "Every link gets a short code that cannot be guessed, even if the URL already has a link.",
-    counter: "Counter",
     counterText:
       "Codes come from a shuffled counter. They never collide, and a code does not reveal the next one.",
     strategyLater:
@@ -46,8 +41,6 @@ export const workspaces = texts({
     member: "Member",
     role: "Role",
     roleOf: (email: string) => `Role of ${email}`,
-    joined: "Joined",
-    acts: "Actions",
     you: "you",
     roleChanged: (email: string, role: string) => `${email} is now ${role}.`,
     ownRoleTitle: "Change your own role?",
@@ -79,7 +72,6 @@ export const workspaces = texts({
     invite: "Invite",
     inviteTitle: "Invite someone",
     inviteText: "kurz does not send e-mail. You get a link that works once, and send it yourself.",
-    inviteRole: "Role",
     makeLink: "Create link",
     inviteReady: "Send this link to one person",
     inviteOnce: (role: string, when: string) =>
@@ -90,8 +82,6 @@ export const workspaces = texts({
       "Invitation links that have not been used yet. Each link is shown only once, when you create it.",
     invitedBy: "Invited by",
     made: "Created",
-    ends: "Expires",
-    withdraw: "Revoke",
     withdrawOf: (role: string) => `Revoke ${role} invitation`,
     withdrawTitle: "Revoke this invitation?",
     withdrawText: "Its link stops working. Members who have already joined stay.",
@@ -101,14 +91,11 @@ export const workspaces = texts({
     slugOld: "Earlier short names keep working, so existing links stay valid.",
     expiry: "Default expiry",
     expiryServer: "Server default",
-    expiryNever: "Never",
     expiryDays: "After a number of days",
     expiryAfter: (days: string) => `After ${days}`,
     days: "Days",
     needDays: "Enter a whole number from 1 to 36,500.",
     expiryText: "Applies to new links unless you choose another expiry.",
-    save: "Save",
-    saved: "Saved.",
     readOnly: (role: string) =>
       `You are ${role} in this workspace. Only owners can change these settings.`,
     quota: "Links this month",
@@ -123,9 +110,7 @@ export const workspaces = texts({
     deleteAsk:
       "All its links and domains stop working immediately, for all members. An owner can restore the workspace for 30 days. After that, it is permanently deleted with all links and clicks. Export them first if you need them.",
     deleteType: (name: string) => `To confirm, type the name: ${name}`,
-    deleteVerb: "Delete workspace",
     deleted: (name: string) => `${name} was deleted.`,
-    undo: "Restore",
   },
   de: {
     owner: "Inhaber",
@@ -144,25 +129,20 @@ export const workspaces = texts({
     newText: "Ein gemeinsamer Ort für die Links eines Teams, mit eigener Adresse davor.",
     create: "Arbeitsbereich anlegen",
     created: (name: string) => `${name} ist angelegt.`,
-    name: "Name",
     nameExample: "Pressestelle",
     needName: "Gib einen Namen ein.",
     slug: "Kurzname für Adressen",
     slugHint: "Nimm Kleinbuchstaben, Ziffern und Bindestriche.",
     linksStand: "Links beginnen mit",
-    deletedGroup: "Gelöscht",
     restore: (name: string) => `${name} wiederherstellen`,
     restoreVerb: "Wiederherstellen",
     restored: (name: string) => `${name} ist wiederhergestellt, samt Links.`,
 
     strategy: "Art der Codes",
-    deterministic: "Aus der Adresse",
     deterministicText:
       "Dieselbe Adresse bekommt immer denselben Code. Zweimal angelegt, ist es derselbe Link. Wer die Adresse kennt, kann den Code ausrechnen.",
-    random: "Zufällig",
     randomText:
       "Jeder Link bekommt einen kurzen Code, den niemand errät, auch wenn es zur Adresse schon einen Link gibt.",
-    counter: "Zähler",
     counterText:
       "Codes kommen aus einem gemischten Zähler. Sie sind nie doppelt, und keiner verrät den nächsten.",
     strategyLater:
@@ -172,8 +152,6 @@ export const workspaces = texts({
     member: "Mitglied",
     role: "Rolle",
     roleOf: (email: string) => `Rolle von ${email}`,
-    joined: "Beigetreten",
-    acts: "Aktionen",
     you: "du",
     roleChanged: (email: string, role: string) => `${email} ist jetzt ${role}.`,
     ownRoleTitle: "Die eigene Rolle ändern?",
@@ -206,7 +184,6 @@ export const workspaces = texts({
     inviteTitle: "Jemanden einladen",
     inviteText:
       "kurz verschickt keine E-Mails. Du bekommst einen Link, der einmal gilt, und schickst ihn selbst weiter.",
-    inviteRole: "Rolle",
     makeLink: "Link erzeugen",
     inviteReady: "Diesen Link einer Person schicken",
     inviteOnce: (role: string, when: string) =>
@@ -217,8 +194,6 @@ export const workspaces = texts({
       "Einladungslinks, die noch niemand benutzt hat. Jeder Link wird nur einmal gezeigt, beim Anlegen.",
     invitedBy: "Eingeladen von",
     made: "Angelegt",
-    ends: "Läuft ab",
-    withdraw: "Widerrufen",
     withdrawOf: (role: string) => `Einladung als ${role} widerrufen`,
     withdrawTitle: "Einladung widerrufen?",
     withdrawText: "Ihr Link gilt dann nicht mehr. Wer schon beigetreten ist, bleibt.",
@@ -228,14 +203,11 @@ export const workspaces = texts({
     slugOld: "Frühere Kurznamen gelten weiter, vorhandene Links bleiben also gültig.",
     expiry: "Ablauf neuer Links",
     expiryServer: "Vorgabe des Servers",
-    expiryNever: "Nie",
     expiryDays: "Nach einer Anzahl von Tagen",
     expiryAfter: (days: string) => `Nach ${days}`,
     days: "Tage",
     needDays: "Gib eine ganze Zahl von 1 bis 36.500 ein.",
     expiryText: "Gilt für neue Links, wenn beim Anlegen nichts anderes gewählt wird.",
-    save: "Speichern",
-    saved: "Gespeichert.",
     readOnly: (role: string) =>
       `Du bist hier ${role}. Diese Einstellungen können nur Inhaber ändern.`,
     quota: "Links in diesem Monat",
@@ -250,8 +222,6 @@ export const workspaces = texts({
     deleteAsk:
       "Alle Links und Domains darin funktionieren sofort nicht mehr, für alle Mitglieder. 30 Tage lang kann ein Inhaber den Bereich wiederherstellen. Danach wird er endgültig gelöscht, mit allen Links und Klicks. Exportiere vorher, was du noch brauchst.",
     deleteType: (name: string) => `Zum Bestätigen den Namen eintippen: ${name}`,
-    deleteVerb: "Arbeitsbereich löschen",
     deleted: (name: string) => `${name} ist gelöscht.`,
-    undo: "Wiederherstellen",
   },
 });

@@ -1,6 +1,5 @@
 import { Button, Progress } from "@mantine/core";
 import { Problem } from "../api/client";
-import { common } from "../strings/common";
 import { useTexts } from "../strings/language";
 import { transfer } from "../strings/transfer";
 import { Card } from "../ui/Card";
@@ -64,14 +63,13 @@ function isRefused(error: unknown): error is Problem {
 /** What is wrong with a file as a whole. */
 function useFileText(): (error: Problem) => string {
   const words = useTexts(transfer);
-  const { quoted } = useTexts(common);
   const { number } = useFormats();
   const textOf = useErrorText();
   return (error) => {
     const { flaw, names, field, line, max_rows } = error.fields;
     if (typeof max_rows === "number") return words.tooManyRows(number(max_rows));
     if (flaw === "unknown-columns" && Array.isArray(names)) {
-      return words.unknownColumns(names.map((name) => quoted(String(name))).join(", "));
+      return words.unknownColumns(names.map((name) => words.quoted(String(name))).join(", "));
     }
     if (flaw === "doubled-column") return words.twice(String(field));
     if (flaw === "unclosed-quote") return words.unclosedQuote(number(Number(line)));

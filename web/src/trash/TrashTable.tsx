@@ -50,7 +50,7 @@ export function TrashTable({ links, selection, onRestore, onPurge }: Props) {
       cell: (link) => number(link.redirect_count),
     },
     {
-      head: words.deleted,
+      head: words.DELETED,
       className: styles.made,
       cell: (link) => <When at={link.deleted_at ?? link.updated_at} />,
     },

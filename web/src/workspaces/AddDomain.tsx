@@ -34,7 +34,7 @@ export function AddDomain(props: { workspaceId: number; onClose: () => void }) {
     if (host.trim()) add.mutate();
   };
   return (
-    <Dialog onClose={props.onClose} title={words.addTitle} isBusy={add.isPending}>
+    <Dialog onClose={props.onClose} title={words.add} isBusy={add.isPending}>
       <form className={form.form} onSubmit={submit} noValidate>
         <p className={form.dim}>{words.addText}</p>
         <TextInput

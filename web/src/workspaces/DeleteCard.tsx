@@ -22,7 +22,7 @@ export function DeleteCard({ workspace }: { workspace: Workspace }) {
         text={words.deleteText}
         acts={
           <Button variant="outline" color="bad" onClick={() => setAsking(true)}>
-            {words.deleteVerb}
+            {words.delete}
           </Button>
         }
       />
@@ -40,14 +40,14 @@ function Ask({ workspace, onClose }: { workspace: Workspace; onClose: () => void
   const restore = useRestore();
   const remove = async () => {
     await need(api.DELETE("/api/v1/workspaces/{workspace_id}", at(id)));
-    toast(words.deleted(name), { action: { label: words.undo, run: () => restore(id) } });
+    toast(words.deleted(name), { action: { label: words.restoreVerb, run: () => restore(id) } });
     go("/links");
     await renew();
   };
   return (
     <Confirm
       title={words.deleteTitle(name)}
-      verb={words.deleteVerb}
+      verb={words.delete}
       isDangerous
       isDisabled={typed.trim() !== name.trim()}
       act={remove}

@@ -27,7 +27,7 @@ export function DomainSteps({ domain, workspaceId }: Props) {
     <ol className={styles.steps}>
       <Step title={words.stepRecord} isDone={domain.is_verified}>
         <dl className={styles.record}>
-          <dt>{words.recordName}</dt>
+          <dt>{words.name}</dt>
           <dd>
             <Secret value={domain.record_name} label={words.copyName} />
           </dd>

@@ -29,7 +29,7 @@ export function Invitations(props: { workspaceId: number; members: readonly Memb
       cell: ({ created_by: by }) => emails.get(by ?? 0) ?? "–",
     },
     { head: words.made, kind: "dim", label: true, cell: (it) => <When at={it.created_at} /> },
-    { head: words.ends, kind: "dim", label: true, cell: (it) => <When at={it.expires_at} /> },
+    { head: words.expires, kind: "dim", label: true, cell: (it) => <When at={it.expires_at} /> },
     { head: words.acts, kind: "corner", cell: (it) => <Withdraw invitation={it} /> },
   ];
   return (

@@ -3,7 +3,6 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, need, Problem } from "../api/client";
 import type { Role } from "../app/place";
-import { common } from "../strings/common";
 import { useTexts } from "../strings/language";
 import { useProblemText } from "../strings/problems";
 import { workspaces as texts } from "../strings/workspaces";
@@ -67,7 +66,6 @@ export function MemberTable({ members, workspaceId, ownId, mayManage }: Props) {
 
 function RoleSelect(props: { workspaceId: number; member: Member; isMe: boolean }) {
   const words = useTexts(texts);
-  const { failed } = useTexts(common);
   const sentence = useProblemText();
   const renew = useRenewal();
   const { account_id, email, role } = props.member;
@@ -80,7 +78,8 @@ function RoleSelect(props: { workspaceId: number; member: Member; isMe: boolean 
   };
   const change = useMutation({
     mutationFn: set,
-    onError: (error) => toast(error instanceof Problem ? sentence(error) : failed, { isBad: true }),
+    onError: (error) =>
+      toast(error instanceof Problem ? sentence(error) : words.failed, { isBad: true }),
   });
   return (
     <>

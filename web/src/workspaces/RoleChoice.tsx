@@ -10,7 +10,7 @@ export function RoleChoice(props: { chosen: Role; onChange: (role: Role) => void
   const words = useTexts(texts);
   return (
     <Choices
-      label={words.inviteRole}
+      label={words.role}
       chosen={[props.chosen]}
       onChange={([role]) => role && props.onChange(role)}
       choices={ROLES.map((role) => ({

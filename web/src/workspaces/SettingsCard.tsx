@@ -120,7 +120,7 @@ function Expiry({ draft, change, isTried, beside }: PartProps) {
         onChange={(event) => change({ lifetime: event.currentTarget.value as Lifetime })}
         data={[
           { value: "server", label: words.expiryServer },
-          { value: "never", label: words.expiryNever },
+          { value: "never", label: words.never },
           { value: "days", label: words.expiryDays },
         ]}
       />

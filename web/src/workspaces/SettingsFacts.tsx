@@ -39,5 +39,5 @@ function Life({ days }: { days: number | null }) {
   const words = useTexts(texts);
   const spans = useTexts(common);
   if (days === null) return words.expiryServer;
-  return days === 0 ? words.expiryNever : words.expiryAfter(spans.days(days));
+  return days === 0 ? words.never : words.expiryAfter(spans.days(days));
 }

@@ -42,7 +42,7 @@ export function CheckStrip({ checks }: { checks: readonly Check[] }) {
         {days.map(({ name, found }, index) => (
           <span
             key={name}
-            title={found.length > 0 ? undefined : `${name}: ${words.unchecked}`}
+            title={found.length > 0 ? undefined : `${name}: ${words.dot_not_checked}`}
             data-chosen={(chosen !== null && index === at) || undefined}
             onPointerEnter={() => setChosen(found.length > 0 ? index : null)}
           >

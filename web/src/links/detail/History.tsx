@@ -1,6 +1,5 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { common } from "../../strings/common";
 import { useTexts } from "../../strings/language";
 import { link as texts } from "../../strings/link";
 import { Card } from "../../ui/Card";
@@ -76,7 +75,7 @@ function Changes({ changes }: { changes: HistoryEntry["changes"] }) {
     title: words.title,
     tags: words.tags,
     notes: words.notes,
-    expires_at: words.end,
+    expires_at: words.expires,
     starts_at: words.start,
     redirect_status: words.redirect,
     forward_query: words.query,
@@ -109,12 +108,11 @@ const INSTANT = /^\d{4}-\d{2}-\d{2}T/;
 
 function Value({ of }: { of: unknown }) {
   const words = useTexts(texts);
-  const statuses = useTexts(common);
   const { exact } = useFormats();
   if (of === null || of === undefined || of === "") return <i>{words.nothing}</i>;
   if (typeof of === "boolean") return of ? words.yes : words.no;
   const status = STATUSES.find((it) => it === of);
-  if (status) return statuses[status];
+  if (status) return words[status];
   if (Array.isArray(of)) return of.length === 0 ? <i>{words.nothing}</i> : of.join(", ");
   if (typeof of === "string" && INSTANT.test(of)) return exact(new Date(of));
   return <span title={String(of)}>{String(of)}</span>;

@@ -79,11 +79,11 @@ function About({ link }: { link: Link }) {
       <div className={styles.facts}>
         <StatusBadge status={link.status} />
         <span>
-          {words.made} <When at={link.created_at} />
+          {words.created} <When at={link.created_at} />
         </span>
         {link.expires_at && link.status === "ACTIVE" && (
           <span>
-            {Date.parse(link.expires_at) <= now ? words.ended : words.ends}{" "}
+            {Date.parse(link.expires_at) <= now ? words.EXPIRED : words.expires}{" "}
             <When at={link.expires_at} />
           </span>
         )}

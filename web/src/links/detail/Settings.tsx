@@ -18,7 +18,7 @@ export function Settings({ link }: { link: Link }) {
         of={{
           [words.code]: <span className="mono">{link.short_code}</span>,
           [words.domain]: <span className="mono">{new URL(link.short_url).host}</span>,
-          [words.strategy]: words[`strategy_${link.strategy}`],
+          [words.strategy]: words[link.strategy],
           [words.redirect]: (
             <>
               {link.redirect_status} <small>{isCached ? words.permanent : words.changeable}</small>
@@ -27,9 +27,9 @@ export function Settings({ link }: { link: Link }) {
           [words.query]: link.forward_query ? words.forwarded : words.notForwarded,
           [words.limit]: <Limit link={link} />,
           [words.start]: link.starts_at ? <When at={link.starts_at} /> : words.atOnce,
-          [words.end]: link.expires_at ? <When at={link.expires_at} /> : words.never,
+          [words.expires]: link.expires_at ? <When at={link.expires_at} /> : words.never,
           [words.type]: link.link_type === "TEMPORARY" ? words.temporary : words.lasting,
-          [words.madeAt]: <When at={link.created_at} />,
+          [words.created]: <When at={link.created_at} />,
           [words.changedAt]: (
             <>
               <When at={link.updated_at} /> <small>{words.version(link.version)}</small>

@@ -1,7 +1,6 @@
 import { TextInput } from "@mantine/core";
 import { useId } from "react";
 import { useWorkspaces } from "../../app/place";
-import { common } from "../../strings/common";
 import { editing as texts } from "../../strings/editing";
 import { useTexts } from "../../strings/language";
 import { useFormats, useNow } from "../../ui/format";
@@ -89,7 +88,6 @@ function Chip(props: { name: string; label: string; isChosen: boolean; choose: (
 /** What the choice means, in words. */
 function Meaning({ workspaceId, link, fields: { expiry } }: FormProps) {
   const words = useTexts(texts);
-  const units = useTexts(common);
   const formats = useFormats();
   const now = useNow();
   const workspaces = useWorkspaces();
@@ -107,5 +105,5 @@ function Meaning({ workspaceId, link, fields: { expiry } }: FormProps) {
   const place = workspaces.data?.find((workspace) => workspace.id === workspaceId);
   const days = place?.default_expiry_days ?? null;
   if (days === null) return <p>{words.sameSays}</p>;
-  return <p>{days === 0 ? words.sameEndless : words.sameDays(units.days(days))}</p>;
+  return <p>{days === 0 ? words.sameEndless : words.sameDays(words.days(days))}</p>;
 }

@@ -156,7 +156,7 @@ function Strategy({ workspaceId, fields, change, wrong }: FormProps) {
         change({ strategy: choices.find((name) => name === wanted) ?? "" });
       }}
       data={[
-        { value: "", label: usual ? words.usualOf(words[usual]) : words.usual },
+        { value: "", label: usual ? words.usualOf(words[usual]) : words.same },
         ...choices.map((name) => ({ value: name, label: words[name] })),
       ]}
     />
@@ -178,7 +178,7 @@ function RedirectStatus({ link, fields, change, wrong }: FormProps) {
       error={wrongText(wrong.redirect_status) ?? false}
       onChange={(event) => change({ redirect_status: event.currentTarget.value })}
       data={[
-        ...(link === null ? [{ value: "", label: words.usual }] : []),
+        ...(link === null ? [{ value: "", label: words.same }] : []),
         ...STATUSES.map((status) => ({ value: status, label: words[`status${status}`] })),
       ]}
     />

@@ -7,7 +7,6 @@ import {
   useRef,
   useState,
 } from "react";
-import { common } from "../../strings/common";
 import { editing as texts } from "../../strings/editing";
 import { useTexts } from "../../strings/language";
 import { Confirm } from "../../ui/Confirm";
@@ -35,7 +34,6 @@ interface Props {
  *  is not thrown away unasked. */
 export function LinkFormFrame({ isDirty, onClose, onSubmit, wrong, ...props }: Props) {
   const words = useTexts(texts);
-  const shared = useTexts(common);
   const [isAsking, setAsking] = useState(false);
   useStay(isDirty, setAsking);
   const form = useRef<HTMLFormElement>(null);
@@ -66,7 +64,7 @@ export function LinkFormFrame({ isDirty, onClose, onSubmit, wrong, ...props }: P
           <div className={styles.fields}>{props.children}</div>
           <div className={styles.acts}>
             <Button variant="default" disabled={props.isPending} onClick={close}>
-              {shared.cancel}
+              {words.cancel}
             </Button>
             <Button type="submit" loading={props.isPending}>
               {props.verb}

@@ -1,4 +1,3 @@
-import { common } from "../../strings/common";
 import { localeOf, useLanguage, useTexts } from "../../strings/language";
 import { links as texts } from "../../strings/links";
 import { Icon } from "../../ui/Icon";
@@ -8,7 +7,6 @@ import styles from "./LinkFilter.module.css";
 /** What the list is narrowed to; a click takes one part away. */
 export function FilterChips({ state }: { state: FilterState }) {
   const words = useTexts(texts);
-  const { quoted, ...statuses } = useTexts(common);
   const language = useLanguage();
   const { filter, change } = state;
   const day = (value: string | null) =>
@@ -19,8 +17,8 @@ export function FilterChips({ state }: { state: FilterState }) {
           timeZone: "UTC",
         }).format(new Date(value));
   const chips: [string, Change][] = [
-    [filter.search && quoted(filter.search), { search: "" }],
-    [filter.status ? statuses[filter.status] : "", { status: "" }],
+    [filter.search && words.quoted(filter.search), { search: "" }],
+    [filter.status ? words[filter.status] : "", { status: "" }],
     [filter.tag ?? "", { tag: "" }],
     [filter.check ? words[filter.check] : "", { check: "" }],
     [

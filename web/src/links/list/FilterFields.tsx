@@ -1,6 +1,5 @@
 import { NativeSelect, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
-import { common } from "../../strings/common";
 import { useTexts } from "../../strings/language";
 import { links as texts } from "../../strings/links";
 import { useCutChoice } from "../../ui/CutNote";
@@ -13,7 +12,6 @@ const PAUSE_MS = 600; // between two digits of a date
 /** What can be chosen. The order is here for phones: elsewhere the heads of columns are clicked. */
 export function FilterFields(props: { workspaceId: number | null; state: FilterState }) {
   const words = useTexts(texts);
-  const statuses = useTexts(common);
   const { filter, change } = props.state;
   const cutOf = useCutChoice();
   const tags = useTags(props.workspaceId).data ?? [];
@@ -27,7 +25,7 @@ export function FilterFields(props: { workspaceId: number | null; state: FilterS
         onChange={(event) => change({ status: event.currentTarget.value })}
         data={[
           { value: "", label: words.anyStatus },
-          ...STATUSES.map((status) => ({ value: status, label: statuses[status] })),
+          ...STATUSES.map((status) => ({ value: status, label: words[status] })),
         ]}
       />
       {names.length > 0 && (
@@ -72,7 +70,7 @@ function Days({ state }: { state: FilterState }) {
   return (
     <>
       <NativeSelect
-        aria-label={words.made}
+        aria-label={words.created}
         value={isShown ? "other" : (span ?? "")}
         onChange={(event) => choose(event.currentTarget.value)}
         data={[

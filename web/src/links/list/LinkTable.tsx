@@ -91,16 +91,16 @@ function useColumns(workspaceId: number | null, state: FilterState, acts: RowAct
         ...sorting(state, "redirect_count", words.clicks, true),
       },
       {
-        head: words.made,
+        head: words.created,
         className: styles.made,
         cell: (link) => <When at={link.created_at} />,
-        ...sorting(state, "created_at", words.made, true),
+        ...sorting(state, "created_at", words.created, true),
       },
       {
         head: words.expires,
         className: styles.when,
         label: ({ expires_at: at }) =>
-          at === null ? undefined : isOver(at) ? words.expired : words.expires,
+          at === null ? undefined : isOver(at) ? words.EXPIRED : words.expires,
         cell: ({ expires_at: at }) => (at === null ? words.never : <When at={at} />),
         ...sorting(state, "expires_at", words.expires, false),
       },

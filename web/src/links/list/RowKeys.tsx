@@ -72,11 +72,11 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
     [["Enter"], words.keyOpen],
     [["x"], words.keySelect],
     [["/"], words.keySearch],
-    [["c"], words.keyCreate],
+    [["c"], words.create],
     [["?"], words.keyHelp],
   ];
   return (
-    <Dialog onClose={onClose} title={words.keysTitle}>
+    <Dialog onClose={onClose} title={words.keys}>
       <dl className={styles.keys}>
         {keys.map(([names, does]) => (
           <div key={does} style={{ display: "contents" }}>
