@@ -43,7 +43,7 @@ export function Forecast({ reaper }: { reaper: Reaper }) {
   const counted = (count: number) =>
     count < COUNTED ? number(count) : words.atLeast(number(count));
   const rules = reaper.rules.filter((rule) => rule.waiting);
-  if (!rules.length && !reaper.unmarked) return <p>{words.nothing}</p>;
+  if (!rules.length && !reaper.unmarked) return <p className={styles.nothing}>{words.nothing}</p>;
   return (
     <ul className={styles.forecast}>
       {rules.map((rule) => (

@@ -1,3 +1,4 @@
+import { Box } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { Credentials } from "../account/Credentials";
@@ -25,7 +26,9 @@ export function SessionEnd({ email }: { email: string }) {
       zIndex={300} // above a dialog that was open
       title={words.ended}
     >
-      <p>{words.endedText}</p>
+      <Box component="p" my={16}>
+        {words.endedText}
+      </Box>
       <Credentials
         email={email}
         onDone={(entered) => {

@@ -1,4 +1,4 @@
-import { Button, Progress } from "@mantine/core";
+import { Box, Button, Progress } from "@mantine/core";
 import { Problem } from "../api/client";
 import { useTexts } from "../strings/language";
 import { transfer } from "../strings/transfer";
@@ -47,7 +47,9 @@ export function ImportRun({ part, isDry, error, onStart, onStop }: Props) {
         <p>{words.dryText}</p>
       </div>
       {error instanceof Stopped ? (
-        <p role="status">{isDry ? words.dryStopped : words.stopped}</p>
+        <Box component="p" role="status" my={16}>
+          {isDry ? words.dryStopped : words.stopped}
+        </Box>
       ) : (
         <FormProblem error={error} />
       )}

@@ -21,7 +21,7 @@ export function ExpiryField(props: FormProps) {
   const name = useId();
   const tomorrow = () => toLocal(new Date(Date.now() + 86_400_000));
   return (
-    <fieldset className={styles.expiry}>
+    <fieldset>
       <legend>{words.expiry}</legend>
       <div className={styles.chips}>
         <Chip
