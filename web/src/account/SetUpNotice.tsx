@@ -10,7 +10,7 @@ export function SetUpNotice() {
   const words = useTexts(account);
   if (!needsSetUp) return null;
   return (
-    <aside className={styles.notice}>
+    <aside className={`panel ${styles.notice}`}>
       <h2>{words.setUp}</h2>
       <p>{words.setUpText}</p>
       <code>{COMMAND}</code>

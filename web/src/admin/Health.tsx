@@ -20,7 +20,7 @@ export function Health({ components }: Props) {
       <Summary components={components} />
       <ul className={styles.components}>
         {sorted.map(({ name, status, reason }) => (
-          <li key={name} className={styles.component} data-status={status}>
+          <li key={name} className={`panel ${styles.component}`} data-status={status}>
             <div className={styles.componentHead}>
               <h3>{sentence(words, name) ?? name}</h3>
               <StatusText status={status}>{words[status]}</StatusText>

@@ -63,7 +63,7 @@ export function Bars({ title, of, name = (value) => value, unknown }: BarsProps)
       : []),
   ];
   return (
-    <section className={styles.bars}>
+    <section className={`panel ${styles.bars}`}>
       <h2>{title}</h2>
       {rows.length === 0 && <p className={styles.none}>{words.nothingKnown}</p>}
       <ul>

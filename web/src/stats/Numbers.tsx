@@ -15,7 +15,7 @@ export function Numbers({ report, live }: { report: Report | undefined; live: Li
   const { number } = useFormats();
   const totals = report?.totals;
   return (
-    <dl className={styles.numbers} aria-busy={report === undefined}>
+    <dl className={`panel ${styles.numbers}`} aria-busy={report === undefined}>
       <Tile label={words.clicks} note={report && <Change report={report} />}>
         {totals && <Count value={totals.clicks} />}
       </Tile>

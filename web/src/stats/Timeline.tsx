@@ -26,7 +26,7 @@ export function Timeline({ report, view, isBusy }: Props) {
   const words = useTexts(texts);
   const { period, shown } = view;
   return (
-    <section className={styles.timeline} aria-label={words.overTime}>
+    <section className={`panel ${styles.timeline}`} aria-label={words.overTime}>
       <div className={styles.head}>
         <Switch
           label={words.range}

@@ -45,7 +45,7 @@ export function TrashList({ workspaceId, mayWrite, where, links, isBusy, pager }
   const close = () => setAsked(null);
   return (
     <>
-      <div className={styles.pages} aria-busy={isBusy}>
+      <div className={`panel ${styles.pages}`} aria-busy={isBusy}>
         <TrashTable
           links={links}
           selection={mayWrite ? selection : null}

@@ -15,7 +15,7 @@ interface Props {
 /** A part of a page with a heading of its own. */
 export function Card({ title, text, acts, isFull = false, children }: Props) {
   return (
-    <section className={styles.card}>
+    <section className={`panel ${styles.card}`}>
       <div className={styles.head}>
         <div>
           <h2>{title}</h2>

@@ -30,7 +30,7 @@ export function DomainCard({ domain, workspace, mayManage }: Props) {
   const state = stateOf(domain);
   const needsSteps = mayManage && state !== "active";
   return (
-    <section className={styles.card}>
+    <section className={`panel ${styles.card}`}>
       <div className={styles.head}>
         <div className={styles.title}>
           <h2 className="mono">{domain.host}</h2>

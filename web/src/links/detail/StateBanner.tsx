@@ -78,7 +78,7 @@ export function StateBanner({ link, runner }: { link: Link; runner: Runner }) {
 function Banner(props: { icon: IconName; title: string; text: string; children?: ReactNode }) {
   const mayEdit = useMayEditLinks(useWorkspaceId());
   return (
-    <section className={styles.banner}>
+    <section className={`panel ${styles.banner}`}>
       <Icon name={props.icon} />
       <div className={styles.text}>
         <h2>{props.title}</h2>

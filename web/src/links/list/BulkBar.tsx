@@ -21,7 +21,7 @@ export function BulkBar({ count, running, onClear, children }: Props) {
   const { number } = useFormats();
   if (count === 0) return null;
   return (
-    <section className={styles.bar} data-at-foot aria-label={words.selection}>
+    <section className={`panel ${styles.bar}`} data-at-foot aria-label={words.selection}>
       <span className={styles.count} aria-live="polite">
         {words.selected(number(count))}
       </span>

@@ -75,7 +75,7 @@ function Page({
   const acts = useRowActs(props, runner, setQr, setExpired);
   return (
     <>
-      <div className={styles.pages} aria-busy={isBusy}>
+      <div className={`panel ${styles.pages}`} aria-busy={isBusy}>
         <LinkTable
           links={page.links}
           workspaceId={workspaceId}
