@@ -48,7 +48,7 @@ export function ReaperRuns({ runs }: { runs: readonly Run[] }) {
     {
       head: words.where,
       kind: "dim",
-      className: styles.holder,
+      className: `truncate ${styles.holder}`,
       title: (run) => run.holder,
       cell: (run) => run.holder,
     },

@@ -27,7 +27,7 @@ export function PlaceMenu({ workspaceId }: { workspaceId: number | null }) {
         <Menu.Target>
           <button type="button" className={styles.target} aria-label={`${words.place}: ${name}`}>
             <span className={styles.letter} data-letter={name.slice(0, 1)} />
-            <span className={styles.name}>{name}</span>
+            <span className={`truncate ${styles.name}`}>{name}</span>
             <Icon name="down" size={16} />
           </button>
         </Menu.Target>

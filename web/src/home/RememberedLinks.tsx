@@ -39,10 +39,10 @@ function Row({ link, now }: { link: Remembered; now: number }) {
   return (
     <li>
       <div className={styles.row}>
-        <a href={link.short_url} className="mono">
+        <a href={link.short_url} className="mono truncate">
           {bare(link.short_url)}
         </a>
-        <span className={styles.long} title={link.original_url}>
+        <span className={`truncate ${styles.long}`} title={link.original_url}>
           {bare(link.original_url)}
         </span>
         <span className={styles.left}>{words.expiresIn(span(new Date(link.expires_at), now))}</span>

@@ -44,7 +44,7 @@ export function Result({ link }: { link: NewLink }) {
           </Button>
         </div>
       </div>
-      <p className={styles.leads}>
+      <p className={`truncate ${styles.leads}`}>
         {words.leadsTo} <span className="mono">{bare(link.original_url)}</span>
       </p>
       <p className={styles.life}>

@@ -91,7 +91,7 @@ function Bar(props: { label: string; clicks: number; sum: number; isDim: boolean
   return (
     <li className={styles.bar} data-dim={props.isDim || undefined}>
       <span className={styles.fill} style={{ width: `${100 * share}%` }} />
-      <span className={styles.label} title={props.label}>
+      <span className={`truncate ${styles.label}`} title={props.label}>
         {props.label}
       </span>
       <span className={styles.share}>

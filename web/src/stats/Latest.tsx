@@ -50,9 +50,9 @@ function Click({ click, isOfMany }: { click: NewClick; isOfMany: boolean }) {
   return (
     <li data-bot={!isPerson || undefined}>
       {isOfMany && click.short_code && (
-        <span className={`mono ${styles.code}`}>/{click.short_code}</span>
+        <span className={`mono truncate ${styles.code}`}>/{click.short_code}</span>
       )}
-      <span className={styles.who}>{who.join(" · ") || words.person}</span>
+      <span className={`truncate ${styles.who}`}>{who.join(" · ") || words.person}</span>
       <When at={click.at} />
     </li>
   );

@@ -87,7 +87,7 @@ function Tile(props: TileProps) {
         {props.mark}
       </dt>
       <dd>
-        <span className={styles.value}>{props.children || "–"}</span>
+        <span className={`truncate ${styles.value}`}>{props.children || "–"}</span>
         <span className={styles.note}>{props.note}</span>
       </dd>
     </div>

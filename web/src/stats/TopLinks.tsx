@@ -32,18 +32,18 @@ export function TopLinks({ links, workspaceId }: Props) {
               style={{ width: `calc((100% - 16px) * ${link.clicks / most})` }}
             />
             {workspaceId === undefined ? (
-              <a href={link.short_url} className={`mono ${styles.code}`}>
+              <a href={link.short_url} className={`mono truncate ${styles.code}`}>
                 /{link.short_code}
               </a>
             ) : (
               <Link
                 href={pathIn(workspaceId, `/links/${link.id}`)}
-                className={`mono ${styles.code}`}
+                className={`mono truncate ${styles.code}`}
               >
                 /{link.short_code}
               </Link>
             )}
-            <span className={styles.title} title={link.title ?? undefined}>
+            <span className={`truncate ${styles.title}`} title={link.title ?? undefined}>
               {link.title}
             </span>
             <b>
@@ -62,7 +62,7 @@ function Rest({ label, clicks }: { label: string; clicks: number }) {
   if (clicks === 0) return null;
   return (
     <li data-dim>
-      <span className={styles.title}>{label}</span>
+      <span className={`truncate ${styles.title}`}>{label}</span>
       <b>
         <Count value={clicks} />
       </b>

@@ -91,7 +91,7 @@ function About({ link }: { link: Link }) {
           <To
             key={tag}
             href={pathIn(workspaceId, `/links?tag=${encodeURIComponent(tag)}`)}
-            className={styles.tag ?? ""}
+            className={`truncate ${styles.tag}`}
             title={tag}
           >
             {tag}

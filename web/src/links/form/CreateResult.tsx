@@ -86,7 +86,7 @@ function About({ link }: { link: Link }) {
   return (
     <>
       <p className={styles.leads} title={link.original_url}>
-        {words.leadsTo} <span className="mono">{bare(link.original_url)}</span>
+        {words.leadsTo} <span className="mono truncate">{bare(link.original_url)}</span>
       </p>
       <p className={styles.life}>
         <Icon name="clock" size={16} />

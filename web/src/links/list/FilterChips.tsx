@@ -39,7 +39,7 @@ export function FilterChips({ state }: { state: FilterState }) {
               aria-label={words.without(label)}
               onClick={() => change(without)}
             >
-              <span>{label}</span>
+              <span className="truncate">{label}</span>
               <Icon name="close" size={12} />
             </button>
           ),

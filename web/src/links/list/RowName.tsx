@@ -29,7 +29,7 @@ export function RowName({ link, path }: { link: Link; path: string }) {
 
 export function Destination({ link, path }: { link: Link; path?: string }) {
   return (
-    <div className={styles.destination} title={link.original_url}>
+    <div className={`truncate ${styles.destination}`} title={link.original_url}>
       {link.title && path !== undefined && (
         <PageLink href={path} tabIndex={-1}>
           {link.title}

@@ -21,7 +21,7 @@ export function RowTags({
         <button
           key={tag}
           type="button"
-          className={styles.tag}
+          className={`truncate ${styles.tag}`}
           title={words.byTag(tag)}
           onClick={() => onTag(tag)}
         >
@@ -29,7 +29,7 @@ export function RowTags({
         </button>
       ))}
       {hidden.length > 0 && (
-        <span className={styles.hidden} title={hidden.join(", ")}>
+        <span className={`truncate ${styles.hidden}`} title={hidden.join(", ")}>
           {words.moreTags(hidden.length)}
         </span>
       )}
