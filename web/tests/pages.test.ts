@@ -4,16 +4,13 @@ import { everyPage, MOST_ITEMS } from "../src/api/pages";
 /** A list of so many numbers, and how many requests it took. */
 async function listOf(count: number) {
   let requests = 0;
-  const items = await everyPage(
-    async ({ limit, cursor = "0" }) => {
-      requests += 1;
-      const first = Number(cursor);
-      const numbers = Array.from({ length: Math.min(limit, count - first) }, (_, n) => first + n);
-      const next = first + numbers.length;
-      return { numbers, next_cursor: next < count ? String(next) : null };
-    },
-    (page) => page.numbers,
-  );
+  const items = await everyPage("numbers", async ({ limit, cursor = "0" }) => {
+    requests += 1;
+    const first = Number(cursor);
+    const numbers = Array.from({ length: Math.min(limit, count - first) }, (_, n) => first + n);
+    const next = first + numbers.length;
+    return { numbers, next_cursor: next < count ? String(next) : null };
+  });
   return { items, requests };
 }
 

@@ -9,9 +9,6 @@ export function useKeys() {
   return useQuery({
     queryKey: ["keys"],
     queryFn: () =>
-      everyPage(
-        (query) => need(api.GET("/api/v1/keys", { params: { query } })),
-        (page) => page.keys,
-      ),
+      everyPage("keys", (query) => need(api.GET("/api/v1/keys", { params: { query } }))),
   });
 }

@@ -57,9 +57,8 @@ export function useAccounts() {
   return useQuery({
     queryKey: ["admin", "accounts"],
     queryFn: () =>
-      everyPage(
-        (query) => need(api.GET("/api/v1/admin/accounts", { params: { query } })),
-        (page) => page.accounts,
+      everyPage("accounts", (query) =>
+        need(api.GET("/api/v1/admin/accounts", { params: { query } })),
       ),
   });
 }
@@ -78,9 +77,8 @@ export function useInvitations() {
   return useQuery({
     queryKey: ["admin", "invitations"],
     queryFn: () =>
-      everyPage(
-        (query) => need(api.GET("/api/v1/admin/invitations", { params: { query } })),
-        (page) => page.invitations,
+      everyPage("invitations", (query) =>
+        need(api.GET("/api/v1/admin/invitations", { params: { query } })),
       ),
   });
 }
@@ -89,9 +87,8 @@ export function useAllWorkspaces() {
   return useQuery({
     queryKey: ["admin", "workspaces"],
     queryFn: () =>
-      everyPage(
-        (query) => need(api.GET("/api/v1/admin/workspaces", { params: { query } })),
-        (page) => page.workspaces,
+      everyPage("workspaces", (query) =>
+        need(api.GET("/api/v1/admin/workspaces", { params: { query } })),
       ),
   });
 }

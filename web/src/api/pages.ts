@@ -9,16 +9,18 @@ interface Query {
   cursor?: string;
 }
 
-/** All items of a list, up to `MOST_ITEMS`. `get` fetches a page. */
-export async function everyPage<P extends { next_cursor?: string | null }, T>(
-  get: (query: Query) => Promise<P>,
-  itemsOf: (page: P) => readonly T[],
+type Page<K extends string, T> = Record<K, readonly T[]> & { next_cursor?: string | null };
+
+/** All items of a list, up to `MOST_ITEMS`. `get` fetches a page, which has them under `name`. */
+export async function everyPage<K extends string, T>(
+  name: K,
+  get: (query: Query) => Promise<Page<K, T>>,
 ): Promise<T[]> {
   const items: T[] = [];
   let cursor: string | null = null;
   do {
-    const page: P = await get({ limit: PAGE, ...(cursor === null ? {} : { cursor }) });
-    items.push(...itemsOf(page));
+    const page: Page<K, T> = await get({ limit: PAGE, ...(cursor === null ? {} : { cursor }) });
+    items.push(...page[name]);
     cursor = page.next_cursor ?? null;
   } while (cursor !== null && items.length < MOST_ITEMS);
   return items.slice(0, MOST_ITEMS);

@@ -18,9 +18,8 @@ export function useWorkspaces() {
 }
 
 export async function getWorkspaces(): Promise<Workspace[]> {
-  return everyPage(
-    (query) => need(api.GET("/api/v1/workspaces", { params: { query } })),
-    (page) => page.workspaces,
+  return everyPage("workspaces", (query) =>
+    need(api.GET("/api/v1/workspaces", { params: { query } })),
   );
 }
 

@@ -64,9 +64,8 @@ export function useTags(workspaceId: number | null) {
   return useQuery({
     queryKey: ["links", workspaceId, "tags"],
     queryFn: () =>
-      everyPage(
-        (query) => need(apiOf(workspaceId).GET("/api/v1/tags", { params: { query } })),
-        (page) => page.tags,
+      everyPage("tags", (query) =>
+        need(apiOf(workspaceId).GET("/api/v1/tags", { params: { query } })),
       ),
   });
 }

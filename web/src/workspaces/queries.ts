@@ -35,10 +35,7 @@ export function useMembers(workspaceId: number | null) {
 
 export async function getMembers(workspaceId: number): Promise<Member[]> {
   const path = "/api/v1/workspaces/{workspace_id}/members";
-  return everyPage(
-    (query) => need(api.GET(path, pageAt(workspaceId, query))),
-    (page) => page.members,
-  );
+  return everyPage("members", (query) => need(api.GET(path, pageAt(workspaceId, query))));
 }
 
 /** For owners. */
@@ -47,10 +44,7 @@ export function useInvitations(workspaceId: number) {
   return useQuery({
     queryKey: ["workspaces", workspaceId, "invitations"],
     queryFn: () =>
-      everyPage(
-        (query) => need(api.GET(path, pageAt(workspaceId, query))),
-        (page) => page.invitations,
-      ),
+      everyPage("invitations", (query) => need(api.GET(path, pageAt(workspaceId, query)))),
   });
 }
 
@@ -58,11 +52,7 @@ export function useDomains(workspaceId: number) {
   const path = "/api/v1/workspaces/{workspace_id}/domains";
   return useQuery({
     queryKey: ["workspaces", workspaceId, "domains"],
-    queryFn: () =>
-      everyPage(
-        (query) => need(api.GET(path, pageAt(workspaceId, query))),
-        (page) => page.domains,
-      ),
+    queryFn: () => everyPage("domains", (query) => need(api.GET(path, pageAt(workspaceId, query)))),
   });
 }
 

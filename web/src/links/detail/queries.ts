@@ -59,13 +59,10 @@ export function useHistory() {
     queryKey: ["links", workspaceId, "history", id],
     queryFn: async ({ signal }): Promise<HistoryEntry[]> => {
       const path = "/api/v1/links/{link_id}/history";
-      return everyPage(
-        (query) => {
-          const params = { path: { link_id: id }, query };
-          return need(apiOf(workspaceId).GET(path, { params, signal }));
-        },
-        (page) => page.history,
-      );
+      return everyPage("history", (query) => {
+        const params = { path: { link_id: id }, query };
+        return need(apiOf(workspaceId).GET(path, { params, signal }));
+      });
     },
   });
 }
