@@ -7,6 +7,7 @@ import { Asking } from "../ui/Confirm";
 import { type Column, DataTable } from "../ui/DataTable";
 import { useNow } from "../ui/format";
 import { Tag } from "../ui/Tag";
+import { timeColumn } from "../ui/timeColumn";
 import { When } from "../ui/When";
 import type { Key } from "./keyQueries";
 import styles from "./keys.module.css";
@@ -41,12 +42,7 @@ export function KeyTable({ keys }: { keys: readonly Key[] }) {
       className: styles.place,
       cell: (key) => <Place workspaceId={key.workspace_id} />,
     },
-    {
-      head: words.lastUsed,
-      kind: "dim",
-      label: true,
-      cell: (key) => (key.last_used_at ? <When at={key.last_used_at} /> : words.neverUsed),
-    },
+    timeColumn(words.lastUsed, (key) => key.last_used_at, words.neverUsed),
     {
       head: words.expires,
       kind: "dim",

@@ -4,7 +4,7 @@ import { admin } from "../strings/admin";
 import { reports as texts } from "../strings/adminReports";
 import { useTexts } from "../strings/language";
 import { type Column, DataTable } from "../ui/DataTable";
-import { When } from "../ui/When";
+import { timeColumn } from "../ui/timeColumn";
 import type { Bans } from "./queries";
 import { useEmails } from "./queries";
 import styles from "./ReportsPage.module.css";
@@ -46,7 +46,7 @@ export function BanTable({ bans }: { bans: Bans }) {
       className: styles.reason,
       cell: (row) => row.reason,
     },
-    { head: words.since, kind: "dim", label: true, cell: (row) => <When at={row.since} /> },
+    timeColumn(words.since, (row) => row.since),
     {
       head: common.by,
       kind: "dim",

@@ -8,7 +8,7 @@ import { Asking } from "../ui/Confirm";
 import { CutNote } from "../ui/CutNote";
 import { type Column, DataTable } from "../ui/DataTable";
 import { Failed, Loading } from "../ui/states";
-import { When } from "../ui/When";
+import { timeColumn } from "../ui/timeColumn";
 import { useEmails, useInvitations } from "./queries";
 
 type Invitation = Schemas["InvitationRead"];
@@ -30,18 +30,8 @@ export function Invitations() {
       head: words.madeBy,
       cell: ({ created_by: by }) => (by === null ? operator : (emailOf(by) ?? unknownPerson)),
     },
-    {
-      head: words.created,
-      kind: "dim",
-      label: true,
-      cell: (item) => <When at={item.created_at} />,
-    },
-    {
-      head: words.expires,
-      kind: "dim",
-      label: true,
-      cell: (item) => <When at={item.expires_at} />,
-    },
+    timeColumn(words.created, (item) => item.created_at),
+    timeColumn(words.expires, (item) => item.expires_at),
     { head: words.acts, kind: "acts", cell: (item) => <Withdraw invitationId={item.id} /> },
   ];
   return (

@@ -2,6 +2,7 @@ import { system as texts } from "../strings/adminSystem";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
 import { type Column, DataTable } from "../ui/DataTable";
+import { timeColumn } from "../ui/timeColumn";
 import { When } from "../ui/When";
 import type { Job } from "./queries";
 import { StatusText } from "./StatusText";
@@ -27,12 +28,7 @@ export function JobsCard({ jobs, at }: { jobs: readonly Job[] | null; at: string
       ),
     },
     { head: words.outcome, cell: (job) => <JobOutcome job={job} /> },
-    {
-      head: words.lastRun,
-      kind: "dim",
-      label: true,
-      cell: (job) => (job.last_run ? <When at={job.last_run.started_at} /> : words.never),
-    },
+    timeColumn(words.lastRun, (job) => job.last_run?.started_at, words.never),
     {
       head: words.nextRun,
       kind: "dim",

@@ -6,7 +6,7 @@ import { useTexts } from "../strings/language";
 import { type Column, DataTable } from "../ui/DataTable";
 import { IconButton } from "../ui/IconButton";
 import { Tag } from "../ui/Tag";
-import { When } from "../ui/When";
+import { timeColumn } from "../ui/timeColumn";
 import styles from "./admin.module.css";
 import { type PersonAct, PersonDialog } from "./PersonDialog";
 import type { Person } from "./queries";
@@ -30,18 +30,8 @@ export function PeopleTable({ people }: { people: readonly Person[] }) {
       ),
     },
     { head: words.status, cell: (person) => <PersonStatus person={person} /> },
-    {
-      head: words.seen,
-      kind: "dim",
-      label: true,
-      cell: ({ signed_in_at: at }) => (at ? <When at={at} /> : words.never),
-    },
-    {
-      head: words.joined,
-      kind: "dim",
-      label: true,
-      cell: (person) => <When at={person.created_at} />,
-    },
+    timeColumn(words.seen, (person) => person.signed_in_at, words.never),
+    timeColumn(words.joined, (person) => person.created_at),
     {
       head: words.acts,
       kind: "corner",

@@ -10,7 +10,7 @@ import { useFormats } from "../ui/format";
 import { Pager, usePages } from "../ui/Pager";
 import { Failed, Loading } from "../ui/states";
 import { Tag } from "../ui/Tag";
-import { When } from "../ui/When";
+import { timeColumn } from "../ui/timeColumn";
 import styles from "./admin.module.css";
 import { useWorkspacePage } from "./queries";
 
@@ -47,12 +47,7 @@ export function Workspaces() {
       cell: ({ links_per_month: quota }) =>
         quota === null ? <span className={styles.count}>{words.unlimited}</span> : number(quota),
     },
-    {
-      head: words.created,
-      kind: "dim",
-      label: true,
-      cell: (workspace) => <When at={workspace.created_at} />,
-    },
+    timeColumn(words.created, (workspace) => workspace.created_at),
     {
       head: words.acts,
       kind: "acts",

@@ -7,7 +7,7 @@ import { Asking } from "../ui/Confirm";
 import { CutNote } from "../ui/CutNote";
 import { type Column, DataTable } from "../ui/DataTable";
 import { Failed } from "../ui/states";
-import { When } from "../ui/When";
+import { timeColumn } from "../ui/timeColumn";
 import { type Invitation, type Member, useInvitations } from "./queries";
 import styles from "./workspaces.module.css";
 
@@ -28,8 +28,8 @@ export function Invitations(props: { workspaceId: number; members: readonly Memb
       label: true,
       cell: ({ created_by: by }) => emails.get(by ?? 0) ?? "–",
     },
-    { head: words.made, kind: "dim", label: true, cell: (it) => <When at={it.created_at} /> },
-    { head: words.expires, kind: "dim", label: true, cell: (it) => <When at={it.expires_at} /> },
+    timeColumn(words.made, (it) => it.created_at),
+    timeColumn(words.expires, (it) => it.expires_at),
     { head: words.acts, kind: "corner", cell: (it) => <Withdraw invitation={it} /> },
   ];
   return (

@@ -10,8 +10,8 @@ import { Asking, Confirm } from "../ui/Confirm";
 import { type Column, DataTable } from "../ui/DataTable";
 import { IconButton } from "../ui/IconButton";
 import { Tag } from "../ui/Tag";
+import { timeColumn } from "../ui/timeColumn";
 import { toast } from "../ui/toasts";
-import { When } from "../ui/When";
 import { type Member, useRenewal } from "./queries";
 import { ROLES } from "./RoleChoice";
 import styles from "./workspaces.module.css";
@@ -47,12 +47,7 @@ export function MemberTable({ members, workspaceId, ownId, mayManage }: Props) {
           words[member.role]
         ),
     },
-    {
-      head: words.joined,
-      kind: "dim",
-      label: true,
-      cell: (member) => <When at={member.created_at} />,
-    },
+    timeColumn(words.joined, (member) => member.created_at),
   ];
   if (mayManage) {
     columns.push({
