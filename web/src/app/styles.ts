@@ -19,8 +19,6 @@ import "@mantine/core/styles/PillsInput.layer.css";
 import "@mantine/core/styles/Drawer.layer.css";
 import "@mantine/core/styles/Menu.layer.css";
 import "@mantine/core/styles/Modal.layer.css";
-import "@mantine/core/styles/Pill.layer.css";
-import "@mantine/core/styles/PillsInput.layer.css";
 import "@mantine/core/styles/PasswordInput.layer.css";
 import "@mantine/core/styles/Progress.layer.css";
 import "@mantine/core/styles/Skeleton.layer.css";
