@@ -3,6 +3,7 @@
 HTTP numbers are not here: the edges map a `Kind` to theirs.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -21,14 +22,20 @@ class Kind(StrEnum):
 
 
 class KurzError(Exception):
-    """A failure somebody can act on. `code` and `title` are stable, the sentence is for people.
-    `field` is the one of the request whose value was refused."""
+    """A failure somebody can act on. `title` and `code`, which is made from the class's name, are
+    stable; the sentence is for people. `field` is the one of the request whose value was
+    refused."""
 
     kind: ClassVar[Kind]
     code: ClassVar[str]
     title: ClassVar[str]
     retry_after_seconds: int | None = None  # None: trying again does not help
     field: str | None = None
+
+    def __init_subclass__(cls) -> None:
+        """`LinkNotFound` is link-not-found."""
+        if "code" not in vars(cls):
+            cls.code = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
 
     def __init__(self, detail: str, *, field: str | None = None, **fields: object) -> None:
         super().__init__(detail)
@@ -74,14 +81,12 @@ class Unavailable(KurzError):
 
 
 class StoreUnavailable(Unavailable):
-    code = "store-unavailable"
     title = "Database unavailable"
 
 
 class StoreBusy(StoreUnavailable):
     """The database is available, but this call had to wait too long."""
 
-    code = "store-busy"
     title = "Database busy"
     retry_after_seconds = 1
 
@@ -89,7 +94,6 @@ class StoreBusy(StoreUnavailable):
 class Overloaded(Unavailable):
     """More is in progress than a worker can do without keeping visitors waiting."""
 
-    code = "overloaded"
     title = "Server overloaded"
     retry_after_seconds = 1
 
@@ -97,31 +101,26 @@ class Overloaded(Unavailable):
 class WritesFail(Unavailable):
     """Answers from memory and reads still work."""
 
-    code = "writes-fail"
     title = "Writes are failing"
 
 
 class SignInRequired(Unauthenticated):
-    code = "sign-in-required"
     title = "Sign-in required"
 
 
 class MethodNotAllowed(Invalid):
-    code = "method-not-allowed"
     title = "Method not allowed"
 
 
 class SettingRefused(Invalid):
     """A setting that the server cannot start with."""
 
-    code = "setting-refused"
     title = "Invalid setting"
 
 
 class SchemaOutdated(Conflict):
     """The database's schema is not the one this program was written for."""
 
-    code = "schema-outdated"
     title = "Database schema does not match this version"
 
 
@@ -143,7 +142,7 @@ def catalogue() -> list[type[KurzError]]:
     while waiting:
         error = waiting.pop()
         waiting += error.__subclasses__()
-        if "code" in vars(error):
+        if "title" in vars(error):
             found[error.code] = error
     return [found[code] for code in sorted(found)]
 

@@ -12,7 +12,6 @@ from kurz.errors import Invalid
 
 
 class OutputRefused(Invalid):
-    code = "output-refused"
     title = "Cannot write to this file"
 
 

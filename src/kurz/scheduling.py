@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 class AlreadyRunning(Conflict):
-    code = "already-running"
     title = "Already running"
 
 

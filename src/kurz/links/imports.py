@@ -18,12 +18,10 @@ LEAST_LINES = 70_000  # more than the longest row has
 
 
 class ImportTooLarge(Invalid):
-    code = "import-too-large"
     title = "Import file too large"
 
 
 class ImportRunning(Conflict):
-    code = "import-running"
     title = "Another import is already running"
 
 

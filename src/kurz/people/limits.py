@@ -164,7 +164,6 @@ def header_fields(verdict: LimitVerdict) -> dict[str, str]:
 
 
 class TooManyRequests(Limited):
-    code = "too-many-requests"
     title = "Too many requests"
     retry_after_seconds: int
 

@@ -16,12 +16,10 @@ KEPT_CHECKS = 100  # of a destination
 
 
 class ChecksOff(Conflict):
-    code = "checks-off"
     title = "Destination checks are off"
 
 
 class LinkNotChecked(Conflict):
-    code = "link-not-checked"
     title = "Destination of this link is not checked"
 
 

@@ -4,16 +4,13 @@ from kurz.errors import Conflict, Invalid, NotFound
 
 
 class HostRefused(Invalid):
-    code = "host-refused"
     title = "Invalid host"
     field = "host"
 
 
 class ReportNotFound(NotFound):
-    code = "report-not-found"
     title = "Report not found"
 
 
 class ReportDecided(Conflict):
-    code = "report-decided"
     title = "Report already decided"

@@ -12,23 +12,19 @@ MAX_HEAD_BYTES = 16 * 1024
 
 
 class RequestUnreadable(Invalid):
-    code = "request-unreadable"
     title = "Invalid HTTP request"
 
 
 class RequestTooSlow(Invalid):
-    code = "request-too-slow"
     title = "Request too slow"
 
 
 class HeadTooLong(Invalid):
-    code = "head-too-long"
     title = "Request headers too large"
 
 
 class TooManyConnections(KurzError):
     kind = Kind.UNAVAILABLE
-    code = "too-many-connections"
     title = "Too many connections"
 
 

@@ -7,5 +7,4 @@ class FileRefused(Invalid):
     """Columns that are unknown or doubled are named in the error's fields, under `flaw`, so that
     other languages can say it too."""
 
-    code = "file-refused"
     title = "File cannot be imported"

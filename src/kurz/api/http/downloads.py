@@ -13,7 +13,6 @@ from kurz.errors import Limited
 
 
 class TooManyDownloads(Limited):
-    code = "too-many-downloads"
     title = "Too many downloads for this account"
     retry_after_seconds = 5
 

@@ -40,37 +40,31 @@ class RequestError(Invalid):
 
 
 class BodyMalformed(RequestError):
-    code = "body-malformed"
     title = "Request body cannot be read"
     status = 400
 
 
 class PathUnknown(RequestError):
-    code = "path-unknown"
     title = "Path not found"
     status = 404
 
 
 class BodyTooLarge(RequestError):
-    code = "body-too-large"
     title = "Request body too large"
     status = 413
 
 
 class MediaTypeUnsupported(RequestError):
-    code = "media-type-unsupported"
     title = "Unsupported media type"
     status = 415
 
 
 class RequestRefused(RequestError):
-    code = "request-refused"
     title = "Invalid request"
     status = 422
 
 
 class InternalError(RequestError):
-    code = "internal-error"
     title = "Internal error"
     status = 500
 

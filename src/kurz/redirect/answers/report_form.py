@@ -21,7 +21,6 @@ GONE = frozenset({Outcome.MISSING, Outcome.EXPIRED, Outcome.EXHAUSTED, Outcome.B
 
 
 class FormRefused(Invalid):
-    code = "form-refused"
     title = "Invalid report form"
 
 
