@@ -6,7 +6,7 @@ import re
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from kurz.clock import Clock
 from kurz.paging import WHOLE, Part
@@ -36,6 +36,19 @@ class Key:
     created_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None = None
+
+    def view(self) -> dict[str, Any]:
+        """What people see of it."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "prefix": f"kurz_{self.prefix}",
+            "scopes": sorted(self.permissions),
+            "workspace_id": self.workspace_id,
+            "created_at": self.created_at,
+            "expires_at": self.expires_at,
+            "last_used_at": self.last_used_at,
+        }
 
 
 class KeyStore(Protocol):

@@ -103,7 +103,7 @@ async def _export(request: Request, caller: Caller) -> AsyncIterator[bytes]:
     account = await kurz.accounts.get(caller.account_id)
     yield _line("account", account_read(account).model_dump())
     for key in await kurz.keys.list(caller.account_id):
-        yield _line("key", key_read(key).model_dump())
+        yield _line("key", KeyRead(**key.view()).model_dump())
     for workspace, role in await kurz.teams.list_of(caller):
         yield _line("workspace", {"id": workspace.id, "slug": workspace.slug, "role": role})
     space = LinkSpace(Scope(0, caller.account_id), None, caller)
@@ -172,7 +172,7 @@ async def list_keys(
         partial(context(request).keys.list, caller.account_id),
         lambda it: (to_micros(it.created_at), it.id),
     )
-    return KeyList(keys=[key_read(key) for key in found], next_cursor=following)
+    return KeyList(keys=[KeyRead(**key.view()) for key in found], next_cursor=following)
 
 
 @router.delete(
@@ -190,24 +190,7 @@ async def revoke_key(request: Request, caller: Session, key_id: KeyId) -> Respon
     return Response(status_code=204)
 
 
-def key_read(key: Key) -> KeyRead:
-    return KeyRead(**_fields(key))
-
-
 def _new_key(made: tuple[str, Key]) -> ApiAnswer:
     text, key = made
-    body = NewKeyRead(**_fields(key), key=text)
+    body = NewKeyRead(**key.view(), key=text)
     return ApiAnswer(201, body.model_dump_json().encode())
-
-
-def _fields(key: Key) -> dict[str, Any]:
-    return {
-        "id": key.id,
-        "name": key.name,
-        "prefix": f"kurz_{key.prefix}",
-        "scopes": sorted(key.permissions),
-        "workspace_id": key.workspace_id,
-        "created_at": key.created_at,
-        "expires_at": key.expires_at,
-        "last_used_at": key.last_used_at,
-    }
