@@ -53,10 +53,8 @@ def create(
         return await kurz.accounts.create_admin(email, password)
 
     account = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json(_account(account))
-    else:
-        typer.echo(f"{account.email} is an administrator.")
+    sentence = f"{account.email} is an administrator."
+    output.print_result(_account(account), sentence, as_json=as_json)
 
 
 @admin.command()
@@ -124,8 +122,7 @@ def list_accounts(as_json: AsJson = False, data_dir: DataDir = None) -> None:
         )
         for item in accounts
     ]
-    output.print_table(("role", "e-mail", "created", "last sign-in", "imports"), rows)
-    output.print_hint(f"{len(rows)} account{'' if len(rows) == 1 else 's'}")
+    output.print_counted(("role", "e-mail", "created", "last sign-in", "imports"), rows, "account")
 
 
 @admin.command()
@@ -186,11 +183,8 @@ def create_key(
         return text
 
     text = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json({"key": text})
-        return
-    typer.echo(text)
-    output.print_hint("Store the key now: it is not shown again.")
+    hint = "Store the key now: it is not shown again."
+    output.print_result({"key": text}, text, hint, as_json=as_json)
 
 
 @key.command("list")
@@ -199,20 +193,7 @@ def list_keys(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -
 
     async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], datetime]:
         account = await kurz.accounts.get_by_email(email)
-        found = [
-            {
-                "id": item.id,
-                "name": item.name,
-                "prefix": f"kurz_{item.prefix}",
-                "scopes": sorted(item.permissions),
-                "workspace_id": item.workspace_id,
-                "created_at": item.created_at,
-                "expires_at": item.expires_at,
-                "last_used_at": item.last_used_at,
-            }
-            for item in await kurz.keys.list(account.id)
-        ]
-        return found, kurz.clock.now()
+        return [item.view() for item in await kurz.keys.list(account.id)], kurz.clock.now()
 
     keys, now = with_kurz(data_dir, work)
     if as_json:
@@ -228,8 +209,7 @@ def list_keys(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -
         )
         for item in keys
     ]
-    output.print_table(("key", "name", "scopes", "expires", "last used"), rows)
-    output.print_hint(f"{len(rows)} key{'' if len(rows) == 1 else 's'}")
+    output.print_counted(("key", "name", "scopes", "expires", "last used"), rows, "key")
 
 
 @key.command("revoke")
@@ -275,10 +255,8 @@ def create_workspace(
         return output.fields_of(made, "id", "name", "slug")
 
     made = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json(made)
-    else:
-        typer.echo(f"Created workspace {made['id']}, {made['name']}. Its links use /@{slug}/.")
+    sentence = f"Created workspace {made['id']}, {made['name']}. Its links use /@{slug}/."
+    output.print_result(made, sentence, as_json=as_json)
 
 
 @workspace.command("list")
@@ -304,8 +282,7 @@ def list_workspaces(as_json: AsJson = False, data_dir: DataDir = None) -> None:
         )
         for item in workspaces
     ]
-    output.print_table(("ID", "links", "codes", "created", "name"), rows)
-    output.print_hint(f"{len(rows)} workspace{'' if len(rows) == 1 else 's'}")
+    output.print_counted(("ID", "links", "codes", "created", "name"), rows, "workspace")
 
 
 def _set_admin(email: str, data_dir: Path | None, *, is_admin: bool) -> None:
@@ -346,11 +323,8 @@ def _password(file: Path | None) -> str:
 
 
 def _print_link(url: str, expires_at: datetime, whom: str, as_json: bool) -> None:
-    if as_json:
-        output.print_json({"url": url, "expires_at": expires_at})
-        return
-    typer.echo(url)
-    output.print_hint(f"For {whom}. Works once, until {expires_at:%Y-%m-%d %H:%M} UTC.")
+    hint = f"For {whom}. Works once, until {expires_at:%Y-%m-%d %H:%M} UTC."
+    output.print_result({"url": url, "expires_at": expires_at}, url, hint, as_json=as_json)
 
 
 def _account(account: "Account") -> dict[str, Any]:

@@ -74,8 +74,7 @@ def list_files(
         )
         for file in files
     ]
-    output.print_table(("links", "bytes", "created", "file"), rows)
-    output.print_hint(f"{len(rows)} file{'' if len(rows) == 1 else 's'}")
+    output.print_counted(("links", "bytes", "created", "file"), rows, "file")
 
 
 def _pass_over(error: KurzError) -> None:
@@ -112,8 +111,7 @@ def show_file(
         )
         for entry in entries
     ]
-    output.print_table(("link", "clicks", "created", "expired", "destination"), rows)
-    output.print_hint(f"{len(rows)} link{'' if len(rows) == 1 else 's'}")
+    output.print_counted(("link", "clicks", "created", "expired", "destination"), rows, "link")
 
 
 @archive.command("restore")

@@ -42,11 +42,9 @@ def ban_link(
         return await address_of(kurz, found)
 
     address = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json({"short_url": address, "is_banned": True})
-        return
-    typer.echo(f"{address} is banned.")
-    output.print_hint("Undo: " + command(data_dir, "admin", "unban", "link", link))
+    shown = {"short_url": address, "is_banned": True}
+    hint = "Undo: " + command(data_dir, "admin", "unban", "link", link)
+    output.print_result(shown, f"{address} is banned.", hint, as_json=as_json)
 
 
 @unban.command("link")
@@ -88,13 +86,9 @@ def ban_host(
         return await kurz.bans.ban_host(host, reason, OPERATOR)
 
     made = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json(_view(made))
-        return
-    typer.echo(f"{made.subject} and its subdomains are banned.")
-    output.print_hint(
-        "New links to it are refused within 5 seconds. `kurz serve` bans the existing ones."
-    )
+    sentence = f"{made.subject} and its subdomains are banned."
+    hint = "New links to it are refused within 5 seconds. `kurz serve` bans the existing ones."
+    output.print_result(_view(made), sentence, hint, as_json=as_json)
 
 
 @unban.command("host")
@@ -105,14 +99,12 @@ def unban_host(host: Host, as_json: AsJson = False, data_dir: DataDir = None) ->
         return await kurz.bans.unban_host(host, OPERATOR)
 
     was_banned = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json({"host": host, "was_banned": was_banned})
-        return
-    if not was_banned:
-        typer.echo(f"{host} was not banned.")
-        return
-    typer.echo(f"{host} is no longer banned.")
-    output.print_hint("`kurz serve` restores its links, except those on a blocklist.")
+    sentence, hint = f"{host} was not banned.", None
+    if was_banned:
+        sentence = f"{host} is no longer banned."
+        hint = "`kurz serve` restores its links, except those on a blocklist."
+    shown = {"host": host, "was_banned": was_banned}
+    output.print_result(shown, sentence, hint, as_json=as_json)
 
 
 @ban.command("person")
@@ -127,11 +119,9 @@ def ban_person(
         return made, await kurz.bans.begin(made)
 
     made, links = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json(_view(made) | {"links": links})
-        return
-    typer.echo(f"{email} is banned, along with {links:,} link{'' if links == 1 else 's'}.")
-    output.print_hint("Undo: " + command(data_dir, "admin", "unban", "person", email))
+    sentence = f"{email} is banned, along with {links:,} link{'' if links == 1 else 's'}."
+    hint = "Undo: " + command(data_dir, "admin", "unban", "person", email)
+    output.print_result(_view(made) | {"links": links}, sentence, hint, as_json=as_json)
 
 
 @unban.command("person")
@@ -144,13 +134,12 @@ def unban_person(email: Email, as_json: AsJson = False, data_dir: DataDir = None
         return was_banned, await kurz.bans.undo(account.id) if was_banned else 0
 
     was_banned, links = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json({"email": email, "was_banned": was_banned, "links": links})
-    elif was_banned:
+    sentence = f"{email} was not banned."
+    if was_banned:
         back = "1 link was" if links == 1 else f"{links:,} links were"
-        typer.echo(f"{email} is no longer banned. {back} restored.")
-    else:
-        typer.echo(f"{email} was not banned.")
+        sentence = f"{email} is no longer banned. {back} restored."
+    shown = {"email": email, "was_banned": was_banned, "links": links}
+    output.print_result(shown, sentence, as_json=as_json)
 
 
 @commands.command("bans")
@@ -195,8 +184,7 @@ def list_bans(limit: Limit = 50, as_json: AsJson = False, data_dir: DataDir = No
     if not rows:
         output.print_hint("Nothing is banned. See: " + command(data_dir, "admin", "ban", "--help"))
         return
-    output.print_table(("type", "since", "banned", "reason"), rows)
-    output.print_hint(f"{len(rows)} ban{'' if len(rows) == 1 else 's'}")
+    output.print_counted(("type", "since", "banned", "reason"), rows, "ban")
 
 
 @commands.command("audit")

@@ -65,13 +65,9 @@ def counter(
         return codes.code(number)
 
     code = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json({"start": start, "next_code": code})
-        return
-    typer.echo(f"The next counted code is {code}.")
-    output.print_hint(
-        "Compare it with your series. You can run this command again until the code is used."
-    )
+    sentence = f"The next counted code is {code}."
+    hint = "Compare it with your series. You can run this command again until the code is used."
+    output.print_result({"start": start, "next_code": code}, sentence, hint, as_json=as_json)
 
 
 def _salt(file: Path) -> bytes:

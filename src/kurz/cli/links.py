@@ -120,12 +120,8 @@ def create(
         return await view_of(kurz, created.link), created.is_new
 
     item, is_new = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json(item)
-        return
-    typer.echo(item["short_url"])
-    if not is_new:
-        output.print_hint("This link already exists. Nothing was changed.")
+    hint = None if is_new else "This link already exists. Nothing was changed."
+    output.print_result(item, item["short_url"], hint, as_json=as_json)
 
 
 @commands.command("list")
@@ -289,10 +285,8 @@ def code(
 
     canonical_url = urls.judge(url).canonical
     short_code = deterministic.generate(canonical_url, workspace)
-    if as_json:
-        output.print_json({"canonical_url": canonical_url, "short_code": short_code})
-    else:
-        typer.echo(short_code)
+    shown = {"canonical_url": canonical_url, "short_code": short_code}
+    output.print_result(shown, short_code, as_json=as_json)
 
 
 def act_on(

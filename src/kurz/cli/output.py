@@ -34,6 +34,16 @@ def print_json(value: object) -> None:
     typer.echo(escape_controls(json.dumps(value, ensure_ascii=False, indent=2, default=plain)))
 
 
+def print_result(value: object, sentence: str, hint: str | None = None, *, as_json: bool) -> None:
+    """What a command did: JSON for programs, or a sentence for people, with a hint."""
+    if as_json:
+        print_json(value)
+        return
+    typer.echo(sentence)
+    if hint is not None:
+        print_hint(hint)
+
+
 def fields_of(item: object, *names: str) -> dict[str, Any]:
     """These attributes of an object, for JSON."""
     return {name: getattr(item, name) for name in names}
@@ -100,6 +110,10 @@ def print_link(item: Mapping[str, Any], now: datetime) -> None:
         for label, name in _FIELDS
         if item[name] not in (None, [], False)
     ]
+    print_fields(rows)
+
+
+def print_fields(rows: Sequence[tuple[str, str]]) -> None:
     width = max(len(label) for label, _ in rows)
     for label, text in rows:
         # Indented, so that a text of several lines cannot look like another field.
@@ -130,6 +144,12 @@ _FIELDS = (
     ("workspace", "workspace_id"),
     ("id", "id"),
 )
+
+
+def print_counted(head: Sequence[str], rows: Sequence[Sequence[str]], noun: str) -> None:
+    """A table, and how many rows it has."""
+    print_table(head, rows)
+    print_hint(f"{len(rows)} {noun}{'' if len(rows) == 1 else 's'}")
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -114,11 +114,8 @@ def uphold(
         return await kurz.abuse.uphold(report, note, OPERATOR, bans_host=ban_host)
 
     found = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json(_view(found))
-        return
     also = ", and so is the host of its destination" if ban_host else ""
-    typer.echo(f"{found.short_url} is banned{also}.")
+    output.print_result(_view(found), f"{found.short_url} is banned{also}.", as_json=as_json)
 
 
 @reports.command()
@@ -131,10 +128,8 @@ def dismiss(
         return await kurz.abuse.dismiss(report, note, OPERATOR)
 
     found = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json(_view(found))
-    else:
-        typer.echo(f"Report {found.id} was dismissed. {found.short_url} stays as it is.")
+    sentence = f"Report {found.id} was dismissed. {found.short_url} stays as it is."
+    output.print_result(_view(found), sentence, as_json=as_json)
 
 
 def _view(report: "AbuseReport") -> dict[str, Any]:
@@ -155,9 +150,10 @@ def _print(report: "AbuseReport", now: datetime) -> None:
         ("decided", report.decided_at and output.relative(report.decided_at, now)),
         ("note", report.note),
     ]
-    width = max(len(label) for label, _ in rows)
-    for label, text in rows:
-        if text:
-            lines = [output.printable(line) for line in text.split("\n")]
-            indented = ("\n" + " " * (width + 2)).join(lines)
-            typer.echo(typer.style(f"{label:<{width}}", dim=True) + "  " + indented)
+    output.print_fields(
+        [
+            (label, "\n".join(output.printable(line) for line in text.split("\n")))
+            for label, text in rows
+            if text
+        ]
+    )

@@ -112,11 +112,9 @@ def empty(
         number = _number(with_kurz(data_dir, count))
         typer.confirm(f"Permanently delete {number}?", abort=True, err=True)
     emptied = with_kurz(data_dir, work)
-    if as_json:
-        output.print_json({"purged": emptied.purged})
-    else:
-        noun = "link" if emptied.purged == 1 else "links"
-        typer.echo(f"{emptied.purged:,} {noun} permanently deleted.")
+    noun = "link" if emptied.purged == 1 else "links"
+    sentence = f"{emptied.purged:,} {noun} permanently deleted."
+    output.print_result({"purged": emptied.purged}, sentence, as_json=as_json)
 
 
 async def _scope(kurz: "Kurz", workspace: str | None) -> Scope:
