@@ -79,16 +79,7 @@ def stats(
         report = await kurz.stats.get(about, period, compares=True)
         top = () if report.top_links is None else report.top_links.links
         addresses = {item.link.id: await address_of(kurz, item.link) for item in top}
-        shown = view(
-            report,
-            lambda item: {
-                "id": kurz.links.public_id(item.link),
-                "short_code": item.link.short_code,
-                "short_url": addresses[item.link.id],
-                "title": item.link.title,
-                "clicks": item.clicks,
-            },
-        )
+        shown = view(report, kurz.links, lambda link: addresses[link.id])
         return title, report, addresses, shown
 
     title, report, addresses, shown = with_kurz(data_dir, work)

@@ -1,6 +1,6 @@
 """A report as the API and `--json` output show it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -9,14 +9,19 @@ from kurz.clicks.periods import Interval
 from kurz.clicks.series import Numbers
 from kurz.clicks.stats import StatsReport, TopLink
 from kurz.clock import EPOCH
+from kurz.links.model import Link
+from kurz.links.service import LinkService
 
 
-def view(report: StatsReport, show: Callable[[TopLink], Mapping[str, Any]]) -> dict[str, Any]:
-    """`show` formats a link."""
+def view(
+    report: StatsReport, service: LinkService, address: Callable[[Link], str]
+) -> dict[str, Any]:
+    """`address` is the short URL of a link."""
     period, top = report.period, report.top_links
     links = None
     if top is not None:
-        links = {"values": [show(it) for it in top.links], "gone": top.gone, "other": top.other}
+        shown = [_link(item, service, address(item.link)) for item in top.links]
+        links = {"values": shown, "gone": top.gone, "other": top.other}
     return {
         "from": period.start,
         "to": period.end,
@@ -52,6 +57,16 @@ def view_now(now: Now) -> dict[str, Any]:
         "today": _numbers(now.numbers),
         "all_clicks": now.all_clicks,
         "newest": [click._asdict() for click in now.newest],
+    }
+
+
+def _link(item: TopLink, service: LinkService, address: str) -> dict[str, Any]:
+    return {
+        "id": service.public_id(item.link),
+        "short_code": item.link.short_code,
+        "short_url": address,
+        "title": item.link.title,
+        "clicks": item.clicks,
     }
 
 

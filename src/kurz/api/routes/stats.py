@@ -1,10 +1,10 @@
 """Stats of a link, a tag, a workspace, the caller's links, and the installation."""
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic_core import to_json
@@ -32,7 +32,7 @@ from kurz.clicks.exports import (
 )
 from kurz.clicks.live import Now
 from kurz.clicks.periods import MAX_LENGTH, Interval, Period, read_period
-from kurz.clicks.stats import EVERYTHING, About, StatsReport, TopLink, about_link, about_space
+from kurz.clicks.stats import EVERYTHING, About, StatsReport, about_link, about_space
 from kurz.clicks.view import view, view_now
 from kurz.errors import KurzError
 from kurz.links.model import ROOT_WORKSPACE_ID
@@ -145,8 +145,13 @@ def _family(
         report = await context(request).stats.get(
             asked.about, period, interval, top=top, compares=compare
         )
-        show = await _shower(request, asked.space, report)
-        return ApiAnswer(200, to_json(view(report, show))).respond()
+        prefixes = await _prefixes(request, asked.space, report)
+        shown = view(
+            report,
+            context(request).links,
+            lambda link: prefixes[link.workspace_id] + link.short_code,
+        )
+        return ApiAnswer(200, to_json(shown)).respond()
 
     @router.get(
         f"{prefix}/stats/live",
@@ -259,10 +264,10 @@ async def _events(
         spoke_at = time.monotonic()
 
 
-async def _shower(
+async def _prefixes(
     request: Request, space: LinkSpace | None, report: StatsReport
-) -> Callable[[TopLink], Mapping[str, Any]]:
-    """The function that shows a link, once the prefix of short URLs is known."""
+) -> dict[int, str]:
+    """What stands before the codes of the top links, by their workspace."""
     kurz = context(request)
     found = [] if report.top_links is None else [item.link for item in report.top_links.links]
     prefixes: dict[int, str] = {}
@@ -274,18 +279,7 @@ async def _shower(
         else:
             workspace = await kurz.workspaces.find(workspace_id)
         prefixes[workspace_id] = await kurz.prefix(request, workspace)
-
-    def show(item: TopLink) -> Mapping[str, Any]:
-        link = item.link
-        return {
-            "id": kurz.links.public_id(link),
-            "short_code": link.short_code,
-            "short_url": prefixes[link.workspace_id] + link.short_code,
-            "title": link.title,
-            "clicks": item.clicks,
-        }
-
-    return show
+    return prefixes
 
 
 _ROOT, _TEAM = root_space(Permission.STATS_READ), in_workspace(Permission.STATS_READ)
