@@ -16,7 +16,6 @@ from kurz.cli.reaper_output import (
     print_rules,
     print_state,
     view,
-    view_rules,
 )
 from kurz.cli.session import AsJson, DataDir, note, with_kurz
 from kurz.errors import StoreUnavailable
@@ -84,7 +83,7 @@ def _rehearse(data_dir: Path | None, as_json: bool) -> None:
 
     reaper_admin, waiting = with_kurz(data_dir, work)
     if as_json:
-        rules = view_rules(reaper_admin.plan, waiting)
+        rules = reaper_admin.plan.view(waiting)
         output.print_json({"unmarked": waiting.unmarked, "rules": rules})
         return
     print_rules(reaper_admin.plan, waiting)

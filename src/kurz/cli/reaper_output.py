@@ -140,7 +140,7 @@ def view(
         "failed_runs": state.totals.failed_runs,
         "average_cleanup_ms": state.totals.average_ms,
         "unmarked": state.waiting.unmarked,
-        "rules": view_rules(reaper_admin.plan, state.waiting),
+        "rules": reaper_admin.plan.view(state.waiting),
         "runs": [_view_run(run) for run in runs],
         "jobs": [
             {
@@ -157,18 +157,6 @@ def view(
 def _view_run(run: Run) -> dict[str, Any]:
     names = "started_at", "ended_at", "is_asked", "holder", "outcome", "counts", "reason"
     return output.fields_of(run, *names)
-
-
-def view_rules(plan: RetentionPlan, waiting: ReaperBacklog) -> list[dict[str, Any]]:
-    return [
-        {
-            "ended": ended,
-            "after_seconds": None if rule.after is None else round(rule.after.total_seconds()),
-            "fate": rule.fate,
-            "waiting": waiting.by_kind.get(ended),
-        }
-        for ended, rule in plan.retention.items()
-    ]
 
 
 def _present(state: ReaperState) -> str:

@@ -14,7 +14,7 @@ from kurz.api.schemas.cleanup import (
     RunRead,
 )
 from kurz.api.schemas.problems import problems
-from kurz.links.ending.reaper_admin import ChoreState, ReaperState, RetentionPlan
+from kurz.links.ending.reaper_admin import ChoreState
 from kurz.links.ending.retention import PRESETS
 from kurz.scheduling import Lease, Run
 
@@ -58,7 +58,7 @@ async def get_reaper(request: Request) -> ReaperRead:
         has_archive=reaper_admin.plan.has_archive,
         preset=reaper_admin.preset,
         is_preset_changed=reaper_admin.plan.retention != PRESETS[reaper_admin.preset],
-        rules=_rules(reaper_admin.plan, state),
+        rules=[RuleRead(**rule) for rule in reaper_admin.plan.view(state.waiting)],
         unmarked=state.waiting.unmarked,
         next_run_at=state.next_at,
         asked_at=None if state.lease is None else state.lease.asked_at,
@@ -80,18 +80,6 @@ async def run_reaper(request: Request, caller: Admin) -> RunAsked:
     `already-running`."""
     await note(request, caller, "run-reaper")
     return RunAsked(asked_at=await context(request).reaper_admin.ask())
-
-
-def _rules(plan: RetentionPlan, state: ReaperState) -> list[RuleRead]:
-    return [
-        RuleRead(
-            ended=ended,
-            after_seconds=None if rule.after is None else round(rule.after.total_seconds()),
-            fate=rule.fate,
-            waiting=state.waiting.by_kind.get(ended),
-        )
-        for ended, rule in plan.retention.items()
-    ]
 
 
 def job_read(chore: ChoreState) -> JobRead:

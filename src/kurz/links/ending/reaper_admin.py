@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from kurz.links.ending.ports import JOB, ReaperStore
 from kurz.links.ending.retention import EndedKind, Retention, RetentionRule, without_archive
@@ -80,6 +81,18 @@ class RetentionPlan:
         if after is None:
             raise ValueError(f"links of the kind {ended} are kept permanently")
         return now - after
+
+    def view(self, waiting: ReaperBacklog) -> list[dict[str, Any]]:
+        """The rules as the API and `--json` show them, with how many links wait."""
+        return [
+            {
+                "ended": ended,
+                "after_seconds": None if rule.after is None else round(rule.after.total_seconds()),
+                "fate": rule.fate,
+                "waiting": waiting.by_kind.get(ended),
+            }
+            for ended, rule in self.retention.items()
+        ]
 
     async def count(
         self, store: ReaperStore, limit: int = COUNTED, tell: Tell = lambda _, __: None
