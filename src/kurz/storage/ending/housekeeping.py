@@ -12,7 +12,7 @@ from kurz.clock import to_micros
 from kurz.safety.abuse_reports import KEPT_REPORTS, ReportState
 from kurz.storage.clicks.store import lock_counting
 from kurz.storage.ending.purging import COUNTED, forget_clicks
-from kurz.storage.engine.batches import SQLITE_LINKS, among
+from kurz.storage.engine.batches import SQLITE_LINKS, among, delete_some
 from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
 from kurz.storage.engine.store import SqlStore, writes
 from kurz.storage.links.receipts import trim_receipts
@@ -24,30 +24,13 @@ from kurz.storage.schema.safety import reports
 
 
 def trim_codes(connection: sa.Connection, now: datetime, limit: int) -> int:
-    old = (
-        sa.select(code_quarantine.c.short_code)
-        .where(code_quarantine.c.until <= to_micros(now))
-        .order_by(code_quarantine.c.until)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte()
-    )
-    is_old = code_quarantine.c.short_code.in_(sa.select(old))
-    return connection.execute(sa.delete(code_quarantine).where(is_old)).rowcount
+    until = code_quarantine.c.until
+    return delete_some(connection, code_quarantine, until <= to_micros(now), limit, until)
 
 
 def trim_one_time_tokens(connection: sa.Connection, now: datetime, limit: int) -> int:
-    """Skips locked rows: their holder may wait for other rows of this batch."""
-    old = (
-        sa.select(one_time_tokens.c.id)
-        .where(one_time_tokens.c.expires_at <= to_micros(now))
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte()
-    )
-    return connection.execute(
-        sa.delete(one_time_tokens).where(one_time_tokens.c.id.in_(sa.select(old)))
-    ).rowcount
+    is_old = one_time_tokens.c.expires_at <= to_micros(now)
+    return delete_some(connection, one_time_tokens, is_old, limit)
 
 
 def trim_reports(connection: sa.Connection, now: datetime, limit: int) -> int:

@@ -40,6 +40,22 @@ def at_once(connection: sa.Connection, limit: int) -> int:
     return min(limit, SQLITE_LINKS) if connection.dialect.name == "sqlite" else limit
 
 
+def delete_some(
+    connection: sa.Connection,
+    table: sa.Table,
+    is_old: sa.ColumnElement[bool],
+    limit: int,
+    *order: sa.Column[Any],
+) -> int:
+    """Deletes the first of such rows; returns how many. Locked ones are skipped: their holder may
+    wait for other rows of this batch. So two at once take different ones, and wait for nobody."""
+    key = [*table.primary_key]
+    old = sa.select(*key).where(is_old).order_by(*order).limit(limit)
+    chosen = sa.select(old.with_for_update(skip_locked=True).cte())
+    row = key[0] if len(key) == 1 else sa.tuple_(*key)
+    return connection.execute(sa.delete(table).where(row.in_(chosen))).rowcount
+
+
 def among(
     connection: sa.Connection, column: sa.Column[Any], values: Sequence[Any]
 ) -> sa.ColumnElement[bool]:

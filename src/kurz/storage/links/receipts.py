@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import to_micros
 from kurz.people.receipts import KEPT, AlreadyAnswered, Receipt, StoredReceipt
+from kurz.storage.engine.batches import delete_some
 from kurz.storage.engine.store import SqlStore, reads, writes
 from kurz.storage.schema.links import receipts
 
@@ -41,18 +42,10 @@ def save_receipt(connection: sa.Connection, receipt: Receipt | None, made: Any) 
 
 
 def trim_receipts(connection: sa.Connection, now: datetime, limit: int) -> int:
-    """Some of those that are too old; tells how many. Two at once take different ones, and wait for
-    nobody."""
-    old = (
-        sa.select(receipts.c.caller, receipts.c.key_hash)
-        .where(receipts.c.created_at < to_micros(now - KEPT))
-        .order_by(receipts.c.created_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte()
-    )
-    found = sa.tuple_(receipts.c.caller, receipts.c.key_hash).in_(sa.select(old))
-    return connection.execute(sa.delete(receipts).where(found)).rowcount
+    """Some of those that are too old; tells how many."""
+    created_at = receipts.c.created_at
+    is_old = created_at < to_micros(now - KEPT)
+    return delete_some(connection, receipts, is_old, limit, created_at)
 
 
 def find_receipt(
