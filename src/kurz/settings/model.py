@@ -15,6 +15,16 @@ from kurz.settings.web import WebSettings
 from kurz.settings.workload import LoadSettings
 
 
+class _InDataDir:
+    """A path in the data folder."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, settings: "Settings", _: type) -> Path:
+        return settings.data_dir / self._name
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings(LimitSettings, LoadSettings, WebSettings):
     base_url: str | None = _setting(
@@ -275,9 +285,13 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
         "`auto` is text on a terminal, JSON elsewhere.",
     )
 
-    @property
-    def secret_path(self) -> Path:
-        return self.data_dir / "secret"
+    secret_path = _InDataDir("secret")
+    database_path = _InDataDir("kurz.db")
+    feed_dir = _InDataDir("feed")
+    screening_dir = _InDataDir("screening")
+    journal_dir = _InDataDir("journal")
+    dropped_clicks_path = _InDataDir("dropped-clicks")
+    backup_dir = _InDataDir("backups")
 
     @property
     def is_local(self) -> bool:
@@ -288,30 +302,6 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
     @property
     def is_embedded(self) -> bool:
         return self.database_url is None
-
-    @property
-    def database_path(self) -> Path:
-        return self.data_dir / "kurz.db"
-
-    @property
-    def feed_dir(self) -> Path:
-        return self.data_dir / "feed"
-
-    @property
-    def screening_dir(self) -> Path:
-        return self.data_dir / "screening"
-
-    @property
-    def journal_dir(self) -> Path:
-        return self.data_dir / "journal"
-
-    @property
-    def dropped_clicks_path(self) -> Path:
-        return self.data_dir / "dropped-clicks"
-
-    @property
-    def backup_dir(self) -> Path:
-        return self.data_dir / "backups"
 
 
 def fields() -> tuple[dataclasses.Field[Any], ...]:
