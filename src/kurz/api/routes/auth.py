@@ -8,7 +8,7 @@ from starlette.responses import Response
 from kurz import asgi
 from kurz.api.http.bodies import described, read_body
 from kurz.api.http.callers import Session, cookie_name
-from kurz.api.http.dependencies import Context, context
+from kurz.api.http.dependencies import context
 from kurz.api.http.devices import asker_of, check_credentials, device_cookie, signed_in_asker
 from kurz.api.http.responses import ApiAnswer
 from kurz.api.http.security import nobody
@@ -53,7 +53,7 @@ async def register(request: Request) -> Response:
     account = await kurz.accounts.register(
         body.email, body.password, body.invitation, asker_of(request)
     )
-    return _begin(request, body, account, 201)
+    return _begin(request, account, 201, as_cookie=body.as_cookie)
 
 
 @router.post(
@@ -68,7 +68,7 @@ async def sign_in(request: Request) -> Response:
     create a reset link."""
     body = await _read_entry(request, Credentials)
     account = await check_credentials(request, body.email, body.password)
-    return _begin(request, body, account, 200)
+    return _begin(request, account, 200, as_cookie=body.as_cookie)
 
 
 @router.post(
@@ -105,9 +105,8 @@ async def change_password(request: Request, caller: Session) -> Response:
         ends_keys=body.ends_keys,
     )
     kurz.identity.forget()
-    if "authorization" not in request.headers:  # a page's session: no script may see the token
-        return _page_session(request, account, 200)
-    return _session(kurz, account, 200).respond()
+    is_page = "authorization" not in request.headers
+    return _begin(request, account, 200, as_cookie=is_page)
 
 
 @router.post(
@@ -130,7 +129,7 @@ async def reset_password(request: Request) -> Response:
         ends_keys=body.ends_keys,
     )
     kurz.identity.forget()
-    return _begin(request, body, account, 200)
+    return _begin(request, account, 200, as_cookie=body.as_cookie)
 
 
 @router.post(
@@ -150,7 +149,7 @@ async def set_up(request: Request) -> Response:
     account = await kurz.accounts.set_up(
         body.token, body.email, body.password, asker_of(request, is_known=True)
     )
-    return _begin(request, body, account, 201)
+    return _begin(request, account, 201, as_cookie=body.as_cookie)
 
 
 async def _read_entry(request: Request, schema: type[AnyEntry]) -> AnyEntry:
@@ -168,28 +167,17 @@ def account_read(account: Account) -> AccountRead:
     return AccountRead(**fields)
 
 
-def _begin(request: Request, body: SessionStart, account: Account, status: int) -> Response:
-    if body.as_cookie:
-        return _page_session(request, account, status)
-    return _session(context(request), account, status).respond()
-
-
-def _session(kurz: Context, account: Account, status: int) -> ApiAnswer:
-    token, expires_at = kurz.tokens.issue(account.id, account.epoch)
-    body = SessionRead(token=token, expires_at=expires_at, account=account_read(account))
-    return ApiAnswer(status, body.model_dump_json().encode())
-
-
-def _page_session(request: Request, account: Account, status: int) -> Response:
-    """A session of a page: its token is in a cookie that no script can read. Another cookie marks
-    the browser as known, so that it can sign in again during a flood of sign-ins."""
+def _begin(request: Request, account: Account, status: int, *, as_cookie: bool) -> Response:
+    """A session. If it is a page's, its token is in a cookie that no script can read. Another
+    cookie marks the browser as known, so that it can sign in again during a flood of sign-ins."""
     token, expires_at = context(request).tokens.issue(account.id, account.epoch)
-    shown = SessionRead(token=None, expires_at=expires_at, account=account_read(account))
-    cookies = [
-        _cookie(request, token, int(LIFE.total_seconds())),
-        device_cookie(request, account),
-    ]
-    return ApiAnswer(status, shown.model_dump_json().encode()).respond(cookies)
+    shown_token = None if as_cookie else token
+    body = SessionRead(token=shown_token, expires_at=expires_at, account=account_read(account))
+    answer = ApiAnswer(status, body.model_dump_json().encode())
+    if not as_cookie:
+        return answer.respond()
+    cookie = _cookie(request, token, int(LIFE.total_seconds()))
+    return answer.respond([cookie, device_cookie(request, account)])
 
 
 def _cookie(request: Request, token: str, seconds: int) -> str:
