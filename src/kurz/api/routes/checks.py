@@ -1,7 +1,7 @@
 """`/api/v1/links/{id}/checks` and the same in workspaces: whether the destination answers."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 
@@ -10,6 +10,7 @@ from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_spa
 from kurz.api.routes.links import LinkId
 from kurz.api.schemas.checks import CheckAsked, CheckRead, LinkChecksRead
 from kurz.api.schemas.problems import problems
+from kurz.links.model import Link
 from kurz.people.access import Permission
 from kurz.people.limits import LimitClass
 
@@ -35,12 +36,7 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
         kurz = context(request)
         await kurz.limits.check(LimitClass.CHECK, str(space.caller.account_id))
         link, asked_at = await kurz.link_checks.ask(link_id, space.scope)
-        return CheckAsked(
-            asked_at=asked_at,
-            destination_status=link.destination_status,
-            destination_http_status=link.destination_http_status,
-            last_checked_at=link.last_checked_at,
-        )
+        return CheckAsked(asked_at=asked_at, **_state(link))
 
     @router.get(
         prefix,
@@ -50,20 +46,21 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
         """The last 100 checks of the current destination, newest first, with the minute in which
         each started."""
         link, found = await context(request).link_checks.last(link_id, space.scope)
-        return LinkChecksRead(
-            destination_status=link.destination_status,
-            destination_http_status=link.destination_http_status,
-            last_checked_at=link.last_checked_at,
-            checks=[
-                CheckRead(
-                    checked_at=check.checked_at.replace(second=0, microsecond=0),
-                    result=check.finding.result,
-                    reason=check.finding.reason,
-                    http_status=check.finding.http_status,
-                )
-                for check in found
-            ],
-        )
+        checks = [
+            CheckRead(
+                checked_at=check.checked_at.replace(second=0, microsecond=0),
+                result=check.finding.result,
+                reason=check.finding.reason,
+                http_status=check.finding.http_status,
+            )
+            for check in found
+        ]
+        return LinkChecksRead(checks=checks, **_state(link))
+
+
+def _state(link: Link) -> dict[str, Any]:
+    names = "destination_status", "destination_http_status", "last_checked_at"
+    return {name: getattr(link, name) for name in names}
 
 
 _family("/api/v1/links/{link_id}/checks", root_space)
