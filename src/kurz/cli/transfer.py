@@ -9,7 +9,7 @@ import typer
 from kurz.cli.links import OnlyWorkspace
 from kurz.cli.session import AsJson, DataDir, note, read_settings, with_kurz
 from kurz.cli.transfer_output import ImportReport, RowCounter, opened_output
-from kurz.cli.workspace_lookup import get_workspace, own_hosts
+from kurz.cli.workspace_lookup import get_workspace, id_of, own_hosts
 from kurz.links.model import Scope, Strategy
 from kurz.links.transfers import ImportTarget, OneTarget, Summary, Targets, TransferFormat
 
@@ -171,12 +171,9 @@ async def _targets(kurz: "Kurz", workspace: str | None) -> Targets:
 
 
 def _target(settings: "Settings", workspace: "Workspace | None") -> ImportTarget:
-    if workspace is None:
-        strategy = Strategy(settings.code_strategy)
-        return ImportTarget(strategy=strategy, redirect_status=settings.redirect_status)
     return ImportTarget(
-        workspace_id=workspace.id,
-        strategy=Strategy(workspace.strategy),
+        workspace_id=id_of(workspace),
+        strategy=Strategy(settings.code_strategy if workspace is None else workspace.strategy),
         redirect_status=settings.redirect_status,
     )
 

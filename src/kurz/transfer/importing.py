@@ -63,10 +63,7 @@ class Importer:
         is_dry: bool = False,
         gives_way: bool = False,
     ) -> AsyncIterator[list[RowResult]]:
-        """The results of the rows, in the order of the file, some at a time; `targets` says where
-        they go. `FileRefused`: this is not a file of links. A dry run writes nothing. `own_hosts`
-        as in `LinkService.create`. `gives_way`: other work of this process goes first. While a
-        batch is stored, the next one is read."""
+        """As in `LinkImporter`. While a batch is stored, the next one is read."""
         pace, size = (ImportPace(), GENTLE_BATCH) if gives_way else (NoPace(), BATCH)
         hosts = (await self._own_hosts.get(), own_hosts)
         preparer = Preparer(targets, self._codes, hosts, self._clock, self._screen)
@@ -107,9 +104,7 @@ class Importer:
         format: TransferFormat,  # noqa: A002  as above
         most: int,
     ) -> bool:
-        """Whether the file has more rows than that, including rows that would be refused.
-        `FileRefused`: it has, but only because a quote is not closed, or it has far more lines than
-        rows. Gives way."""
+        """As in `LinkImporter`."""
         pace, count, reading = ImportPace(), 0, reader(format)
         async for records in _records(source, reading, pace):
             for _ in records:
