@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from kurz.clicks.header import Header, path_of
+from kurz.files import sync_folder
 
 
 class SegmentFile:
@@ -57,7 +58,8 @@ class SegmentFile:
             os.fdatasync(self.fd)
             self.synced = size
         if size and not self.is_entered:
-            _sync_folder(self.path.parent)
+            with contextlib.suppress(FileNotFoundError):  # one that was removed has no entries
+                sync_folder(self.path.parent)
             self.is_entered = True
 
     def is_lost(self) -> bool:
@@ -74,14 +76,3 @@ class SegmentFile:
                 if not self.is_lost():
                     self.path.unlink()
         os.close(self.fd)
-
-
-def _sync_folder(folder: Path) -> None:
-    try:
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except FileNotFoundError:  # a folder that was removed has no entries to keep
-        return
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
