@@ -13,7 +13,7 @@ from kurz.links.model import Status
 from kurz.storage.ending.conditions import Condition, are_due, are_ended, still
 from kurz.storage.ending.purging import PurgingStore, lock_next, purge_next
 from kurz.storage.engine.batches import among, at_once, in_batches
-from kurz.storage.engine.changes import record_changes
+from kurz.storage.engine.changes import update_links
 from kurz.storage.engine.database import Database
 from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
 from kurz.storage.engine.instants import read_now
@@ -44,23 +44,12 @@ def trash_some(
 def _trash(
     connection: sa.Connection, link_ids: Sequence[int], condition: Condition, now: int
 ) -> int:
-    are_ours = among(connection, links.c.id, link_ids)
-    record_sweep(connection, sa.and_(are_ours, still(condition)), now)
-    statement = (
-        sa.update(links)
-        .where(are_ours, still(condition))
-        .values(
-            status=Status.DELETED,
-            deleted_at=now,
-            swept_at=now,
-            updated_at=now,
-            version=links.c.version + 1,
-        )
-        .returning(links.c.id, links.c.workspace_id, links.c.short_code, links.c.version)
+    are_ours = sa.and_(among(connection, links.c.id, link_ids), still(condition))
+    record_sweep(connection, are_ours, now)
+    moved = update_links(
+        connection, are_ours, now=now, status=Status.DELETED, deleted_at=now, swept_at=now
     )
-    moved = connection.execute(statement).all()
-    record_changes(connection, moved, now)
-    trash_tags_of(connection, [row.id for row in moved])
+    trash_tags_of(connection, moved)
     add_cleaned(connection, JOB, len(moved))
     return len(moved)
 

@@ -10,7 +10,7 @@ from kurz.freshness.routes import Change
 from kurz.storage.engine.database import HotStatement
 from kurz.storage.engine.deadlines import LIST_SECONDS
 from kurz.storage.engine.store import SqlStore, reads
-from kurz.storage.schema.links import changes, count_position, search_position
+from kurz.storage.schema.links import changes, count_position, links, search_position
 from kurz.storage.schema.safety import destination_position
 
 KEPT_NUMBERS = 20_000  # as many as `freshness/recent_writes` remembers
@@ -67,6 +67,21 @@ def record_changes(
         rows = [{**change._asdict(), "changed_at": changed_at} for change in new]
         connection.execute(sa.insert(changes), rows)
         note_changes(connection, new)
+
+
+def update_links(
+    connection: sa.Connection, *are_these: sa.ColumnElement[bool], now: int, **values: Any
+) -> list[int]:
+    """Gives many links the same values, as a new version of each; returns their ids."""
+    statement = (
+        sa.update(links)
+        .where(*are_these)
+        .values(updated_at=now, version=links.c.version + 1, **values)
+        .returning(links.c.id, links.c.workspace_id, links.c.short_code, links.c.version)
+    )
+    written = connection.execute(statement).all()
+    record_changes(connection, written, now)
+    return [row.id for row in written]
 
 
 def note_changes(connection: sa.Connection, written: Iterable[Change]) -> None:

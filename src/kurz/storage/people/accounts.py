@@ -12,7 +12,7 @@ from kurz.people.access import Role
 from kurz.people.accounts import Account
 from kurz.people.errors import OneTimeLinkRefused
 from kurz.people.one_time_tokens import Purpose
-from kurz.storage.engine.changes import record_changes, record_move
+from kurz.storage.engine.changes import record_move, update_links
 from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS
 from kurz.storage.engine.pages import part_of
 from kurz.storage.engine.rows import find_all, find_one, to_values
@@ -239,19 +239,9 @@ def _trash_links(connection: sa.Connection, account_id: int, now: int) -> None:
     owner deletes is not kept as long. Links in workspaces belong to the workspaces."""
     is_swept = (links.c.status == Status.DELETED) & links.c.swept_at.is_not(None)
     is_kept = links.c.status.not_in([Status.DELETED, Status.BANNED])
-    statement = (
-        sa.update(links)
-        .where(links.c.space == -account_id, is_kept | is_swept)
-        .values(
-            status=Status.DELETED,
-            deleted_at=now,
-            swept_at=None,
-            updated_at=now,
-            version=links.c.version + 1,
-        )
-        .returning(links.c.id, links.c.workspace_id, links.c.short_code, links.c.version)
-    )
-    record_changes(connection, connection.execute(statement).all(), now)
+    are_these = (links.c.space == -account_id) & (is_kept | is_swept)
+    gone = {"status": Status.DELETED, "deleted_at": now, "swept_at": None}
+    update_links(connection, are_these, now=now, **gone)
     trash_tags(connection, -account_id)
     connection.execute(
         sa.update(links)

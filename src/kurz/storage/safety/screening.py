@@ -10,7 +10,7 @@ from kurz.clock import from_micros_or_none, to_micros, to_micros_or_none
 from kurz.links.model import Status
 from kurz.safety.rescreening import RULED, RescreenPosition, Seen
 from kurz.storage.engine.batches import among
-from kurz.storage.engine.changes import last_change, record_changes
+from kurz.storage.engine.changes import last_change, update_links
 from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS
 from kurz.storage.engine.rows import upsert
 from kurz.storage.engine.store import SqlStore, reads, writes
@@ -101,15 +101,8 @@ def release_some(connection: sa.Connection, seen: Sequence[Seen], now: datetime)
     same = [link_id for link_id, location in found if location == at[link_id]]
     if not same:
         return 0
-    statement = (
-        sa.update(links)
-        .where(among(connection, links.c.id, same))
-        .values(held_at=None, updated_at=to_micros(now), version=links.c.version + 1)
-        .returning(links.c.id, links.c.workspace_id, links.c.short_code, links.c.version)
-    )
-    released = connection.execute(statement).all()
-    record_changes(connection, released, to_micros(now))
-    return len(released)
+    are_same = among(connection, links.c.id, same)
+    return len(update_links(connection, are_same, now=to_micros(now), held_at=None))
 
 
 class SqlScreeningStore(SqlStore):
