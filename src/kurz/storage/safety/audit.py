@@ -7,9 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from kurz.safety.audit import Actor, AuditEntry, Via
-from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
+from kurz.storage.engine.deadlines import LIST_SECONDS
 from kurz.storage.engine.rows import to_object
-from kurz.storage.engine.store import ClockedStore
+from kurz.storage.engine.store import ClockedStore, reads
 from kurz.storage.schema.safety import audit
 
 
@@ -18,12 +18,18 @@ def add_entry(connection: sa.Connection, row: Mapping[str, Any]) -> None:
 
 
 def list_entries(
-    connection: sa.Connection, before: int | None, limit: int, wanted: Mapping[str, Any]
+    connection: sa.Connection,
+    *,
+    before: int | None = None,
+    limit: int,
+    act: str | None = None,
+    account_id: int | None = None,
+    via: Via | None = None,
 ) -> list[AuditEntry]:
     query = sa.select(audit).order_by(audit.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(audit.c.id < before)
-    for name, value in wanted.items():
+    for name, value in (("act", act), ("account_id", account_id), ("via", via)):
         if value is not None:
             query = query.where(audit.c[name] == value)
     return [
@@ -52,15 +58,4 @@ class SqlAuditStore(ClockedStore):
         }
         await self._database.write(add_entry, row)
 
-    async def list(
-        self,
-        *,
-        before: int | None = None,
-        limit: int,
-        act: str | None = None,
-        account_id: int | None = None,
-        via: Via | None = None,
-    ) -> list[AuditEntry]:
-        wanted = {"act": act, "account_id": account_id, "via": via}
-        with deadline(LIST_SECONDS):
-            return await self._database.read(list_entries, before, limit, wanted)
+    list = reads(list_entries, LIST_SECONDS)
