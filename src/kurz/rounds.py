@@ -24,6 +24,14 @@ def rest_after(started: float, share: float = HALF, most: float = MAX_REST_SECON
     return min((time.monotonic() - started) * (1 / share - 1), most)
 
 
+async def wait_at_most(event: asyncio.Event, seconds: float) -> None:
+    """Until it is set, or the time is over. No `asyncio.wait_for`: in Python 3.11 it loses a
+    cancellation that comes together with the event."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+
+
 class Rounds:
     """Repeats the work, `wake_seconds` after its end. Whatever happens, the next round may succeed.
     An outage is logged once, with the name of the work."""
@@ -67,9 +75,7 @@ class Rounds:
 
     async def rest(self, seconds: float) -> None:
         """Ends early if the work must stop."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._stopping.wait()
+        await wait_at_most(self._stopping, seconds)
 
     async def attempt(self, work: Callable[[], Awaitable[T]]) -> T | None:
         """None if it failed."""

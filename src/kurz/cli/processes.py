@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import structlog
 from kurz import logs
 from kurz.clock import SteadyClock
 from kurz.jobs.boot_clock import BootClock
+from kurz.rounds import wait_at_most
 from kurz.server.children import Tether
 from kurz.server.lifeline import ending
 from kurz.server.scoreboard import Scoreboard
@@ -142,9 +142,7 @@ async def _do_jobs(
             on_ready()
             while not end.is_set():
                 tick()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(TICK_SECONDS):
-                        await end.wait()
+                await wait_at_most(end, TICK_SECONDS)
 
 
 def _log_as(settings: Settings, **process: object) -> None:

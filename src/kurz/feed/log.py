@@ -18,6 +18,7 @@ import structlog
 from kurz.errors import StoreUnavailable
 from kurz.freshness.ports import ChangeLog, FeedListener
 from kurz.freshness.routes import Change
+from kurz.rounds import wait_at_most
 
 TICK_SECONDS = 1.0
 BATCH = 1000  # rows read at a time
@@ -128,10 +129,7 @@ class ChangeFeed:
 
     async def _run(self) -> None:
         while True:
-            # No `wait_for`: in Python 3.11 it loses a `stop` that comes together with a wake-up.
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._tick_seconds):
-                    await self._told.wait()
+            await wait_at_most(self._told, self._tick_seconds)
             self._told.clear()
             waiting, self._waiting = self._waiting, []
             is_read = False

@@ -2,10 +2,11 @@
 writes: with a NOTIFY inside, these would commit one after the other."""
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 
 import asyncpg
+
+from kurz.rounds import wait_at_most
 
 CHANNEL = "kurz_changes"
 APPLICATION = "kurz feed"  # in pg_stat_activity
@@ -26,9 +27,7 @@ async def listen(
             await connection.add_listener(CHANNEL, lambda *_: on_wake())
         on_wake()
         while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(CHECK_SECONDS):
-                    await has_ended.wait()
+            await wait_at_most(has_ended, CHECK_SECONDS)
             await connection.execute("SELECT 1", timeout=ANSWER_SECONDS)
     finally:
         connection.terminate()

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from kurz.breaker import Breaker
+from kurz.rounds import wait_at_most
 
 REST_SECONDS = 0.02  # between two wake-ups: many writes share one
 SEND_SECONDS = 1.0
@@ -63,9 +64,7 @@ class RemoteWaker:
             self._is_wanted = False  # later writes need another one
             if self._breaker.may_try():
                 await self._send_one()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(REST_SECONDS):
-                    await self._hurry.wait()
+            await wait_at_most(self._hurry, REST_SECONDS)
 
     async def _send_one(self) -> None:
         try:

@@ -3,8 +3,6 @@
 Nothing waits for it: whether a link has expired is decided at every read.
 """
 
-import asyncio
-import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from kurz.links.ending.ports import ReaperStore
 from kurz.links.ending.reaper_admin import RetentionPlan
 from kurz.links.ending.retention import EndedKind, RetentionAction
 from kurz.links.errors import ArchiveUnavailable
+from kurz.rounds import wait_at_most
 from kurz.scheduling import Result, RunContext, RunOutcome
 
 LOOK_SECONDS = 60.0  # between counts of what waits
@@ -145,9 +144,7 @@ class Reaper:
             self._done[name] += done.count
             turn.add(name, done.count)
         if done.is_more:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._pace.pause.total_seconds()):
-                    await turn.stopping.wait()
+            await wait_at_most(turn.stopping, self._pace.pause.total_seconds())
 
     def _is_over(self, turn: RunContext, until: float) -> bool:
         return turn.stopping.is_set() or self._monotonic() >= until

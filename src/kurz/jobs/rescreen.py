@@ -1,7 +1,6 @@
 """Screens existing links when lists or bans have changed, and from time to time."""
 
 import asyncio
-import contextlib
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kurz.clock import Clock
+from kurz.rounds import wait_at_most
 from kurz.safety.bans import BanCause, LinkBan, LinkBanStore
 from kurz.safety.hosts import BannedHosts, above, host_of
 from kurz.safety.rescreening import JOB, RULED, RescreenPosition, ScreeningStore, Seen
@@ -111,9 +111,7 @@ class Screening:
 
         if not await self._walk(self._store.next, judge, turn, is_over, last):
             return False
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(settled_at - time.monotonic(), 0)):
-                await turn.stopping.wait()
+        await wait_at_most(turn.stopping, max(settled_at - time.monotonic(), 0))
         return await self._walk_changes(since, turn, is_over)
 
     async def _walk_changes(
