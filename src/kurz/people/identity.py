@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
@@ -59,15 +60,8 @@ class Identity:
         account, is_ended = await self._accounts.find_with_token(claims.account_id, claims.token_id)
         if account is None or is_ended or account.epoch != claims.epoch or account.disabled_at:
             raise CredentialRefused("This session has ended. Sign in again.")
-        return Caller(
-            account_id=account.id,
-            email=account.email,
-            epoch=account.epoch,
-            links_per_month=account.links_per_month,
-            permissions=_permissions(account, frozenset(Permission)),
-            token_id=claims.token_id,
-            expires_at=claims.expires_at,
-        )
+        caller = _caller(account, frozenset(Permission))
+        return replace(caller, token_id=claims.token_id, expires_at=claims.expires_at)
 
     async def _by_key(self, text: str) -> Caller:
         found = await self._keys.find(text)
@@ -78,17 +72,19 @@ class Identity:
             self._noted.keep(key.id, value=True)
             with suppress(StoreUnavailable):  # reading may still work
                 await self._keys.note_use(key)
-        return Caller(
-            account_id=account.id,
-            email=account.email,
-            epoch=account.epoch,
-            links_per_month=account.links_per_month,
-            permissions=_permissions(account, implied(key.permissions)),
+        return replace(
+            _caller(account, implied(key.permissions)),
             key_id=key.id,
             key_workspace_id=key.workspace_id,
             expires_at=None if key.expires_at is None else int(key.expires_at.timestamp()),
         )
 
 
-def _permissions(account: Account, wanted: frozenset[Permission]) -> frozenset[Permission]:
-    return wanted if account.is_admin else wanted & _OF_A_PERSON
+def _caller(account: Account, wanted: frozenset[Permission]) -> Caller:
+    return Caller(
+        account_id=account.id,
+        email=account.email,
+        epoch=account.epoch,
+        links_per_month=account.links_per_month,
+        permissions=wanted if account.is_admin else wanted & _OF_A_PERSON,
+    )
