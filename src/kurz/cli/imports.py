@@ -18,18 +18,16 @@ commands = typer.Typer()
 @commands.command("allow-imports")
 def allow_imports(email: Email, data_dir: DataDir = None) -> None:
     """Allow a user to import files with up to KURZ_LIMIT_IMPORT_ROWS_ALLOWED rows."""
-    email, rows = _set(email, data_dir, may_import_many=True)
-    typer.echo(f"{email} can import up to {rows:,} rows from one file.")
+    _set(email, data_dir, may_import_many=True)
 
 
 @commands.command("limit-imports")
 def limit_imports(email: Email, data_dir: DataDir = None) -> None:
     """Limit a user's imports to KURZ_LIMIT_IMPORT_ROWS rows again, the default."""
-    email, rows = _set(email, data_dir, may_import_many=False)
-    typer.echo(f"{email} can import up to {rows:,} rows from one file.")
+    _set(email, data_dir, may_import_many=False)
 
 
-def _set(email: str, data_dir: "Path | None", *, may_import_many: bool) -> tuple[str, int]:
+def _set(email: str, data_dir: "Path | None", *, may_import_many: bool) -> None:
     async def work(kurz: "Kurz") -> tuple[str, int]:
         from kurz.links.imports import ImportLimits
 
@@ -40,4 +38,5 @@ def _set(email: str, data_dir: "Path | None", *, may_import_many: bool) -> tuple
         limits = ImportLimits(settings.limit_import_rows, settings.limit_import_rows_allowed)
         return account.email, limits.rows_of(account)
 
-    return with_kurz(data_dir, work)
+    stored_email, rows = with_kurz(data_dir, work)
+    typer.echo(f"{stored_email} can import up to {rows:,} rows from one file.")
