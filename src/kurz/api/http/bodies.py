@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
 
 from kurz.api.http.problems import BodyMalformed, MediaTypeUnsupported, refusal
+from kurz.api.schemas.problems import problems
 
 JSON_TYPES = frozenset({b"application/json"})
 # What `curl -d` and other shell clients send if no type is given.
@@ -76,3 +77,12 @@ def described(model: type[BaseModel], *, is_required: bool = True) -> dict[str, 
     DESCRIBED.add(model)
     content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
     return {"requestBody": {"required": is_required, "content": content}}
+
+
+def takes(model: type[BaseModel], *statuses: int, is_required: bool = True) -> dict[str, Any]:
+    """What a route declares that reads such a body: `statuses` are its problems beyond those of
+    every such route."""
+    return {
+        "responses": problems(*sorted({400, 413, 415, 422, *statuses})),
+        "openapi_extra": described(model, is_required=is_required),
+    }

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from kurz.api.http.administrators import ADMINS, Admin, note
-from kurz.api.http.bodies import described, read_body, read_edit
+from kurz.api.http.bodies import read_body, read_edit, takes
 from kurz.api.http.dependencies import context
 from kurz.api.http.pages import PageRequest, page_by
 from kurz.api.http.spaces import WorkspaceId
@@ -59,8 +59,7 @@ async def list_accounts(
 @router.patch(
     "/accounts/{account_id}",
     summary="Disable an account, change its administrator role, or allow large imports",
-    responses=problems(400, 404, 409, 413, 415, 422),
-    openapi_extra=described(AccountEdit),
+    **takes(AccountEdit, 404, 409),
 )
 async def edit_account(request: Request, caller: Admin, account_id: AccountId) -> AccountRead:
     """Changing `is_admin` or `is_disabled` ends all tokens of the account within 5 seconds."""
@@ -83,8 +82,7 @@ async def edit_account(request: Request, caller: Admin, account_id: AccountId) -
 @router.put(
     "/accounts/{account_id}/quota",
     summary="Set an account's quota",
-    responses=problems(400, 404, 413, 415, 422),
-    openapi_extra=described(AccountQuotaEdit),
+    **takes(AccountQuotaEdit, 404),
 )
 async def set_account_quota(request: Request, caller: Admin, account_id: AccountId) -> AccountRead:
     """Takes effect on all instances within 5 seconds. Null: the server's default."""
@@ -190,8 +188,7 @@ async def list_all_workspaces(
 @router.put(
     "/workspaces/{workspace_id}/quota",
     summary="Set a workspace's quota",
-    responses=problems(400, 404, 413, 415, 422),
-    openapi_extra=described(QuotaEdit),
+    **takes(QuotaEdit, 404),
 )
 async def set_workspace_quota(
     request: Request, caller: Admin, workspace_id: WorkspaceId

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from kurz.api.http.bodies import described, read_body
+from kurz.api.http.bodies import read_body, takes
 from kurz.api.http.dependencies import Context, context
 from kurz.api.http.pages import PageRequest, page_by
 from kurz.api.http.responses import ApiAnswer
@@ -62,8 +62,7 @@ async def list_domains(
     status_code=201,
     response_model=DomainRead,
     summary="Add a domain",
-    responses=problems(400, 401, 403, 404, 409, 413, 415, 422),
-    openapi_extra=described(DomainCreate),
+    **takes(DomainCreate, 401, 403, 404, 409),
 )
 async def add_domain(request: Request, caller: Owner, workspace_id: WorkspaceId) -> Response:
     """The answer contains the TXT record that proves you own the domain."""

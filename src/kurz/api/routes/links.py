@@ -13,7 +13,7 @@ from pydantic import AwareDatetime
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from kurz.api.http.bodies import described, read_body, read_edit
+from kurz.api.http.bodies import read_body, read_edit, takes
 from kurz.api.http.dependencies import context
 from kurz.api.http.pages import PageRequest, page_by
 from kurz.api.http.problems import refusal, status_of
@@ -116,8 +116,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
         f"{prefix}/{{link_id}}",
         summary="Change a link",
         response_model=LinkRead,
-        responses=problems(400, 409, 410, 412, 413, 415),
-        openapi_extra=described(LinkEdit),
+        **takes(LinkEdit, 409, 410, 412),
     )
     async def edit_link(
         request: Request,
@@ -149,8 +148,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
         f"{prefix}/{{link_id}}/restore",
         summary="Restore an expired or deleted link",
         response_model=LinkRead,
-        responses=problems(400, 409, 410, 412, 413, 415),
-        openapi_extra=described(LinkRestore, is_required=False),
+        **takes(LinkRestore, 409, 410, 412, is_required=False),
     )
     async def restore_link(
         request: Request,

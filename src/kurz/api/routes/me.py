@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Request
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
-from kurz.api.http.bodies import described, read_body
+from kurz.api.http.bodies import read_body, takes
 from kurz.api.http.callers import AnyCaller, Session
 from kurz.api.http.dependencies import Context, context
 from kurz.api.http.devices import signed_in_asker
@@ -49,8 +49,7 @@ async def me(request: Request, caller: AnyCaller) -> MeRead:
     "/me",
     status_code=204,
     summary="Delete your account",
-    responses=problems(400, 409, 413, 415, 422, 429),
-    openapi_extra=described(AccountDelete),
+    **takes(AccountDelete, 409, 429),
 )
 async def delete_me(request: Request, caller: Session) -> Response:
     """Export your data first: this cannot be undone. Your links move to the trash, your keys and
@@ -127,8 +126,7 @@ def _line(kind: str, values: dict[str, Any]) -> bytes:
     response_model=NewKeyRead,
     tags=["keys"],
     summary="Create an API key",
-    responses=problems(400, 404, 409, 413, 415, 422),
-    openapi_extra=described(KeyCreate),
+    **takes(KeyCreate, 404, 409),
 )
 async def create_key(request: Request, caller: Session) -> Response:
     """The key is shown once. It can do what its scopes allow, limited to your own permissions."""

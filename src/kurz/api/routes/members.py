@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
-from kurz.api.http.bodies import described, read_body
+from kurz.api.http.bodies import read_body, takes
 from kurz.api.http.callers import Session
 from kurz.api.http.dependencies import context
 from kurz.api.http.pages import PageRequest, page_by
@@ -58,8 +58,7 @@ async def list_members(
 @router.patch(
     "/workspaces/{workspace_id}/members/{account_id}",
     summary="Change a member's role",
-    responses=problems(400, 404, 409, 413, 415, 422),
-    openapi_extra=described(MemberEdit),
+    **takes(MemberEdit, 404, 409),
     dependencies=OWNERS,
 )
 async def edit_member(
@@ -97,8 +96,7 @@ async def remove_member(
     status_code=201,
     response_model=OneTimeLink,
     summary="Create an invitation link",
-    responses=problems(400, 404, 409, 413, 415, 422),
-    openapi_extra=described(InvitationCreate),
+    **takes(InvitationCreate, 404, 409),
 )
 async def create_invitation(request: Request, caller: Owner, workspace_id: WorkspaceId) -> Response:
     """The link is shown once. Whoever opens it becomes a member. It works once, for 7 days."""
@@ -149,8 +147,7 @@ async def revoke_invitation(
 @router.post(
     "/invitations/accept",
     summary="Accept an invitation",
-    responses=problems(400, 404, 409, 413, 415, 422, 429),
-    openapi_extra=described(InvitationAccept),
+    **takes(InvitationAccept, 404, 409, 429),
 )
 async def accept_invitation(request: Request, caller: Session) -> WorkspaceRead:
     """Makes you a member. If you have no account yet, send the token with `register` instead."""
@@ -164,8 +161,7 @@ async def accept_invitation(request: Request, caller: Session) -> WorkspaceRead:
 @router.post(
     "/workspaces/{workspace_id}/transfer",
     summary="Transfer ownership of a workspace",
-    responses=problems(400, 404, 409, 413, 415, 422),
-    openapi_extra=described(Transfer),
+    **takes(Transfer, 404, 409),
 )
 async def transfer_workspace(
     request: Request, caller: Owner, workspace_id: WorkspaceId

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from kurz import asgi
 from kurz.api.http.administrators import ADMINS, ActingAdmin
-from kurz.api.http.bodies import described, read_body
+from kurz.api.http.bodies import described, read_body, takes
 from kurz.api.http.cursors import read_cursor, write_cursor
 from kurz.api.http.dependencies import Context, client_of, context
 from kurz.api.http.responses import ApiAnswer
@@ -93,8 +93,7 @@ async def get_report(request: Request, report_id: ReportId) -> ReportRead:
 @router.patch(
     "/{report_id}",
     summary="Decide an abuse report",
-    responses=problems(400, 401, 403, 404, 409, 413, 415, 422),
-    openapi_extra=described(ReportDecision),
+    **takes(ReportDecision, 401, 403, 404, 409),
 )
 async def decide_report(request: Request, actor: ActingAdmin, report_id: ReportId) -> ReportRead:
     """Upholding a report bans the link and closes all its open reports. A decision cannot be

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request
 
-from kurz.api.http.bodies import described, read_body
+from kurz.api.http.bodies import read_body, takes
 from kurz.api.http.dependencies import context
 from kurz.api.http.pages import PageRequest, page_by
 from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_space
@@ -42,8 +42,7 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
     @router.patch(
         f"{prefix}/{{tag:path}}",
         summary="Rename a tag, or merge it into another",
-        responses=problems(400, 413, 415),
-        openapi_extra=described(TagRename),
+        **takes(TagRename),
     )
     async def rename_tag(request: Request, space: may_write, tag: Tag) -> TagChange:
         body = await read_body(request, TagRename)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from kurz.api.http.bodies import described, read_body, read_edit
+from kurz.api.http.bodies import read_body, read_edit, takes
 from kurz.api.http.callers import Session, permitted
 from kurz.api.http.dependencies import context
 from kurz.api.http.pages import PageRequest, page_by
@@ -37,8 +37,7 @@ OwnWorkspace = Annotated[Workspace, Depends(get_owned)]
     status_code=201,
     response_model=WorkspaceRead,
     summary="Create a workspace",
-    responses=problems(400, 409, 413, 415, 422),
-    openapi_extra=described(WorkspaceCreate),
+    **takes(WorkspaceCreate, 409),
 )
 async def create_workspace(request: Request, caller: Session) -> Response:
     """You become its owner."""
@@ -87,8 +86,7 @@ async def get_workspace(
 @router.patch(
     "/{workspace_id}",
     summary="Change a workspace",
-    responses=problems(400, 404, 409, 413, 415, 422),
-    openapi_extra=described(WorkspaceEdit),
+    **takes(WorkspaceEdit, 404, 409),
     dependencies=OWNERS,
 )
 async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> WorkspaceRead:
