@@ -5,8 +5,7 @@ Recording:
 `trimming`: what may be kept of the things a visitor sends.
 `visitors`: networks, and hashes under a salt of the day.
 `journal`: a worker's files of clicks, written before a redirect is answered.
-`segment_file`: one file of a journal, as its writer sees it.
-`header`: the header of a segment.
+`segment_file`: one file of a journal, as its writer sees it; `header`: the header of a segment.
 `dropped`: how many clicks could not be recorded.
 
 Counting:
@@ -14,8 +13,7 @@ Counting:
 `chunks`: reads the clicks of a segment, many at once.
 `aggregate`: the sums of a stretch of a journal.
 `agents`: the sort and the name of a user agent.
-`crawlers`: which user agents are bots.
-`previews`: which user agents fetch link previews.
+`crawlers`: which user agents are bots; `previews`: which user agents fetch link previews.
 `values`: the values counted of a referrer and a language.
 `batch`: what a stretch of a journal adds to the numbers.
 `counts`: the counts of a day, as one flat table.

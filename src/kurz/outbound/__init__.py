@@ -7,6 +7,5 @@
 `sites`: limits how often a site is called.
 `dns`: TXT records, and the name servers to ask.
 `geo`: the countries of networks, from a file.
-`folder`: an archive in a folder.
-`bucket`: an archive in an S3 bucket.
+`folder`: an archive in a folder; `bucket`: an archive in an S3 bucket.
 """

@@ -1,8 +1,7 @@
 """People, and what they share: workspaces and their domains.
 
 `accounts`: register, sign in, passwords, administrators.
-`passwords`: password rules and hashes.
-`hash_queue`: which password is hashed next.
+`passwords`: password rules and hashes; `hash_queue`: which password is hashed next.
 `devices`: browsers that have signed in before.
 `tokens`: session tokens.
 `keys`: API keys.
@@ -10,10 +9,8 @@
 `identity`: from a credential to the person.
 `access`: who calls, and what they may do.
 `set_up`: whether the first administrator is still missing.
-`workspaces`: workspaces and their slugs.
-`teams`: what members may do with their workspace.
-`custom_domains`: adds and verifies domains.
-`domains`: the verified domains, cached.
+`workspaces`: workspaces and their slugs; `teams`: what members may do with their workspace.
+`custom_domains`: adds and verifies domains; `domains`: the verified domains, cached.
 `own_hosts`: the names that kurz answers on.
 `limits`: rate limits.
 `caps`: how many of something there may be.

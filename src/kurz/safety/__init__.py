@@ -7,8 +7,7 @@
 `lists_file`: compiles the lists into that file.
 `list_provider`: gives a process the compiled lists.
 `hosts`: the banned hosts, in memory.
-`bans`: bans of links, hosts and people.
-`banning`: bans and unbans.
+`bans`: bans of links, hosts and people; `banning`: bans and unbans.
 `abuse_reports`: reports of abuse, and their store.
 `abuse_reporting`: anyone reports a link, administrators decide.
 `audit`: the audit log.

@@ -11,8 +11,7 @@
 `bodies`: reads and validates bodies.
 `uploads`: files in requests.
 `downloads`: files in answers, streamed.
-`pages`: `cursor` and `limit` of lists.
-`cursors`: the position after a page, as one opaque word.
+`pages`: `cursor` and `limit` of lists; `cursors`: the position after a page, as one opaque word.
 `idempotency`: the same request, sent again, gets the same answer.
 `responses`: answers that are already text.
 `problems`: errors as RFC 9457 problems; decides the API's status codes.

@@ -2,8 +2,7 @@
 
 `store`: reads and writes links.
 `bulk`: many links at a time, for import and export.
-`listing`: lists of links.
-`filters`: the filters of lists, as SQL.
+`listing`: lists of links; `filters`: the filters of lists, as SQL.
 `search`: text search.
 `tags`: tags of links.
 `history`: what was changed, and by whom.
