@@ -90,7 +90,7 @@ def test_nothing_calls_the_outside_by_the_standard_library():
 
 def test_only_one_module_asks_which_engine_runs():
     asks = re.compile(
-        r"\bis_embedded\b|\bdatabase_url\b|isinstance\([^)]*(Sqlite|Postgres)Database"
+        r"\bis_(embedded|remote)\b|\bdatabase_url\b|isinstance\([^)]*(Sqlite|Postgres)Database"
     )
     source = ROOT / "src" / "kurz"
     found = {

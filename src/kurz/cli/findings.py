@@ -31,8 +31,8 @@ from kurz.scheduling import Run, RunOutcome
 from kurz.server.capacity import connection_cap, file_limit
 from kurz.settings.load import LoadedSettings, warnings_about
 from kurz.settings.model import Settings
+from kurz.storage.engine.database import Database
 from kurz.storage.engine.migrate import Migrations
-from kurz.storage.engine.sqlite import default_driver
 from kurz.storage.followers.timekeeper import ask_clock
 from kurz.storage.jobs.runs import last_runs
 from kurz.storage.people.accounts import has_admin
@@ -67,7 +67,7 @@ def examine(loaded: LoadedSettings) -> list[DoctorFinding]:
     return [
         _ok("program", f"kurz {kurz.__version__} on Python {platform.python_version()}"),
         _files(settings),
-        *([] if engine.is_remote else [_embedded(engine)]),
+        *_write_ahead_log(engine),
         *_data_folder(settings),
         *_database(engine),
         *_replicas(engine),
@@ -96,15 +96,16 @@ def _files(settings: Settings) -> DoctorFinding:
     )
 
 
-def _embedded(engine: Engine) -> DoctorFinding:
-    version = default_driver.sqlite_version
-    return _judged(
-        engine.name,
-        judge_log(has_write_ahead_log=engine.has_write_ahead_log),
-        ok=f"{version}, with write-ahead log",
-        no_log=f"{version} can corrupt a write-ahead log, so kurz runs without one, which is"
-        " slower. Install the package pysqlite3 to get 3.51.3 or newer.",
+def _write_ahead_log(engine: Engine) -> list[DoctorFinding]:
+    version = engine.version
+    if version is None:
+        return []
+    verdict = judge_log(has_write_ahead_log=engine.has_write_ahead_log)
+    no_log = (
+        f"{version} can corrupt a write-ahead log, so kurz runs without one, which is slower."
+        " Install the package pysqlite3 to get 3.51.3 or newer."
     )
+    return [_judged(engine.name, verdict, ok=f"{version}, with write-ahead log", no_log=no_log)]
 
 
 def _data_folder(settings: Settings) -> list[DoctorFinding]:
@@ -177,16 +178,14 @@ def _skipped(job: str, runs: Sequence[Run]) -> list[DoctorFinding]:
 
 def _replicas(engine: Engine) -> list[DoctorFinding]:
     """Whether each answers, and is a replica of this database."""
-    urls = engine.settings.database_replica_urls if engine.is_remote else ()
-    if not urls:
+    if not engine.has_tiers or not engine.settings.database_replica_urls:
         return []
-    from kurz.storage.engine.postgres import PostgresDatabase
     from kurz.storage.links.installation import find_key
     from kurz.storage.routes.replicas import is_following
 
     async def examine_each() -> list[DoctorFinding]:
         primary = engine.open_database()
-        opened = [PostgresDatabase(url, is_replica=True) for url in urls]
+        opened = engine.open_replica_databases()
         try:
             key = await primary.read(find_key, "id-key")
             return [await examine_one(replica, key) for replica in opened]
@@ -194,7 +193,7 @@ def _replicas(engine: Engine) -> list[DoctorFinding]:
             for database in (primary, *opened):
                 await database.close()
 
-    async def examine_one(replica: PostgresDatabase, key: bytes | None) -> DoctorFinding:
+    async def examine_one(replica: Database, key: bytes | None) -> DoctorFinding:
         try:
             follows = await replica.read(is_following)
             is_ours = follows and await replica.read(find_key, "id-key") == key
@@ -211,9 +210,8 @@ def _replicas(engine: Engine) -> list[DoctorFinding]:
 
 
 def _secret(engine: Engine) -> list[DoctorFinding]:
-    if not engine.is_remote or engine.settings.secret is not None:
+    if engine.is_secret_shared:
         return []
-
     own = (
         "KURZ_SECRET is not set. Each instance on this database generates its own secret,"
         " rejects the tokens of the others, and counts rate limits separately. Set the"

@@ -180,14 +180,13 @@ def _announce(settings: "Settings", listener: "socket.socket", set_up_token: str
     engine = Engine(settings)
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    store = engine.name if engine.is_remote else _embedded_store(engine)
     base = settings.base_url or address
     server_address.write(settings.data_dir, base)
     pages = settings.dashboard_url or base
     lines = [
         ("kurz", f"{base}" + (f"  (listening on {address})" if settings.base_url else "")),
         ("dashboard", f"{pages}/app  (API: {pages}/api/docs)"),
-        ("database" if engine.is_remote else "data", store),
+        ("database", engine.name) if engine.folder is None else ("data", _data(engine)),
         ("access", _access(settings)),
     ]
     if settings.workers > 1:
@@ -212,12 +211,7 @@ def _access(settings: "Settings") -> str:
     return "private: creating links requires an account"
 
 
-def _embedded_store(engine: "Engine") -> str:
-    from kurz.storage.engine.sqlite import default_driver
-
-    folder = str(engine.settings.data_dir.resolve())
+def _data(engine: "Engine") -> str:
     if engine.has_write_ahead_log:
-        return folder
-    return (
-        f"{folder}  (SQLite {default_driver.sqlite_version}, no write-ahead log: see kurz doctor)"
-    )
+        return str(engine.folder)
+    return f"{engine.folder}  ({engine.name} {engine.version}, no write-ahead log: see kurz doctor)"

@@ -227,7 +227,7 @@ def _chosen(kurz: Kurz) -> ChosenRead:
         trusted_proxies=[*settings.trusted_proxies],
         are_limits_on=settings.rate_limits == "on",
         are_checks_on=are_on(settings),
-        is_secret_shared=not kurz.engine.is_remote or settings.secret is not None,
+        is_secret_shared=kurz.engine.is_secret_shared,
         retention=settings.retention,
         archive=settings.archive,
         abuse_contact=settings.abuse_contact,

@@ -43,7 +43,7 @@ def open_limits(kurz: Kurz, keyring: Keyring) -> Limits:
 
         in_redis = RedisLimits(redis, hashed)
         return Limits(FallbackLimits(in_redis, local, processes=settings.workers), table)
-    if settings.workers > 1 or kurz.engine.is_remote:
+    if kurz.engine.is_shared:
         from kurz.storage.people.limits import SqlLimits
 
         shared_store = SqlLimits(kurz.database, kurz.clock, hashed)

@@ -43,12 +43,10 @@ async def open_shared(
     recent_writes = RecentWrites()
     async with AsyncExitStack() as closing:
         redis = _redis(engine.settings, closing)
-        # SQLite answers quicker than Redis.
-        cached = redis if engine.is_remote else None
-        cache = _cache(cached, namespace, clock, closing)
+        cache = _cache(redis if engine.has_tiers else None, namespace, clock, closing)
         feed = _feed(engine, database, redis, namespace)
         closing.push_async_callback(feed.stop)
-        if engine.is_remote:
+        if engine.has_tiers:
             feed.subscribe(recent_writes)
 
         def announce(changes: Sequence[Change]) -> None:
@@ -92,7 +90,7 @@ def _feed(
     engine: Engine, database: Database, redis: "RedisClient | None", namespace: str
 ) -> ChangeFeed:
     change_log, url = SqlChangeLog(database), engine.settings.redis_url
-    if not engine.is_remote:
+    if not engine.has_tiers:
         return ChangeFeed(change_log, engine.waker(database))
     if url is None or redis is None:
         waker = engine.waker(database)

@@ -245,8 +245,8 @@ def _own_links(settings: Settings) -> str:
 def _live(kurz: Kurz) -> Live:
     """Without slots where this is the only process that answers, or there is no limit."""
     most, clock = kurz.settings.limit_streams, kurz.clock
-    is_alone = kurz.settings.workers == 1 and not kurz.engine.is_remote
-    slots = SqlStreamSlots(kurz.database, clock, most) if most and not is_alone else None
+    needs_slots = most and kurz.engine.is_shared
+    slots = SqlStreamSlots(kurz.database, clock, most) if needs_slots else None
     return Live(kurz.stats.store, clock, max_of_account=most, slots=slots)
 
 
