@@ -142,7 +142,7 @@ async def test_a_banned_person_is_out_with_all_their_links(
     await carry_out(kurz)
     for path, status in (("/personal", 410), ("/@team/shared", 410), ("/other", 302)):
         assert (await client.get(path)).status_code == status
-    ban = await kurz.bans.store.find(BanKind.ACCOUNT, str(person.id))
+    ban = await kurz.bans._store.find(BanKind.ACCOUNT, str(person.id))
     assert not ban.is_pending
     assert (await lift(client, admin, f"accounts/{person.id}")).status_code == 204
     await carry_out(kurz)
@@ -150,7 +150,7 @@ async def test_a_banned_person_is_out_with_all_their_links(
         assert (await client.get(path)).status_code == status
     again = people.sign_in(await kurz.accounts.get(person.id))
     assert (await client.get("/api/v1/me", headers=again.headers)).status_code == 200
-    assert await kurz.bans.store.find(BanKind.ACCOUNT, str(person.id)) is None
+    assert await kurz.bans._store.find(BanKind.ACCOUNT, str(person.id)) is None
 
 
 async def test_links_that_are_banned_by_themselves_or_by_their_host_stay_so(
@@ -170,7 +170,7 @@ async def test_links_that_are_banned_by_themselves_or_by_their_host_stay_so(
     assert (await client.get("/host")).status_code == 410
     link = await kurz.store.find_by_code(0, "host")
     assert (
-        await kurz.bans.of_links.find(link.id)
+        await kurz.bans._of_links.find(link.id)
     ).cause is BanCause.LIST  # screening's from now on
     refused = await lift(client, admin, f"links/{kurz.links.public_id(link)}")
     assert refused.json()["type"] == "/api/problems/destination-refused"
@@ -181,11 +181,11 @@ async def test_what_is_made_while_a_person_is_being_banned_is_found_later(
 ):
     person = await people.add()
     await put(client, admin, f"accounts/{person.id}")
-    ban = await kurz.bans.store.find(BanKind.ACCOUNT, str(person.id))
+    ban = await kurz.bans._store.find(BanKind.ACCOUNT, str(person.id))
     await add_link(custom_code="first", owner_id=person.id)
     answers = iter([False] * 3)  # it has a look or two, and is to stop then
     assert await kurz.bans.run(lambda: next(answers, True)) == {"banned": 1, "unbanned": 0}
-    assert await kurz.bans.store.pending() == [ban]
+    assert await kurz.bans._store.pending() == [ban]
     await add_link(custom_code="second", owner_id=person.id)  # by a token of a moment ago
     clock.advance(seconds=SETTLED.total_seconds())
     await carry_out(kurz)
@@ -222,7 +222,7 @@ def test_somebody_waits_for_bans(kurz):
 async def test_the_last_administrator_cannot_be_banned(kurz, client, admin):
     refused = await put(client, admin, f"accounts/{admin.id}")
     assert refused.json()["type"] == "/api/problems/administrator-missing"
-    assert await kurz.bans.store.pending() == []
+    assert await kurz.bans._store.pending() == []
 
 
 async def test_an_administrator_reads_the_audit_log_backwards(kurz, client, admin):
@@ -262,4 +262,4 @@ async def test_what_the_audit_log_cannot_tell_is_not_done(kurz, client, admin, m
 
     monkeypatch.setattr(kurz.audit, "record", fail)
     assert (await put(client, admin, "hosts/example.com")).status_code == 503
-    assert await kurz.bans.store.hosts() == frozenset()
+    assert await kurz.bans._store.hosts() == frozenset()

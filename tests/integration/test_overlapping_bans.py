@@ -41,7 +41,7 @@ async def person(people):
 
 
 async def cause_of(kurz, link) -> BanCause | None:
-    ban = await kurz.bans.of_links.find(link.id)
+    ban = await kurz.bans._of_links.find(link.id)
     return None if ban is None else ban.cause
 
 
@@ -58,7 +58,7 @@ async def test_whoever_carries_a_ban_out_stops_when_it_is_taken_back(kurz, perso
     assert await kurz.bans.begin(ban) == 0  # it had begun before, and is still at it
     assert [await status_of(kurz, it) for it in (first, second)] == [Status.ACTIVE] * 2
     await kurz.bans.run()
-    assert await kurz.bans.store.pending() == []
+    assert await kurz.bans._store.pending() == []
     assert await kurz.bans.begin(ban) == 0
 
 
@@ -66,13 +66,13 @@ async def test_whoever_undoes_a_ban_stops_when_there_is_another(kurz, person, ad
     link = await add_link(owner_id=person.id)
     await kurz.bans.begin(await kurz.bans.ban_account(person.id, None, OPERATOR))
     await kurz.bans.unban_account(person.id, OPERATOR)
-    [lifted] = await kurz.bans.store.pending()
+    [lifted] = await kurz.bans._store.pending()
     clock.advance(seconds=1)
     await kurz.bans.ban_account(person.id, "again", OPERATOR)
-    await kurz.bans.of_links.unban([link.id], [BanCause.ACCOUNT], clock.now())  # of the one before
+    await kurz.bans._of_links.unban([link.id], [BanCause.ACCOUNT], clock.now())  # of the one before
     assert await status_of(kurz, link) is Status.BANNED
-    await kurz.bans.store.settle(lifted)
-    assert await kurz.bans.store.find(BanKind.ACCOUNT, str(person.id)) is not None
+    await kurz.bans._store.settle(lifted)
+    assert await kurz.bans._store.find(BanKind.ACCOUNT, str(person.id)) is not None
 
 
 async def test_what_is_banned_for_two_reasons_is_so_until_both_are_gone(
@@ -85,7 +85,7 @@ async def test_what_is_banned_for_two_reasons_is_so_until_both_are_gone(
     for it in link, imported:
         assert await kurz.bans.unban_link(it, OPERATOR)
         assert await cause_of(kurz, it) is BanCause.ACCOUNT
-    assert (await kurz.bans.of_links.find(link.id)).reason == "spammer"
+    assert (await kurz.bans._of_links.find(link.id)).reason == "spammer"
     assert (await client.get("/bad")).status_code == 410
     await kurz.bans.unban_account(person.id, OPERATOR)
     await kurz.bans.run()
@@ -108,12 +108,12 @@ async def test_an_administrators_ban_is_not_handed_over(kurz, person, add_link, 
     await kurz.bans.begin(await kurz.bans.ban_account(person.id, None, OPERATOR))
     await kurz.bans.ban_link(mine, None, OPERATOR)
     subject = str(person.id)
-    await kurz.bans.of_links.hand_over([mine.id, others.id], subject, BanCause.LIST)
+    await kurz.bans._of_links.hand_over([mine.id, others.id], subject, BanCause.LIST)
     assert await cause_of(kurz, mine) is BanCause.ADMIN
     assert await cause_of(kurz, others) is BanCause.LIST
     host = LinkBan(link_id=others.id, cause=BanCause.HOST, subject="host.example")
-    assert await kurz.bans.of_links.ban([host], clock.now()) == 1
-    await kurz.bans.of_links.hand_over([others.id], subject, BanCause.LIST)
+    assert await kurz.bans._of_links.ban([host], clock.now()) == 1
+    await kurz.bans._of_links.hand_over([others.id], subject, BanCause.LIST)
     assert await cause_of(kurz, others) is BanCause.HOST
 
 
@@ -166,7 +166,7 @@ async def test_a_ban_that_failed_half_way_has_done_nothing(kurz, people, person)
     admin = await people.add(is_admin=True)
     with pytest.raises(AdministratorMissing):
         await kurz.bans.ban_account(admin.id, None, OPERATOR)
-    assert await kurz.bans.store.list(BanKind.ACCOUNT) == []
+    assert await kurz.bans._store.list(BanKind.ACCOUNT) == []
     await kurz.database.write(_refuse_bans)
     with pytest.raises(sa.exc.DBAPIError):
         await kurz.bans.ban_account(person.id, None, OPERATOR)

@@ -147,7 +147,7 @@ def list_bans(limit: Limit = 50, as_json: AsJson = False, data_dir: DataDir = No
     """List bans: hosts, users and the newest banned links."""
 
     async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], list[dict[str, Any]], datetime]:
-        found = [_view(item) for kind in BanKind for item in await kurz.bans.store.list(kind)]
+        found = [_view(item) for kind in BanKind for item in await kurz.bans.list(kind)]
         for item in found:
             if item["kind"] == BanKind.ACCOUNT:
                 account = await kurz.account_store.find(int(item["subject"]))
@@ -155,7 +155,7 @@ def list_bans(limit: Limit = 50, as_json: AsJson = False, data_dir: DataDir = No
         links = [
             {"link": await _address(kurz, item.link_id)}
             | output.fields_of(item, "cause", "subject", "reason", "banned_at")
-            for item in await kurz.bans.of_links.list(limit=limit)
+            for item in await kurz.bans.list_links(limit=limit)
         ]
         return found, links, kurz.clock.now()
 

@@ -38,9 +38,8 @@ def id_of(workspace: "Workspace | None") -> int:
 async def address_of(kurz: "Kurz", link: Link) -> str:
     """Its short URL: on its workspace's own domain, if there is one."""
     workspace = await kurz.workspaces.find(link.workspace_id) if link.workspace_id else None
-    if workspace is not None and workspace.slug == kurz.settings.root_workspace:
-        workspace = None
-    prefix = await kurz.domains.prefix(shown_base_url(kurz.settings), workspace)
+    root_id = id_of(await find_workspace(kurz, None))
+    prefix = await kurz.domains.prefix(shown_base_url(kurz.settings), workspace, root_id)
     return prefix + link.short_code
 
 

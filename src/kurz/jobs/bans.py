@@ -17,7 +17,7 @@ class BanWork:
 
     async def look(self, now: datetime) -> None:  # noqa: ARG002  see above
         """Requests a run while there is something to do."""
-        if await self._bans.store.pending():
+        if await self._bans.pending():
             await self._leases.ask(JOB)
 
     async def run(self, turn: RunContext) -> Result:

@@ -61,10 +61,12 @@ class Domains:
         hosts = [host for host, site in sites.items() if site.workspace_id == workspace_id]
         return min(hosts, default=None)
 
-    async def prefix(self, origin: str, workspace: Workspace | None) -> str:
-        """What stands before the code in a short URL: a workspace's own domain, if it has one.
-        None: the code stands at the root."""
-        if workspace is None:
+    async def prefix(
+        self, origin: str, workspace: Workspace | None, root_workspace_id: int | None
+    ) -> str:
+        """The part of a short URL before the code. A workspace's own domain is used, if it has one;
+        links of no workspace, and of the one at the root, are directly under the origin."""
+        if workspace is None or workspace.id == root_workspace_id:
             return f"{origin}/"
         host = await self.host_of(workspace.id)
         if host is not None:

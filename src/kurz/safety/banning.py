@@ -43,8 +43,10 @@ class Bans:
     ) -> None:
         self._links = links
         self._accounts = accounts
-        self.of_links = link_bans
-        self.store = hosts.store
+        self._of_links = link_bans
+        self._store = hosts.store
+        self.list, self.pending = self._store.list, self._store.pending
+        self.list_links, self.find_of_link = link_bans.list, link_bans.find
         self._hosts = hosts
         self._screen = screen
         self._audit = audit
@@ -58,7 +60,7 @@ class Bans:
         ban = LinkBan(
             link_id=link.id, cause=BanCause.ADMIN, reason=reason, banned_by=actor.account_id
         )
-        await self.of_links.ban([ban], self._clock.now())
+        await self._of_links.ban([ban], self._clock.now())
 
     async def unban_link(self, link: Link, actor: Actor) -> bool:
         """False: it was not banned. `DestinationRefused` while a list or the ban of a host names
@@ -68,7 +70,7 @@ class Bans:
         if verdict in _NAMED:
             raise DestinationRefused("This destination is not allowed on this server.")
         await self._note(actor, "unban-link", self._name(link))
-        unbanned = await self.of_links.unban(
+        unbanned = await self._of_links.unban(
             [link.id],
             [*BanCause],
             self._clock.now(),
@@ -83,7 +85,7 @@ class Bans:
         host, reason = normalise_host(host), check_reason(reason)
         await self._note(actor, "ban-host", f"host {host}", reason)
         ban = self._make(BanKind.HOST, host, reason, actor)
-        await self.store.put(ban)
+        await self._store.put(ban)
         await self._leases.ask(SCREENING)
         await self._hosts.refresh(is_feed_stale=True)
         return ban
@@ -92,7 +94,7 @@ class Bans:
         """False: it was not banned. The next screening restores its links."""
         host = normalise_host(host)
         await self._note(actor, "unban-host", f"host {host}")
-        is_lifted = await self.store.lift(BanKind.HOST, host, self._clock.now())
+        is_lifted = await self._store.lift(BanKind.HOST, host, self._clock.now())
         if is_lifted:
             await self._hosts.refresh(is_feed_stale=True)
             await self._leases.ask(SCREENING)
@@ -105,7 +107,7 @@ class Bans:
         await self._accounts.get(account_id)
         await self._note(actor, "ban-account", f"account {account_id}", reason)
         ban = self._make(BanKind.ACCOUNT, str(account_id), reason, actor)
-        stored = await self.store.put_account(ban)
+        stored = await self._store.put_account(ban)
         if stored is None:
             raise AdministratorMissing(LAST_ADMINISTRATOR)
         await self._leases.ask(JOB)
@@ -116,12 +118,12 @@ class Bans:
         links. False: it was not banned."""
         await self._accounts.get(account_id)
         await self._note(actor, "unban-account", f"account {account_id}")
-        ban = await self.store.find(BanKind.ACCOUNT, str(account_id))
+        ban = await self._store.find(BanKind.ACCOUNT, str(account_id))
         if ban is None:
             return False
         if not ban.was_disabled:  # first: if the rest fails, there is still a ban to lift
             await self._accounts.set_disabled(account_id, is_disabled=False)
-        is_lifted = await self.store.lift(BanKind.ACCOUNT, ban.subject, self._clock.now())
+        is_lifted = await self._store.lift(BanKind.ACCOUNT, ban.subject, self._clock.now())
         await self._leases.ask(JOB)
         return is_lifted
 
@@ -129,7 +131,7 @@ class Bans:
         """Carries out the bans of accounts, and undoes lifted ones; returns how many links it
         banned and restored."""
         counts = {"banned": 0, "unbanned": 0}
-        while not is_stopping() and (pending := await self.store.pending()):
+        while not is_stopping() and (pending := await self._store.pending()):
             for ban in pending:
                 began = self._clock.now()
                 name = "banned" if ban.lifted_at is None else "unbanned"
@@ -137,7 +139,7 @@ class Bans:
                 counts[name] += await work(ban, is_stopping)
                 is_done = ban.lifted_at is not None or began >= ban.banned_at + SETTLED
                 if is_done and not is_stopping():
-                    await self.store.settle(ban)
+                    await self._store.settle(ban)
             await asyncio.sleep(PAUSE_SECONDS)
         return counts
 
@@ -150,7 +152,7 @@ class Bans:
         """Restores the links of an account whose ban was just lifted, for a caller who waits. The
         job checks again, and completes it."""
         total = 0
-        for ban in await self.store.pending():
+        for ban in await self._store.pending():
             if ban.subject == str(account_id) and ban.lifted_at is not None:
                 total += await self._unban_all(ban, lambda: False)
         return total
@@ -158,7 +160,7 @@ class Bans:
     async def _ban_all(self, ban: Ban, is_stopping: Callable[[], bool]) -> int:
         total, after = 0, 0
         while not is_stopping():
-            found, end = await self.store.links_of(int(ban.subject), after, WINDOW)
+            found, end = await self._store.links_of(int(ban.subject), after, WINDOW)
             bans = [
                 LinkBan(
                     link_id=link_id,
@@ -169,7 +171,7 @@ class Bans:
                 )
                 for link_id in found
             ]
-            total += await self.of_links.ban(bans, self._clock.now())
+            total += await self._of_links.ban(bans, self._clock.now())
             if end is None:
                 break
             after = end
@@ -179,16 +181,16 @@ class Bans:
         """Except for links that lists or bans of hosts name: they are the cause from now on."""
         total, after = 0, 0
         while not is_stopping():
-            found = await self.of_links.locations(BanCause.ACCOUNT, ban.subject, after, BATCH)
+            found = await self._of_links.locations(BanCause.ACCOUNT, ban.subject, after, BATCH)
             if not found:
                 break
             by: dict[ScreenVerdict, list[int]] = defaultdict(list)
             for link_id, location in found:
                 by[self._screen.judge(location)].append(link_id)
             if named := [link_id for verdict in _NAMED for link_id in by[verdict]]:
-                await self.of_links.hand_over(named, ban.subject, BanCause.LIST)
+                await self._of_links.hand_over(named, ban.subject, BanCause.LIST)
             for verdict in (ScreenVerdict.ADMITTED, ScreenVerdict.UNKNOWN):
-                total += await self.of_links.unban(
+                total += await self._of_links.unban(
                     by[verdict],
                     [BanCause.ACCOUNT],
                     self._clock.now(),

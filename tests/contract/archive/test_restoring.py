@@ -135,7 +135,7 @@ async def test_what_belongs_to_somebody_banned_stays_in_the_archive(kurz, archiv
     await run_until_done(kurz, archiver)
     name = await only_file(kurz)
     ban = await kurz.bans.ban_account(OWNER, None, OPERATOR)
-    await kurz.bans.store.settle(ban)  # nobody looks for links any more
+    await kurz.bans._store.settle(ban)  # nobody looks for links any more
     assert await restore(kurz, name) == [Obstacle.OWNER_BANNED] * 3
     await kurz.bans.unban_account(OWNER, OPERATOR)
     assert [link.id for link in await restore(kurz, name)] == [link.id for link in made]

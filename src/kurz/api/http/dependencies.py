@@ -62,7 +62,7 @@ class ProcessState:
 class Context:
     """What the API is built from. `base_url` None: short URLs use the request's host;
     `dashboard_url` None: the pages are where the short URLs are.
-    `root_workspace_id`: whose links stand at the root, instead of anonymous and personal ones."""
+    `root_workspace_id`: whose links are at the root, instead of anonymous and personal ones."""
 
     links: LinkService
     screen: Screen
@@ -128,9 +128,9 @@ class Context:
         return self.dashboard_url or self.origin(request)
 
     async def prefix(self, request: Request, workspace: Workspace | None) -> str:
-        """What stands before the code in a short URL."""
-        is_root = workspace is None or workspace.id == self.root_workspace_id
-        return await self.domains.prefix(self.origin(request), None if is_root else workspace)
+        """The part of a short URL before the code."""
+        origin = self.origin(request)
+        return await self.domains.prefix(origin, workspace, self.root_workspace_id)
 
     def own_hosts_of(self, request: Request) -> tuple[str, ...]:
         """The host of this request, if there is no base URL: a link to it would be a loop."""

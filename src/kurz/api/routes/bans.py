@@ -50,7 +50,7 @@ async def ban_link(request: Request, actor: ActingAdmin, link_id: LinkId) -> Lin
     reason = await _read_reason(request)
     link = await kurz.links.get(link_id, Scope())
     await kurz.bans.ban_link(link, reason, actor)
-    ban = await kurz.bans.of_links.find(link.id)
+    ban = await kurz.bans.find_of_link(link.id)
     if ban is None:
         raise LinkNotFound("This link was unbanned at the same time. Ban it again if needed.")
     return _link_ban_read(kurz, ban)
@@ -182,10 +182,10 @@ async def _list(bans: Bans, part: Part) -> list[Ban | LinkBan]:
         if left <= 0:
             break
         if next_kind == _LINK:
-            found += await bans.of_links.list(before=read_cursor(after), limit=left)
+            found += await bans.list_links(before=read_cursor(after), limit=left)
         else:
             key = None if after is None else (next_kind, after)
-            found += await bans.store.list(BanKind(next_kind), Part(key, left))
+            found += await bans.list(BanKind(next_kind), Part(key, left))
     return found
 
 
