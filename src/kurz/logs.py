@@ -31,7 +31,7 @@ _TRACEBACKS = structlog.processors.ExceptionRenderer(
 
 
 WINDOW_SECONDS = 60.0
-MAX_LINES = 500  # that are remembered: strangers may cause many
+MAX_LINES = 500  # in memory; clients can cause many
 _REPEATABLE = ("warning", "error", "critical")
 # What differs between two lines about the same problem.
 _VARYING = ("timestamp", "request_id", "exc_info", "seconds", "ms")
@@ -234,7 +234,7 @@ def _short_text(text: str) -> str:
 
 
 def _make_printable(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Paths and the like come from strangers: in a terminal they must neither move the cursor nor
+    """Paths and other texts come from clients: in a terminal they must neither move the cursor nor
     start a line. (JSON escapes such letters by itself.)"""
     return {
         name: _printable(value) if isinstance(value, str) else value

@@ -95,7 +95,7 @@ async def test_a_file_of_empty_lines_is_refused_before_all_of_them_are_read(
     if not is_quote:
         rows = {0: "0 rows", 1: "1 row", 2: "2 rows"}[head.count(b"\n") if is_row else 0]
         assert problem["detail"] == (
-            f"The file has more than 70,000 lines, but only {rows} so far. Remove the empty lines."
+            f"The first 70,000 lines contain only {rows}. Remove the empty lines."
         )
 
 
@@ -107,8 +107,8 @@ async def test_a_quote_that_is_not_closed_is_named(client, person):
     problem = answer.json()
     assert (problem["flaw"], problem["line"]) == ("unclosed-quote", 3)
     assert problem["detail"] == (
-        "The quote in line 3 is not closed, or its row has more than 64 KiB. Each line after it"
-        " would be a row of its own."
+        "The quote in line 3 is not closed, or its row has more than 64 KiB. Close the quote"
+        " and import the file again."
     )
     closed = await send(client, person, b'url,notes\na,b\nc,"' + text + b'"', "csv")
     assert closed.json()["line"] == 3

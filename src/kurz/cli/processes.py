@@ -92,7 +92,7 @@ def load_journals(settings: Settings, journals: Sequence[Path]) -> int:
 
     async def run() -> int:
         async with open_kurz(settings) as kurz:
-            own_journals(kurz).check()  # who asks for them is told why not
+            own_journals(kurz).check()  # says why they cannot be counted
             async with open_loader(kurz, journals) as loader:
                 return await loader.load_all()
 

@@ -32,7 +32,7 @@ def stats(
     ] = None,
     tag: Annotated[
         str | None,
-        typer.Option(help="Only this tag, in the workspace or among links without an owner."),
+        typer.Option(help="Only links with this tag, of the workspace or without an owner."),
     ] = None,
     start: Annotated[
         str | None,

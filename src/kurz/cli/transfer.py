@@ -69,7 +69,7 @@ def import_links(
         typer.Option(
             "--workspace",
             "-w",
-            help="Workspace for all rows (slug or ID). If omitted, each row's own workspace.",
+            help="Workspace for all rows (slug or ID). If omitted, the one in each row.",
         ),
     ] = None,
     format_: FormatOption = None,

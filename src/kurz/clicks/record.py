@@ -14,7 +14,7 @@ from kurz.clicks.trimming import (
     origin_of,
 )
 
-PREFETCH: Final = 1  # a browser prefetched it, or for a preview: perhaps nobody saw it
+PREFETCH: Final = 1  # a browser prefetched it, or for a preview: it may never have been shown
 COUNT_ONLY: Final = 2  # the visitor asked not to be measured: nothing else is recorded
 
 UNKNOWN_VISITOR: Final = bytes(8)

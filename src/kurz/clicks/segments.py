@@ -100,7 +100,7 @@ def quarantine(path: Path, offset: int) -> Damage:
     whatever happens to it later. The segment itself stays, and is read from there. If there is a
     record at the offset by now, nothing is skipped or copied: it was being written."""
     with path.open("rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size  # first: what is written meanwhile is not skipped
+        size = os.fstat(file.fileno()).st_size  # first, so that later writes count
         found = _find_record(file.fileno(), offset)
     next_offset = max(size, offset) if found is None else found
     kept = path.with_suffix(".corrupt")

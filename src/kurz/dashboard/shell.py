@@ -21,7 +21,7 @@ _POLICY = (
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _NO_SCRIPT = (
-    "<noscript><p>This page needs JavaScript. From a terminal it works without:</p>"
+    "<noscript><p>This page needs JavaScript. Or use a terminal:</p>"
     f"<pre>curl -d https://example.com/a/long/address {_BASE_URL}</pre></noscript>"
 )
 
@@ -48,7 +48,7 @@ class Shell:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             *(['<meta name="robots" content="noindex">'] if entry == APP else []),
             '<meta name="color-scheme" content="light dark">',
-            '<meta name="description" content="Paste a long address, get a short one.">',
+            '<meta name="description" content="Paste a long URL and get a short link.">',
             f'<meta property="csp-nonce" nonce="{_NONCE}">',
             *(f'<meta name="kurz-{name}" content="{value}">' for name, value in _told(facts)),
             "<title>kurz</title>",

@@ -24,7 +24,7 @@ USUAL_PACE = TaskPace()
 
 class Task(Protocol):
     async def run(self, is_stopping: Callable[[], bool]) -> Mapping[str, int]:
-        """Returns how much of what was done. It ends soon when it must stop."""
+        """Returns the number of items per action. Ends soon when it must stop."""
 
 
 class PeriodicTask:

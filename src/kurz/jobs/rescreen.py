@@ -23,11 +23,11 @@ OVERTAKEN = 2000
 class ScreeningPace:
     batch: int = 1000
     run_seconds: float = 20 * 60.0
-    # Other processes have the same rules after that. What they wrote before is looked at once more,
-    # in the change log: from the beginning of the run, or a little before, as writes overtake each
-    # other.
+    # After this time all processes have the new rules. Links written before that are screened again
+    # from the change log: since the start of the run, or a little earlier, because commits can be
+    # out of order.
     settle_seconds: float = 5.0
-    learn_seconds: float = 5.0  # between two looks for hosts that were banned during a run
+    learn_seconds: float = 5.0  # between checks for hosts that were banned during a run
 
 
 USUAL_PACE = ScreeningPace()
@@ -117,8 +117,8 @@ class Screening:
     async def _walk_changes(
         self, since: int, turn: RunContext, is_over: Callable[[], bool]
     ) -> bool:
-        """Screens what was written meanwhile, perhaps by processes without the new rules. Whether
-        it reached the end."""
+        """Screens what was written during the run, perhaps by processes with old rules. Returns
+        whether it reached the end."""
         until = await self._store.last_change()
         while since < until:
             if is_over():

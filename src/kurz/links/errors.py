@@ -123,6 +123,6 @@ class ArchiveFileBroken(Invalid):
 
 
 class ArchiveFileForeign(Invalid):
-    """It cannot be trusted: nobody knows who wrote it."""
+    """It is not signed, so its origin is unknown."""
 
     title = "Archive file not signed by this installation"

@@ -138,7 +138,7 @@ class LinkExporter(Protocol):
     ) -> AsyncIterator[bytes]:
         """The file in chunks, oldest link first. `slugs` names the workspaces by their ids. With
         `wanted` or `link_ids`, only links that match or that have these row ids; never both.
-        `tell` is told how many links each chunk has."""
+        `tell` is called with the number of links in each chunk."""
 
 
 class LinkImporter(Protocol):

@@ -1,4 +1,4 @@
-"""What can go wrong with people, what they may do, and their workspaces."""
+"""Errors about accounts, permissions and workspaces."""
 
 from kurz.errors import (
     Conflict,
@@ -111,7 +111,7 @@ class DomainRefused(Invalid):
 
 
 class DomainTaken(Conflict):
-    title = "Domain belongs to another workspace"
+    title = "Domain in use by another workspace"
     field = "host"
 
 

@@ -39,7 +39,7 @@ class Policy:
 
 
 class LimitClass(StrEnum):
-    """What is limited, and in brackets who is counted."""
+    """What is limited; the comments say who is charged."""
 
     ANONYMOUS_CREATE = "anonymous-create"  # address
     ACCOUNT_CREATE = "account-create"  # account
@@ -55,7 +55,7 @@ class LimitClass(StrEnum):
     REGISTER = "register"  # address
     REDEEM = "redeem"  # address; links that work once: set-up, a new password, an invitation
     BULK = "bulk"  # account; many links in one request, and imports
-    BULK_ITEMS = "bulk-items"  # account; the links that such a request, claims or a tag change
+    BULK_ITEMS = "bulk-items"  # account; links changed by bulk requests, claims, tags
     CLAIM = "claim"  # account
     REPORT = "report"  # address; reports of abuse
     CHECK = "check"  # account; checks of destinations that do not wait until they are due
@@ -75,7 +75,7 @@ LimitTable = Mapping[LimitClass, tuple[Policy, ...]]
 
 
 def limit_table(rates: Mapping[str, Rate | None]) -> LimitTable:
-    """A policy whose rate is None is left out."""
+    """Skips policies whose rate is None."""
     return {
         class_: tuple(Policy(name, rate) for name in names if (rate := rates[name]) is not None)
         for class_, names in POLICIES.items()

@@ -1,4 +1,4 @@
-"""The links in a worker's memory: bounded, and without what it was told to forget."""
+"""The links in a worker's memory: bounded, and without invalidated entries."""
 
 from collections import deque
 

@@ -11,7 +11,7 @@ Header = Callable[[bytes], bytes | None]
 
 
 def is_prefetch(header: Header) -> bool:
-    """Whether a browser prefetches, or fetches a preview: perhaps nobody sees the result."""
+    """Whether a browser prefetches, or fetches a preview: the result may never be shown."""
     # The header names that browsers have used, the newest first.
     purpose = header(b"sec-purpose") or header(b"purpose") or header(b"x-purpose")
     purpose = purpose or header(b"x-moz")

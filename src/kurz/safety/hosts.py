@@ -59,7 +59,7 @@ class BannedHosts(FeedListener):
         return self._hosts
 
     async def refresh(self, *, is_feed_stale: bool = False) -> None:
-        """`is_feed_stale`: changes do not arrive at the moment, so it reads the store. After an
+        """`is_feed_stale`: changes do not arrive, so it reads the store. After an
         outage it tries again the next time; until then the hosts in memory are used."""
         if not self._is_outdated and not is_feed_stale:
             return

@@ -13,7 +13,7 @@ _HOST = re.compile(
 )
 MAX_LENGTH = 253 + len(".:65535")
 MAX_PORT = 65535
-MAX_KNOWN = 1000  # spellings of Host headers in memory; strangers can make up more
+MAX_KNOWN = 1000  # spellings of Host headers in memory; clients can send any number
 
 
 class Hosts:

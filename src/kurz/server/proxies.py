@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 
-MAX_HOPS = 16  # of a chain of trusted proxies; nobody has so many
+MAX_HOPS = 16  # longer than any real chain of proxies
 
 # An address alone or with a port: 192.0.2.1, 192.0.2.1:80, 2001:db8::1, [2001:db8::1]:80. No zone
 # (fe80::1%eth0): it means something on one machine only, and may be any text. The usual form of an

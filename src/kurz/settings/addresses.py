@@ -13,7 +13,7 @@ def host_of(url: str) -> str:
 
 
 def check_addresses(base_url: str | None, dashboard_url: str | None) -> None:
-    """Otherwise short URLs would start with the dashboard's address, or codes be beside pages."""
+    """Refuses addresses that would mix short links and dashboard pages on one host."""
     if dashboard_url is None:
         return
     if base_url is None:

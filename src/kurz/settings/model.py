@@ -95,7 +95,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
     root_workspace: str | None = _setting(
         None,
         values.slug,
-        "Workspace whose links are at the root; there are no other links at the root then.",
+        "Workspace whose links are at the root, instead of anonymous and personal links.",
     )
     trusted_proxies: tuple[str, ...] = _setting(
         ("127.0.0.1", "::1"),
@@ -177,7 +177,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
     check_networks: tuple[str, ...] = _setting(
         (),
         values.called_networks,
-        "Networks that are not public but can be requested by destination checks.",
+        "Private networks that destination checks may call.",
     )
     check_ports: tuple[int, ...] = _setting(
         (80, 443), values.ports, "Ports that destination checks can use."

@@ -30,7 +30,7 @@ ARCHIVE = "archive"  # the key
 SUFFIX = ".jsonl.gz"
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # what decoding raises
 _NAME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})-[0-9a-f]{16}" + re.escape(SUFFIX))
-_SMALL_BYTES = 1024 * 1024  # a line of this size is decoded without a look at it first
+_SMALL_BYTES = 1024 * 1024  # a line of this size is decoded without checking it first
 # A day has two braces; other fields may have some. Counting them needs no memory.
 _MAX_BRACES = 2 * MAX_DAYS + 10_000
 # What commands show of every line, with the lengths that no link exceeds.
@@ -115,7 +115,7 @@ class _Outline(msgspec.Struct):
 
 
 class _TooLarge(Exception):
-    """No link has such a line. Says what is wrong, after “Line 7 ”."""
+    """The line is not a link. The message completes “Line 7 …”."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ class Importer:
                 _check_quotes(reading)
                 rows = "1 row" if count == 1 else f"{count:,} rows"
                 raise FileRefused(
-                    f"The file has more than {most_lines(most):,} lines, but only {rows} so far."
+                    f"The first {most_lines(most):,} lines contain only {rows}."
                     " Remove the empty lines.",
                     flaw="empty-lines",
                 )
@@ -129,7 +129,7 @@ def _check_quotes(reading: Reader) -> None:
     if reading.unclosed_line is not None:
         raise FileRefused(
             f"The quote in line {reading.unclosed_line} is not closed, or its row has more than"
-            f" {MAX_LINE_BYTES >> 10} KiB. Each line after it would be a row of its own.",
+            f" {MAX_LINE_BYTES >> 10} KiB. Close the quote and import the file again.",
             flaw="unclosed-quote",
             line=reading.unclosed_line,
         )

@@ -34,7 +34,7 @@ PassOver = Callable[[KurzError], None]
 
 
 def _ignore(_: KurzError) -> None:
-    """Nobody wants to know what was skipped."""
+    """Ignores what was skipped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,8 @@ def own_journals(kurz: Kurz) -> JournalFolder:
 
 
 def _find_folders(kurz: Kurz, journals: Sequence[Path]) -> list[JournalFolder]:
-    """Those that somebody names are looked at now. Of its own the loader tells if they are another
-    installation's by mistake, and goes on."""
+    """Folders that somebody names are checked now. If its own folder belongs to another
+    installation, the loader logs that and continues."""
     own = own_journals(kurz)
     paths = dict.fromkeys(path.resolve() for path in journals)
     paths.pop(own.path.resolve(), None)

@@ -131,7 +131,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         async def check_store() -> None:
             await kurz.database.check()
             if path.parts.resolver.is_feed_stale:
-                raise StoreUnavailable("Changes by other processes do not arrive at the moment.")
+                raise StoreUnavailable("This worker does not receive changes from other processes.")
 
         state = ProcessState(
             check_store,

@@ -2631,7 +2631,7 @@ export interface components {
             checked_at: string | null;
             /**
              * Missing Since
-             * @description Since when the TXT record of a verified domain is missing.
+             * @description When the TXT record of a verified domain was first found missing.
              */
             missing_since: string | null;
             /**
@@ -3150,7 +3150,7 @@ export interface components {
             last_checked_at: string | null;
             /**
              * Held At
-             * @description Since when visitors see a warning first, because the destination could not be screened.
+             * @description When visitors began to see a warning first, because the destination could not be screened.
              */
             held_at: string | null;
         };
@@ -3409,7 +3409,7 @@ export interface components {
             last_checked_at: string | null;
             /**
              * Held At
-             * @description Since when visitors see a warning first, because the destination could not be screened.
+             * @description When visitors began to see a warning first, because the destination could not be screened.
              */
             held_at: string | null;
             /** Claim Token */
@@ -3521,7 +3521,7 @@ export interface components {
             field?: string | null;
             /**
              * Errors
-             * @description Where several fields may be refused at once, each of them.
+             * @description All refused fields, where a request can have several.
              * @default null
              */
             errors?: components["schemas"]["FieldError"][] | null;
@@ -3603,7 +3603,7 @@ export interface components {
             next_run_at: string | null;
             /**
              * Asked At
-             * @description When a run was requested that has not started yet.
+             * @description When the run that has not started yet was requested.
              */
             asked_at: string | null;
             /** @description The run in progress. */

@@ -16,7 +16,7 @@ export function SessionEnd({ email }: { email: string }) {
   const queries = useQueryClient();
   const [hasEnded, setEnded] = useState(false);
   useEffect(() => onSessionEnd(() => setEnded(true)), []);
-  useNoTurning(hasEnded, remain); // a question of what stands below would not be seen
+  useNoTurning(hasEnded, remain); // a dialog below this one would be hidden
   if (!hasEnded) return null;
   return (
     <Dialog

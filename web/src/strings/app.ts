@@ -18,7 +18,7 @@ export const app = texts({
     skip: "Skip to content",
     signOut: "Sign out",
     missing: "Page not found",
-    missingText: "Check the URL. You may also not have access to this page.",
+    missingText: "Check the URL. If it is right, you may not have access to this page.",
     toLinks: "Go to your links",
     noPlace: "You are not a member of this workspace",
     noPlaceText:
@@ -65,7 +65,7 @@ export const app = texts({
     skip: "Zum Inhalt",
     signOut: "Abmelden",
     missing: "Seite nicht gefunden",
-    missingText: "Prüfe die Adresse. Vielleicht hast du auch keinen Zugriff auf diese Seite.",
+    missingText: "Prüfe die Adresse. Stimmt sie, hast du vielleicht keinen Zugriff auf diese Seite.",
     toLinks: "Zu deinen Links",
     noPlace: "Du bist kein Mitglied dieses Arbeitsbereichs",
     noPlaceText:

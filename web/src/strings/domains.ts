@@ -18,7 +18,7 @@ export const domains = withCommon({
     missing: "DNS record missing",
     activeText: (when: string) => `Serves this workspace's links. Verified ${when}.`,
     missingText: (when: string) =>
-      `The TXT record was found missing ${when}. Add it again, or the domain stops working after three days.`,
+      `The TXT record is missing (noticed ${when}). Add it again, or the domain stops working after three days.`,
     lostText: "The domain stopped working because its TXT record was missing.",
     stepRecord: "Add this TXT record at your DNS provider",
     recordValue: "Value",
@@ -74,7 +74,7 @@ export const domains = withCommon({
     missing: "DNS-Eintrag fehlt",
     activeText: (when: string) => `Liefert die Links dieses Bereichs. Bestätigt ${when}.`,
     missingText: (when: string) =>
-      `Der TXT-Eintrag fehlte ${when}. Leg ihn wieder an, sonst funktioniert die Domain nach drei Tagen nicht mehr.`,
+      `Der TXT-Eintrag fehlt (bemerkt ${when}). Leg ihn wieder an, sonst funktioniert die Domain nach drei Tagen nicht mehr.`,
     lostText: "Die Domain funktioniert nicht mehr, weil ihr TXT-Eintrag fehlte.",
     stepRecord: "Diesen TXT-Eintrag bei deinem DNS-Anbieter anlegen",
     recordValue: "Wert",

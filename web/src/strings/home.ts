@@ -14,7 +14,7 @@ export const home = withCommon({
     empty: "Enter a URL first.",
     dashboard: "Your links",
     closedHeading: "Short links for members.",
-    closedLead: "You need an account to create links here. Accounts are by invitation.",
+    closedLead: "You need an account to create links here. Accounts are by invitation only.",
     terminal: "From a terminal",
     docs: "API docs",
     copyOf: (url: string) => `Copy ${url}`,

@@ -5,7 +5,7 @@ export const link = withCommon({
     toAll: "Links",
     toLinks: "Go to links",
     aLink: "Link",
-    nobodyCame: "This link has no clicks, and it is not active at the moment.",
+    nobodyCame: "No clicks. This link is not active.",
     missing: "Link not found",
     missingText: "It was permanently deleted, or it belongs to another person or workspace.",
     copy: "Copy short link",
@@ -98,7 +98,7 @@ export const link = withCommon({
     toAll: "Links",
     toLinks: "Zu den Links",
     aLink: "Link",
-    nobodyCame: "Dieser Link hat keine Klicks und ist gerade nicht aktiv.",
+    nobodyCame: "Keine Klicks. Dieser Link ist nicht aktiv.",
     missing: "Link nicht gefunden",
     missingText:
       "Er wurde endgültig gelöscht, oder er gehört jemand anderem oder einem anderen Arbeitsbereich.",

@@ -37,7 +37,7 @@ const known = texts({
     "instant-refused":
       "This date cannot be used. It is in the past, or the expiry date is before the start date.",
     "link-not-found": "This link no longer exists. It may be in the trash.",
-    "link-changed": "Someone else keeps changing this link. Nothing was saved yet. Try again.",
+    "link-changed": "Someone else is changing this link too. Your changes are not saved yet. Try again.",
     "permission-missing": "You have read-only access here.",
     "version-outdated": "Someone else changed this in the meantime. Nothing was overwritten.",
     "checks-off": "Destination checks are turned off on this server.",

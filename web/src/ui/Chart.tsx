@@ -12,7 +12,7 @@ const WHOLE_NUMBERS = [1, 2, 5].map((first) =>
 export interface Props {
   /** Bars of two layers, from below; the colours are CSS variables. */
   layers: readonly [Layer, Layer];
-  /** What stands below a bar; `before` is the last one that was told, if any. */
+  /** The label below a bar; `before` is the previous label, if any. */
   tick: (index: number, before: number | null) => string;
   /** By how many bars labels may be apart: 1, 7, 14 for days. */
   steps: readonly number[];

@@ -1,4 +1,4 @@
-// What this browser remembers. A browser that keeps nothing is no error: it only forgets.
+// What this browser remembers. If storage is blocked, nothing is remembered.
 
 export function read(key: string): string | null {
   try {

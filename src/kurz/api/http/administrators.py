@@ -20,7 +20,7 @@ async def _get_actor(caller: Annotated[Caller, Depends(get_admin)]) -> Actor:
 
 ADMINS = [Depends(get_admin)]
 Admin = Annotated[Caller, Depends(get_admin)]
-ActingAdmin = Annotated[Actor, Depends(_get_actor)]  # for services that tell the audit log
+ActingAdmin = Annotated[Actor, Depends(_get_actor)]  # for services that write to the audit log
 
 
 async def note(

@@ -53,7 +53,7 @@ async def read_text(request: Request) -> bytes:
 async def _whole(request: Request) -> bytes:
     try:
         return await request.body()
-    except ClientDisconnect:  # an incomplete body is no body; nobody waits for the answer
+    except ClientDisconnect:  # nobody waits for the answer
         raise BodyMalformed("The request body is incomplete.") from None
 
 

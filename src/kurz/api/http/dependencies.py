@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProcessState:
-    """What a process tells of itself. `check_store` raises `StoreUnavailable` while the store does
-    not answer, or nothing is heard of changes; `failing_writes` says what cannot be written, and
-    why; `ask_redis` tells whether Redis answers, None where there is none."""
+    """The state of a process. `check_store` raises `StoreUnavailable` while the store does not
+    answer or the feed is stale; `failing_writes` says what cannot be written, and why; `ask_redis`
+    tells whether Redis answers, None where there is none."""
 
     check_store: Callable[[], Awaitable[None]]
     failing_writes: Callable[[], list[tuple[Literal["clicks", "database"], str]]]

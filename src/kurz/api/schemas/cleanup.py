@@ -75,7 +75,7 @@ class ReaperRead(BaseModel):
     unmarked: int = Field(description="Expired links that are not marked as expired yet.")
     next_run_at: AwareDatetime | None = Field(description="null: the reaper is off.")
     asked_at: AwareDatetime | None = Field(
-        description="When a run was requested that has not started yet."
+        description="When the run that has not started yet was requested."
     )
     lease: LeaseRead | None = Field(description="The run in progress.")
     runs: list[RunRead] = Field(description="The last runs, newest first.")

@@ -80,8 +80,8 @@ class LinkRead(BaseModel):
     destination_http_status: int | None = Field(description="HTTP status of the last check.")
     last_checked_at: AwareDatetime | None
     held_at: AwareDatetime | None = Field(
-        description="Since when visitors see a warning first, because the destination could not be"
-        " screened."
+        description="When visitors began to see a warning first, because the destination could not"
+        " be screened."
     )
 
 

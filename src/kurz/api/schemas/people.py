@@ -262,7 +262,7 @@ class DomainRead(BaseModel):
     verified_at: AwareDatetime | None
     checked_at: AwareDatetime | None
     missing_since: AwareDatetime | None = Field(
-        description="Since when the TXT record of a verified domain is missing."
+        description="When the TXT record of a verified domain was first found missing."
     )
     created_at: AwareDatetime
     record_name: str

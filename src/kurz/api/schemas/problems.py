@@ -26,7 +26,7 @@ class Problem(BaseModel):
     errors: list[FieldError] | None = Field(
         None,
         exclude_if=lambda errors: errors is None,
-        description="Where several fields may be refused at once, each of them.",
+        description="All refused fields, where a request can have several.",
     )
 
 

@@ -19,12 +19,12 @@ class CheckPace:
     """How much is done at once, and how long."""
 
     at_once: int = 256  # that are being called
-    # With those that wait for the turn of a site, which keep nobody from being called; no two of
-    # the same site begin at once, but for one that somebody asks for.
+    # With those that wait for their site, which block no others. One check of a site starts at a
+    # time, plus one that somebody requested.
     under_way: int = 4096
     page: int = 500  # that are looked through in one read
     run_seconds: float = 300.0
-    rest_seconds: float = 1.0  # between two looks at what waits
+    rest_seconds: float = 1.0  # between reads of the queue
 
 
 USUAL_PACE = CheckPace()

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class StoreRounds(rounds.Rounds):
-    """Whose calls of the database may take as long as lists."""
+    """Rounds whose database calls have the deadline of lists."""
 
     async def attempt(self, work: Callable[[], Awaitable[T]]) -> T | None:
         with deadline(LIST_SECONDS):

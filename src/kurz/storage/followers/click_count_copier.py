@@ -106,7 +106,7 @@ class ClickCopier:
             _log.warning("click counts of links are behind", reason=error.detail)
 
     async def _copy(self) -> None:
-        """What is noted meanwhile comes after all of these."""
+        """Counts noted from now on are copied after these."""
         due, self._noted = sorted(self._noted), set()
         while due and not self._copying.is_stopping:
             copy = self._database.write(copy_clicks, due[:BATCH])

@@ -42,7 +42,7 @@ def save_receipt(connection: sa.Connection, receipt: Receipt | None, made: Any) 
 
 
 def trim_receipts(connection: sa.Connection, now: datetime, limit: int) -> int:
-    """Some of those that are too old; tells how many."""
+    """Deletes some that are too old, and returns how many."""
     created_at = receipts.c.created_at
     is_old = created_at < to_micros(now - KEPT)
     return delete_some(connection, receipts, is_old, limit, created_at)

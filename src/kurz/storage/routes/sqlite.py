@@ -59,7 +59,7 @@ class SqliteRouteStore:
         return await self._database.read(find_route, workspace_id, short_code)
 
     def counts(self) -> dict[str, int]:
-        """Nothing of its own."""
+        """It has no counters."""
         return {}
 
     def close(self) -> None:
