@@ -1,9 +1,7 @@
 """The command line as a person meets it: by subprocess, on a local data folder."""
 
-import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,31 +9,10 @@ import pytest
 from kurz.clicks.dropped import DroppedClicks
 from servers.postgres import PostgresPair
 from servers.valkey import ValkeyServer
-from support import nursery
+from support.every_worker import wait_until
 from support.long_run import in_the_long_run
 from support.patience import PATIENCE
-
-KURZ = Path(sys.executable).with_name("kurz")
-
-
-class Terminal:
-    """Runs `kurz` on one data folder."""
-
-    def __init__(self, environment: dict[str, str]) -> None:
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith("KURZ_")}
-        self.environment = {**inherited, **environment}
-
-    def run(self, *arguments: str | bytes, **environment: str) -> subprocess.CompletedProcess[str]:
-        done = nursery.run(arguments, {**self.environment, **environment})
-        return subprocess.CompletedProcess(
-            done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
-        )
-
-    def json(self, *arguments: str) -> dict[str, object]:
-        done = self.run(*arguments, "--json")
-        assert done.returncode == 0, done.stderr
-        found: dict[str, object] = json.loads(done.stdout)
-        return found
+from support.terminal import KURZ, Terminal
 
 
 @pytest.fixture(scope="module")
@@ -264,15 +241,17 @@ def test_a_port_that_is_taken_is_explained(terminal, start_program, tmp_path):
 
 
 def test_the_command_line_works_beside_a_running_server(start_program, tmp_path):
+    """Another process hears of a change within a second, on a machine that is not busy."""
     program = start_program()
     terminal = Terminal({"KURZ_DATA_DIR": str(tmp_path / "kurz-data")})
-    terminal.run("create", "https://example.com/beside", "--code", "beside")
+    terminal.do("create", "https://example.com/beside", "--code", "beside")
     with program.client() as client:
         assert client.get("/beside").headers["location"] == "https://example.com/beside"
-        terminal.run("edit", "beside", "--url", "https://example.com/moved")
-        assert client.get("/beside").headers["location"] == "https://example.com/moved"
-        terminal.run("delete", "beside")
-        assert client.get("/beside").status_code == 404
+        terminal.do("edit", "beside", "--url", "https://example.com/moved")
+        moved = "https://example.com/moved"
+        wait_until(lambda: client.get("/beside").headers.get("location") == moved)
+        terminal.do("delete", "beside")
+        wait_until(lambda: client.get("/beside").status_code == 404)
         made = client.post("/", content="https://example.com/by-server").text.strip()
     assert terminal.json("show", made)["original_url"] == "https://example.com/by-server"
 

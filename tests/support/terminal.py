@@ -26,12 +26,14 @@ WITH_TERMINAL = (
 
 
 class Terminal:
+    """Runs `kurz`, on the data folder that the environment names."""
+
     def __init__(self, environment: dict[str, str]) -> None:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("KURZ_")}
         self.environment = {**inherited, **environment}
 
     def run(
-        self, *arguments: str, stdin: str | bytes = b"", **environment: str
+        self, *arguments: str | bytes, stdin: str | bytes = b"", **environment: str
     ) -> subprocess.CompletedProcess[str]:
         done = nursery.run(
             arguments,
@@ -52,10 +54,14 @@ class Terminal:
 
         return asyncio.run(do())
 
-    def json(self, *arguments: str, stdin: str = "") -> dict[str, Any]:
-        done = self.run(*arguments, "--json", stdin=stdin)
+    def do(self, *arguments: str, stdin: str = "") -> str:
+        """As `run`, for a command that has to succeed; gives its output."""
+        done = self.run(*arguments, stdin=stdin)
         assert done.returncode == 0, done.stderr
-        found: dict[str, Any] = json.loads(done.stdout)
+        return done.stdout
+
+    def json(self, *arguments: str, stdin: str = "") -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.do(*arguments, "--json", stdin=stdin))
         return found
 
     def type_at(self, *arguments: str, answers: list[str]) -> tuple[int, str]:
