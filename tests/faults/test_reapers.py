@@ -97,10 +97,14 @@ def reapers(kurz: Kurz, environment: dict[str, str]) -> Iterator[Reapers]:
 
 class Strikes:
     """Somebody who kills the holder of the lease, or holds it up, in the middle of a run, and sees
-    where the lease goes then."""
+    where the lease goes then. Reapers that have ended all links before a strike get more: so there
+    is always work left, however fast they are."""
 
-    def __init__(self, kurz: Kurz) -> None:
+    def __init__(self, kurz: Kurz, world: World) -> None:
         self._leases = SqlLeaseStore(kurz.database, kurz.clock)
+        self._runs = SqlRunStore(kurz.database, kurz.clock)
+        self._world = world
+        self._more = len(world.ended)  # links, each time
         self.late: list[timedelta] = []  # after the end of a lease, until it is taken
         self.longest_look = timedelta()  # what a busy machine makes of one of ours
 
@@ -118,7 +122,7 @@ class Strikes:
             os.kill(pid, signal.SIGCONT)
 
     async def _stop(self) -> tuple[Lease, int]:
-        """Wherever it is."""
+        """Wherever it is in a run that has more to do."""
         ends_at = time.monotonic() + PATIENCE.total_seconds()
         while time.monotonic() < ends_at:
             lease, now = await self._leases.look(JOB)
@@ -126,12 +130,22 @@ class Strikes:
                 await asyncio.sleep(random.uniform(0, 0.1))
                 pid = int(lease.holder.split(":")[1])
                 os.kill(pid, signal.SIGSTOP)
-                after, now = await self._leases.look(JOB)
-                if after == lease and lease.is_held(now):
+                if await self._is_running(lease):
                     return lease, pid
                 os.kill(pid, signal.SIGCONT)
+            if not await self._world.left():
+                await self._world.add_ended(self._more)
             await asyncio.sleep(0.01)
         raise AssertionError("nobody takes the lease")
+
+    async def _is_running(self, lease: Lease) -> bool:
+        """Whether its holder still has it, has begun its run, and there is something to end. The
+        holder stands still, so all of that is still so when it is struck."""
+        has_work = await self._world.left() > 0
+        run = next(iter(await self._runs.last(JOB, 1)), None)
+        is_begun = run is not None and run.outcome is None and run.holder == lease.holder
+        after, now = await self._leases.look(JOB)
+        return has_work and is_begun and after == lease and lease.is_held(now)
 
     async def _has_moved(self, lease: Lease, patience: timedelta) -> bool:
         ends_at = time.monotonic() + patience.total_seconds()
@@ -166,11 +180,10 @@ async def check_strikes(
     """So many of each kind of strike."""
     world = await make_world(kurz, each)
     reapers.start(processes, "leased", batch=batch)
-    somebody = Strikes(kurz)
+    somebody = Strikes(kurz, world)
     for _ in range(strikes):
         await somebody.kill()
         await somebody.hold_up()
-        assert await world.left(), "all was done before the last strike"
         reapers.start(1, "leased", batch=batch)  # in place of the one that was killed
     await until_none_is_left(world)
     reapers.close()
@@ -180,14 +193,14 @@ async def check_strikes(
         f" looks took up to {somebody.longest_look}"
     )
     await world.check()
-    assert found.cleaned == each
-    assert found.failed_runs  # but those that were struck before they began
+    assert found.cleaned == len(world.ended)
+    assert found.failed_runs >= strikes  # those that were killed; others may have gone on
     assert max(somebody.late) <= SOON + somebody.longest_look
 
 
 @pytest.mark.deadlines
 async def test_reapers_that_are_killed_and_held_up_end_every_link_once(kurz, reapers):
-    # Of small batches: somebody else has to strike before the last one.
+    # Of small batches: it can be struck in many places.
     await check_strikes(kurz, reapers, each=1000, processes=3, strikes=1, batch=5)
 
 

@@ -56,16 +56,17 @@ GRACED = (
 )
 
 
-async def fill(kurz: Kurz, kind: Kind, number: int) -> None:
-    """Copies of a link, each with a code of its own."""
-    now = kurz.clock.now()
+async def create_template(kurz: Kurz, kind: Kind) -> Link:
+    """The link that those of this kind are copies of."""
     owner_id = None if kind.is_anonymous else OWNER
     url = f"https://example.com/{kind.name}"
-    template = (
-        await kurz.links.create(
-            Draft(original_url=url, owner_id=owner_id, is_anonymous=kind.is_anonymous)
-        )
-    ).link
+    draft = Draft(original_url=url, owner_id=owner_id, is_anonymous=kind.is_anonymous)
+    return (await kurz.links.create(draft)).link
+
+
+async def fill(kurz: Kurz, kind: Kind, template: Link, codes: range) -> set[int]:
+    """Copies of a link, with these numbers in their codes; gives their ids."""
+    now = kurz.clock.now()
     at = None if kind.ago is None else to_micros(now - kind.ago)
     is_in_trash = kind.status is Status.DELETED
     own = {
@@ -76,14 +77,14 @@ async def fill(kurz: Kurz, kind: Kind, number: int) -> None:
         "claim_hash": None,
     }
     with deadline(LONG_SECONDS):
-        await kurz.database.write(_copy, template, kind.name, number, own)
+        return await kurz.database.write(_copy, template, kind.name, codes, own)
 
 
 def _copy(
-    connection: sa.Connection, template: Link, name: str, number: int, own: Mapping[str, Any]
-) -> None:
-    numbers = sa.select(sa.literal(1).label("number")).cte("numbers", recursive=True)
-    numbers = numbers.union_all(sa.select(numbers.c.number + 1).where(numbers.c.number < number))
+    connection: sa.Connection, template: Link, name: str, codes: range, own: Mapping[str, Any]
+) -> set[int]:
+    numbers = sa.select(sa.literal(codes[0]).label("number")).cte("numbers", recursive=True)
+    numbers = numbers.union_all(sa.select(numbers.c.number + 1).where(numbers.c.number < codes[-1]))
     values: dict[str, Any] = {
         column.name: sa.literal(own[column.name], column.type) if column.name in own else column
         for column in links.c
@@ -92,17 +93,20 @@ def _copy(
     values["short_code"] = sa.literal(f"{name}-") + sa.cast(numbers.c.number, sa.Text)
     both = links.join(numbers, links.c.id == template.id)
     copies = sa.select(*values.values()).select_from(both)
-    connection.execute(sa.insert(links).from_select([*values], copies))
+    made = sa.insert(links).from_select([*values], copies).returning(links.c.id)
+    return set(connection.execute(made).scalars())
 
 
-@dataclass(frozen=True)
+@dataclass
 class World:
-    """`ended` are ids; `others` what all the other rows were, by ids."""
+    """`ended` are ids; `others` what all the other rows were, by ids. `templates` are those of the
+    links that have ended, by the names of their kinds."""
 
     kurz: Kurz
-    ended: frozenset[int]
+    ended: set[int]
     others: Mapping[int, int]
     last_change: int
+    templates: Mapping[str, Link]
 
     async def check(self) -> None:
         """Every link that had to end did so once, and all others are as they were."""
@@ -120,6 +124,13 @@ class World:
         kept = await _counted(self.kurz, code_quarantine.c.short_code)
         assert len(kept) == number // 2
 
+    async def add_ended(self, number: int) -> None:
+        """More links that have ended."""
+        each, first = number // len(ENDED), len(self.ended) // len(ENDED) + 1
+        for kind in ENDED:
+            template, codes = self.templates[kind.name], range(first, first + each)
+            self.ended |= await fill(self.kurz, kind, template, codes)
+
     async def left(self) -> int:
         """How many there are still to end."""
         return len(self.ended - (await self._changed()).keys())
@@ -131,14 +142,15 @@ class World:
 
 async def make_world(kurz: Kurz, each: int) -> World:
     """As many links that have ended, as many that live, and some in between."""
+    templates: dict[str, Link] = {}
+    made: dict[str, set[int]] = {}
     for kinds, number in ((ENDED, each), (LIVE, each), (GRACED, min(each, 100))):
         for kind in kinds:
-            await fill(kurz, kind, number // len(kinds))
-    ended: set[int] = set()
-    for kind in ENDED:
-        ended |= (await read_rows(kurz, f"{kind.name}-%")).keys()
+            templates[kind.name] = template = await create_template(kurz, kind)
+            made[kind.name] = await fill(kurz, kind, template, range(1, number // len(kinds) + 1))
+    ended = set().union(*(made[kind.name] for kind in ENDED))
     last = max(await _counted(kurz, changes.c.id))
-    return World(kurz, frozenset(ended), await read_rows(kurz, "live-%"), last)
+    return World(kurz, ended, await read_rows(kurz, "live-%"), last, templates)
 
 
 async def read_rows(kurz: Kurz, codes: str) -> dict[int, int]:
