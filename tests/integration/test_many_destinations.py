@@ -40,15 +40,18 @@ from servers.web import (
     says_nothing,
 )
 from support.checks import follow, rows
+from support.slack import IS_STRICT, slack
 
 pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 
 NETWORK = "127.7.0.0/24"  # stands for the public internet
 BETWEEN_SECONDS = 0.05
-NETWORK_SECONDS = 5.0  # of a check: a busy machine must not fail one
-SLOW_SHARE = 12  # so many times fewer pages has a slow site: each takes all of that time
+# Of a check: a busy machine must not fail one. A HEAD and a GET have limits of their own, so a page
+# that never answers takes 7.5 s.
+NETWORK_SECONDS = 30.0
+SLOW_SHARE = 12  # so many times fewer pages has a slow site
 # Arrivals are noted when this process, which is also the caller, gets round to it.
-LATE_SECONDS = 0.5
+LATE_SECONDS = slack(0.5)
 MOST_GROWTH_MB = 64
 OWN_HOST = "127.7.0.250"
 
@@ -62,8 +65,8 @@ _NO_ANSWER = Finding(_BROKEN, Reason.NO_ANSWER)
 class Site(WebServer):
     """Notes when it was called, whatever came of it. With broken TLS, it answers in plain text."""
 
-    def __init__(self, address: str, port: int, kind: "Kind", page_language: Manner) -> None:
-        super().__init__(address, port, fallback=page_language)
+    def __init__(self, address: str, port: int, kind: "Kind", manner: Manner) -> None:
+        super().__init__(address, port, fallback=manner)
         self._has_tls = kind.scheme == "https"
         self.arrivals: list[float] = []
 
@@ -90,7 +93,7 @@ class NotedGate(SiteGate):
 
 @dataclass(frozen=True)
 class Kind:
-    page_language: Manner
+    manner: Manner
     expected: Finding
     scheme: str = "http"
 
@@ -143,11 +146,11 @@ async def sites() -> AsyncIterator[dict[str, Site]]:
     async with AsyncExitStack() as stack:
         port, opened = 0, {}
         for number, (name, kind) in enumerate(KINDS.items(), 1):
-            page_language = kind.page_language
+            manner = kind.manner
             if name in ("moved", "inside"):
                 target = "127.7.0.1" if name == "moved" else "127.0.0.1"
-                page_language = redirects(f"http://{target}:{port}/{name}")
-            site = Site(f"127.7.0.{number}", port, kind, page_language)
+                manner = redirects(f"http://{target}:{port}/{name}")
+            site = Site(f"127.7.0.{number}", port, kind, manner)
             opened[name] = await stack.enter_async_context(site)
             port = site.port
         yield opened
@@ -171,10 +174,6 @@ async def make_links(kurz: Kurz, urls: dict[str, str], copies: int) -> None:
 
 def pages_of(name: str, pages: int) -> int:
     return max(pages // SLOW_SHARE, 1) if name == "slow" else pages
-
-
-def heads_of(site: Site) -> int:
-    return sum(heard.method == "HEAD" for heard in site.heard)
 
 
 def resident_mb() -> float:
@@ -227,9 +226,9 @@ async def test_each_is_found_what_it_is_and_called_no_more_than_it_is_due(
         found[name, finding] += 1
     assert found == {(name, kind.expected): pages_of(name, pages) for name, kind in KINDS.items()}
     await _check_links(kurz, urls, copies)
-    calls = {name: len(site.arrivals) for name, site in sites.items()}
     for site in sites.values():
         _check_rate(site.arrivals, gate.turns[site.address])
+    calls = {name: len(gate.turns[site.address]) for name, site in sites.items()}
     growth = max(sizes) - sizes[0]
     print(
         f"\n{len(urls) * copies:,} links, {len(urls):,} URLs, {len(sites)} sites:"
@@ -237,14 +236,29 @@ async def test_each_is_found_what_it_is_and_called_no_more_than_it_is_due(
         f" {growth:.1f} MB more memory"
     )
     assert sum(turn.counts.values()) == len(urls)
-    # A site that a busy machine keeps from answering in time gets a GET after its HEAD.
-    first_tries = {name: heads_of(site) for name, site in sites.items()}
-    assert first_tries["loop"] == 6 * pages
-    assert calls["without HEAD"] == calls["missing"] == 2 * pages
-    assert calls["reset"] == calls["broken TLS"] == 2 * pages
-    assert first_tries["alive"] == 2 * pages  # for its own links, and those to a site that moved
-    assert first_tries["inside"] == first_tries["leads back"] == pages
+    for name, site in sites.items():
+        _check_requests(name, site, pages)
+    for name in ("without HEAD", "missing", "reset", "broken TLS"):
+        assert calls[name] == 2 * pages  # a HEAD and a GET
     assert growth < MOST_GROWTH_MB
+
+
+def _check_requests(name: str, site: Site, pages: int) -> None:
+    """Each URL was asked for once, and with GET only once more. On a busy machine a HEAD may be
+    given up before it is heard, or before its answer is; then the GET is."""
+    heard = Counter((it.method, it.target) for it in site.heard)
+    redirected = {"/moved"} if name == "alive" else set()  # all pages of another site lead there
+    assert all(
+        number <= (pages if target in redirected else 1) for (_, target), number in heard.items()
+    )
+    if KINDS[name].expected == _NO_ANSWER:
+        return
+    hops = 6 if name == "loop" else 1
+    targets = {target for _, target in heard}
+    assert len(targets) == hops * pages_of(name, pages) + len(redirected)
+    if IS_STRICT:
+        heads = sum(number for (method, _), number in heard.items() if method == "HEAD")
+        assert heads == (hops + len(redirected)) * pages
 
 
 async def _check_links(kurz: Kurz, urls: dict[str, str], copies: int) -> None:
@@ -261,11 +275,12 @@ async def _check_links(kurz: Kurz, urls: dict[str, str], copies: int) -> None:
 
 def _check_rate(arrivals: list[float], turns: list[float]) -> None:
     """Turns are as far apart as they have to be, to the microsecond, and each call had one of its
-    own before it. However many calls in a row are looked at, they took the time they have to, but
-    for the first's being noted late: where they are few, only their turns tell."""
+    own before it. A turn whose check has no time left is not used. However many calls in a row are
+    looked at, they took the time they have to, but for the first's being noted late: where they are
+    few, only their turns tell."""
     assert all(later - earlier >= BETWEEN_SECONDS for earlier, later in pairwise(turns))
-    assert len(arrivals) == len(turns)
-    assert all(turn <= arrival for turn, arrival in zip(turns, arrivals, strict=True))
+    assert len(arrivals) <= len(turns)
+    assert all(turn <= arrival for turn, arrival in zip(turns, arrivals, strict=False))
     for first in range(len(arrivals)):
         for last in range(first + 1, len(arrivals)):
             least = (last - first) * BETWEEN_SECONDS - LATE_SECONDS
