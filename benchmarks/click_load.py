@@ -64,7 +64,7 @@ def write_journal(folder: Path, link_ids: Sequence[int], clicks: int, agents: in
     weights = list(itertools.accumulate(1 / rank for rank in range(1, len(link_ids) + 1)))
     ids = list(link_ids)
     chance.shuffle(ids)
-    marks = [link_tag_of(link_id, WORKSPACE_ID) for link_id in ids]
+    link_tags = [link_tag_of(link_id, WORKSPACE_ID) for link_id in ids]
     visits = iter(Visits(agents))
     at = time.time_ns() // 1000 - 60_000_000
     journal = Journal(folder)
@@ -75,7 +75,7 @@ def write_journal(folder: Path, link_ids: Sequence[int], clicks: int, agents: in
             rank = bisect.bisect(weights, chance.random() * weights[-1])
             latency_ns = 20_000 + chance.randrange(50_000)
             instant = at + number * 60_000_000 // clicks
-            records.append(encode(instant, latency_ns, marks[rank], next(visits)))
+            records.append(encode(instant, latency_ns, link_tags[rank], next(visits)))
         journal.write(records)
     journal.close()
     if journal.records != clicks:

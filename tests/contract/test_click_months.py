@@ -146,15 +146,15 @@ async def test_a_late_click_is_seen_at_once_and_its_month_kept_again(kurz, click
     before, months = await everything(kurz), await kept(kurz, TAG)
     clicks.add(link, datetime(2025, 6, 15, 12, tzinfo=UTC), country="CH")
     await clicks.save()
-    for is_reserved in (False, True):
-        if is_reserved:
+    for is_folded_again in (False, True):
+        if is_folded_again:
             await folder.fold()
         for old, new in zip(before, await everything(kurz), strict=True):
             assert new.numbers.people == old.numbers.people + 1
             assert Value("CH", 1) in new.breakdowns["countries"].values
             total = old.breakdowns["countries"].clicks
             assert new.breakdowns["countries"].clicks == total + 1
-        expected = months | {"2025-06": months["2025-06"] + is_reserved}
+        expected = months | {"2025-06": months["2025-06"] + is_folded_again}
         assert await kept(kurz, TAG) == expected
 
 

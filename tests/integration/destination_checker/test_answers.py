@@ -149,9 +149,9 @@ LINE = b"X-Field: " + b"y" * 1000 + b"\r\n"
     ids=["a body", "fields", "one field", "a first line", "answers before the answer"],
 )
 async def test_what_never_ends_is_not_read_to_the_end(checker, web, base, start, piece, finding):
-    web.manners["/"] = page_language = Endless(start, piece)
+    web.manners["/"] = manner = Endless(start, piece)
     assert await checker.check(f"{base}/", was_ok=False) == finding
-    assert page_language.sent < 1024 * 1024  # buffers on both sides take some of it
+    assert manner.sent < 1024 * 1024  # buffers on both sides take some of it
 
 
 async def test_proxies_of_the_environment_are_not_asked(checker, web, base, monkeypatch):
@@ -184,8 +184,8 @@ async def test_no_socket_is_left_open(dns, web, base, monkeypatch):
 
     monkeypatch.setattr(connections, "_open_socket", remember)
     checker = make_checker(dns, {web.port}, total_seconds=0.5)
-    for page_language in (says(200), says(404), resets, hangs_up, garbage, says_nothing):
-        web.manners["/"] = page_language
+    for manner in (says(200), says(404), resets, hangs_up, garbage, says_nothing):
+        web.manners["/"] = manner
         await checker.check(f"{base}/", was_ok=False)
     await checker.check(base.replace("http:", "https:") + "/", was_ok=False)
     await asyncio.sleep(0.1)
