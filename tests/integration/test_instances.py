@@ -14,7 +14,7 @@ from support.cut_off import BOUND_SECONDS, SLACK_SECONDS, CutOff, Story
 from support.editor import Author
 from support.instances import Installation
 from support.outdated import check_first_answers, leave_outdated
-from support.patience import PATIENT
+from support.patience import PATIENT, as_environment
 from support.slack import DEADLINES
 from support.wake_ups import redis_cut
 
@@ -38,11 +38,8 @@ def installation(
     waker: str, deadlines: Deadlines, tmp_path: Path, postgres: PostgresServer, postgres_url: str
 ) -> Iterator[Installation]:
     name = postgres_url.rpartition("/")[2]
-    environment = {
-        "KURZ_DATABASE_LOOK_UP_MILLISECONDS": f"{deadlines.look_up_seconds * 1000:.0f}",
-        "KURZ_DATABASE_WRITE_MILLISECONDS": f"{deadlines.write_seconds * 1000:.0f}",
-    }
-    with Installation(tmp_path, postgres, name, has_redis=waker == "redis", **environment) as it:
+    has_redis, environment = waker == "redis", as_environment(deadlines)
+    with Installation(tmp_path, postgres, name, has_redis=has_redis, **environment) as it:
         yield it
 
 
@@ -83,7 +80,7 @@ def test_an_instance_that_is_not_woken_knows_of_every_change_within_seconds(inst
 @pytest.mark.parametrize("deadlines", [DEADLINES], ids=["own deadlines"], indirect=True)
 @pytest.mark.parametrize("waker", ["redis"], indirect=True)
 def test_an_instance_cut_off_from_the_database_answers_nothing_that_is_no_longer_so(installation):
-    other = installation.add()
+    other = installation.add(**as_environment(PATIENT))  # it is not the one that is looked at
     instance = installation.add_behind_proxies()
     with Author([other]) as author, CutOff(instance) as cut_off:
         story = Story(cut_off, installation, author)

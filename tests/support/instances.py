@@ -63,9 +63,9 @@ class Installation:
         """The programs end first, while they reach everything."""
         self._closing.close()
 
-    def add(self) -> Program:
-        """Another instance, which serves when this returns."""
-        return self._start(self.settings)
+    def add(self, **environment: str) -> Program:
+        """Another instance, which serves when this returns; `environment` is only its own."""
+        return self._start(self.settings, **environment)
 
     def add_behind_proxies(self) -> Instance:
         database = self._proxy(self._postgres.port)
@@ -121,7 +121,7 @@ class Installation:
             secret=SECRET,
         )
 
-    def _start(self, settings: Settings) -> Program:
+    def _start(self, settings: Settings, **own: str) -> Program:
         environment = {
             "KURZ_DATA_DIR": str(settings.data_dir),
             "KURZ_DATABASE_URL": str(settings.database_url),
@@ -130,6 +130,7 @@ class Installation:
             "KURZ_SECRET": SECRET,
             "KURZ_WORKERS": str(WORKERS),
             **self._environment,
+            **own,
         }
         if settings.redis_url is not None:
             environment["KURZ_REDIS_URL"] = settings.redis_url

@@ -11,3 +11,11 @@ PATIENCE: dict[str, Any] = {
     "database_look_up_milliseconds": SECONDS * 1000,
     "database_write_milliseconds": SECONDS * 1000,
 }
+
+
+def as_environment(deadlines: Deadlines) -> dict[str, str]:
+    """For a program."""
+    return {
+        "KURZ_DATABASE_LOOK_UP_MILLISECONDS": f"{deadlines.look_up_seconds * 1000:.0f}",
+        "KURZ_DATABASE_WRITE_MILLISECONDS": f"{deadlines.write_seconds * 1000:.0f}",
+    }
