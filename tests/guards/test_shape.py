@@ -1,5 +1,5 @@
-"""No function grows past what fits on a screen, and no constructor past what a reader can keep in
-mind."""
+"""No function grows past what fits on a screen, no constructor past what a reader can keep in mind,
+and no test file past what belongs together."""
 
 import ast
 from collections.abc import Iterator
@@ -11,6 +11,8 @@ SOURCE = Path(kurz.__file__).parent
 MIGRATIONS = SOURCE / "storage" / "migrations"  # each is written once, and never again
 MAX_LINES = 60
 MAX_PARAMETERS = 8
+TESTS = SOURCE.parent.parent / "tests"
+MAX_TEST_LINES = 400
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -49,3 +51,11 @@ def test_constructors_take_few_things():
             arguments = node.args
             found[name] = len(arguments.posonlyargs + arguments.args + arguments.kwonlyargs) - 1
     assert {name: count for name, count in found.items() if count > MAX_PARAMETERS} == {}
+
+
+def test_files_of_tests_are_short():
+    found = {
+        str(path.relative_to(TESTS)): len(path.read_text().splitlines())
+        for path in TESTS.rglob("*.py")
+    }
+    assert {name: lines for name, lines in found.items() if lines > MAX_TEST_LINES} == {}

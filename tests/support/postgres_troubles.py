@@ -11,6 +11,7 @@ import asyncpg
 
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresServer
+from support.every_worker import is_stopped, wait_until
 
 Trouble = Callable[[PostgresServer, FaultProxy], AbstractContextManager[None]]
 
@@ -26,9 +27,11 @@ def killed(server: PostgresServer, _: FaultProxy) -> Iterator[None]:
 @contextmanager
 def frozen(server: PostgresServer, _: FaultProxy) -> Iterator[None]:
     """Stops a server and its workers without ending them: connections stay open, nobody answers."""
+    os.kill(server.pid, signal.SIGSTOP)  # first, so that it starts no more workers
+    wait_until(lambda: is_stopped(server.pid))
     children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
     processes = [server.pid, *map(int, children)]
-    for process in processes:
+    for process in processes[1:]:
         os.kill(process, signal.SIGSTOP)
     try:
         yield
