@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from kurz.clock import to_micros
 from kurz.links import lifecycle
-from kurz.links.model import Draft, Link, Status
+from kurz.links.model import Link, Status
 from kurz.storage.engine.changes import last_change, record_changes
 from kurz.storage.followers.link_counter import LinkCounter
 from kurz.storage.links.active import SLOT_MICROS, count_changes, count_existing
@@ -25,6 +25,7 @@ from kurz.wiring.jobs import open_jobs
 from support.engines import without_redis
 from support.failing import FailingWrites
 from support.feed import SOON_SECONDS, until_told
+from support.links import create_link
 from support.long_run import in_the_long_run
 
 engine = without_redis  # which has no part in it
@@ -44,10 +45,6 @@ async def expected(kurz: Kurz) -> int:
 
 async def counted(kurz: Kurz) -> int:
     return (await SqlTotalsStore(kurz.database, kurz.clock).get()).active_links
-
-
-async def make(kurz: Kurz, **fields) -> Link:
-    return (await kurz.links.create(Draft(original_url=URL, owner_id=1, **fields))).link
 
 
 async def remove(kurz: Kurz, link: Link) -> None:
@@ -71,7 +68,7 @@ class Author:
     async def act(self) -> None:
         made = await scan(self._kurz)
         if not made or self._chance.random() < 0.3:
-            await make(self._kurz, max_clicks=self._limit(), expires_in_seconds=self._life())
+            await create_link(self._kurz, max_clicks=self._limit(), expires_in_seconds=self._life())
             return
         link = self._chance.choice(made)
         what = self._chance.choice(["spend", "edit", "status", "restore", "remove"])
@@ -119,7 +116,7 @@ async def test_it_is_what_a_look_at_every_link_finds(kurz, clock, seed):
 async def test_a_link_counts_until_the_instant_it_ends(kurz, clock, to_the_slot):
     now = to_micros(clock.now())
     ends_in = SLOT_MICROS - now % SLOT_MICROS + to_the_slot
-    link = await make(kurz)
+    link = await create_link(kurz, URL)
     expires_at = clock.now() + timedelta(microseconds=ends_in)
     assert await kurz.store.update(link, {"expires_at": expires_at}, clock.now())
     await LinkCounter(kurz.database).catch_up()
@@ -131,7 +128,9 @@ async def test_a_link_counts_until_the_instant_it_ends(kurz, clock, to_the_slot)
 
 async def test_links_from_before_are_counted_once(kurz, clock):
     """Some are changed while the first count is under way, or made; some changes are forgotten."""
-    made = [await make(kurz, expires_in_seconds=chosen) for chosen in 5 * [None, 60, 6000]]
+    made = [
+        await create_link(kurz, URL, expires_in_seconds=chosen) for chosen in 5 * [None, 60, 6000]
+    ]
 
     def forget(connection: sa.Connection) -> None:
         connection.execute(sa.update(count_position).values(change_id=last_change(connection)))
@@ -141,7 +140,7 @@ async def test_links_from_before_are_counted_once(kurz, clock):
     await kurz.store.spend_click(made[0].id)
     for link in (made[2], made[9]):
         assert await kurz.store.update(link, {"status": Status.PAUSED}, clock.now())
-    await make(kurz)
+    await create_link(kurz, URL)
     await LinkCounter(kurz.database).catch_up()
     assert await counted(kurz) == await expected(kurz) == 14
     assert not await kurz.database.write(count_existing, 7)
@@ -151,7 +150,7 @@ async def test_links_from_before_are_counted_once(kurz, clock):
 
 async def test_several_count_at_once_and_nothing_twice(kurz):
     for _ in range(30):
-        await make(kurz, expires_in_seconds=60)
+        await create_link(kurz, URL, expires_in_seconds=60)
     await asyncio.gather(*(LinkCounter(kurz.database).catch_up() for _ in range(4)))
     assert await counted(kurz) == 30
 
@@ -160,7 +159,7 @@ async def test_several_count_at_once_and_nothing_twice(kurz):
 @pytest.mark.parametrize("count", [count_existing, partial(count_changes, until=10)])
 async def test_who_counts_waits_for_another_who_does(kurz, count):
     for _ in range(3):
-        await make(kurz)
+        await create_link(kurz, URL)
     async with kurz.database._engine.connect() as connection:
         await connection.run_sync(count, limit=10)
         second = asyncio.create_task(kurz.database.write(count, limit=10))
@@ -172,7 +171,7 @@ async def test_who_counts_waits_for_another_who_does(kurz, count):
 
 async def test_nothing_is_left_of_links_that_are_gone(kurz):
     for life in (None, 60, 60):
-        await make(kurz, expires_in_seconds=life)
+        await create_link(kurz, URL, expires_in_seconds=life)
     await LinkCounter(kurz.database).catch_up()
     for link in await scan(kurz):
         await remove(kurz, link)
@@ -186,9 +185,9 @@ async def test_the_jobs_process_counts(kurz):
     async def is_counted() -> bool:
         return await counted(kurz) == 2
 
-    await make(kurz)
+    await create_link(kurz, URL)
     async with open_jobs(kurz):
-        await make(kurz)
+        await create_link(kurz, URL)
         await until_told(is_counted)
 
 
@@ -196,7 +195,7 @@ async def test_an_outage_is_waited_out(kurz):
     async def is_counted() -> bool:
         return await counted(kurz) == 1
 
-    await make(kurz)
+    await create_link(kurz, URL)
     failing: Any = FailingWrites(kurz.database)
     counter = LinkCounter(failing, wake_seconds=SOON_SECONDS)
     counter.start()
@@ -210,7 +209,7 @@ async def test_a_row_that_appears_behind_a_later_one_is_not_missed(kurz):
     waits, goes_on = asyncio.Event(), asyncio.Event()
 
     async def write_slowly() -> None:
-        link = replace(await make(kurz), id=0, short_code="late")
+        link = replace(await create_link(kurz, URL), id=0, short_code="late")
         async with kurz.database._engine.connect() as connection:
             await connection.run_sync(insert_link, link)
             waits.set()
@@ -219,7 +218,7 @@ async def test_a_row_that_appears_behind_a_later_one_is_not_missed(kurz):
 
     slow = asyncio.create_task(write_slowly())
     await waits.wait()
-    await make(kurz)
+    await create_link(kurz, URL)
     counting = asyncio.create_task(LinkCounter(kurz.database).catch_up())
     await asyncio.wait((counting,), timeout=0.5)
     goes_on.set()

@@ -7,10 +7,11 @@ import sqlalchemy as sa
 
 from kurz.links.model import Link
 from kurz.storage.schema.safety import checks, destinations
-from support.check_jobs import URL, job_of, make, run, runner_of, status_of
+from support.check_jobs import URL, job_of, run, runner_of, status_of
 from support.checks import FAILING, SILENT, FreeTurns, TableChecker, follow, rows, store_of
 from support.engines import DATABASES, usually_on, without_redis
 from support.feed import until
+from support.links import create_link
 
 engine = without_redis  # which has no part in it
 
@@ -19,7 +20,7 @@ async def test_what_is_due_is_checked_once_for_all_links(kurz, clock):
     links_of: dict[str, list[Link]] = {}
     for number in range(12):
         url = f"https://site-{number % 4}.example/{number % 6}"
-        links_of.setdefault(url, []).append(await make(kurz, url))
+        links_of.setdefault(url, []).append(await create_link(kurz, url))
     await follow(kurz)
     checker = TableChecker()
     job = job_of(kurz, checker)
@@ -37,7 +38,7 @@ async def test_what_is_due_is_checked_once_for_all_links(kurz, clock):
 @usually_on("sqlite", among=DATABASES)
 async def test_no_more_than_so_many_are_called_at_once(kurz, clock):
     for number in range(40):
-        await make(kurz, f"https://site-{number % 10}.example/{number}")
+        await create_link(kurz, f"https://site-{number % 10}.example/{number}")
     await follow(kurz)
     clock.advance(minutes=6)
     checker = TableChecker()
@@ -52,7 +53,7 @@ async def test_no_more_than_so_many_are_called_at_once(kurz, clock):
 
 async def test_no_two_of_a_site_are_called_at_once(kurz, clock, monkeypatch):
     for number in range(12):
-        await make(kurz, f"https://site-{number % 3}.example/{number}")
+        await create_link(kurz, f"https://site-{number % 3}.example/{number}")
     await follow(kurz)
     clock.advance(minutes=6)
     checker = TableChecker()
@@ -75,9 +76,9 @@ async def test_no_two_of_a_site_are_called_at_once(kurz, clock, monkeypatch):
 
 async def test_a_site_whose_turn_it_is_not_holds_nobody_up(kurz, clock):
     for number in range(30):
-        await make(kurz, f"https://busy.example/{number}")
+        await create_link(kurz, f"https://busy.example/{number}")
     clock.advance(seconds=1)
-    await make(kurz, "https://idle.example/")
+    await create_link(kurz, "https://idle.example/")
     await follow(kurz)
     clock.advance(minutes=6)
     turns, checker = FreeTurns(), TableChecker()
@@ -88,8 +89,8 @@ async def test_a_site_whose_turn_it_is_not_holds_nobody_up(kurz, clock):
 
 async def test_the_one_that_somebody_asks_for_comes_first(kurz, clock):
     for number in range(5):
-        await make(kurz, f"https://site-{number}.example/")
-    link = await make(kurz, "https://asked.example/")
+        await create_link(kurz, f"https://site-{number}.example/")
+    link = await create_link(kurz, "https://asked.example/")
     await follow(kurz)
     clock.advance(minutes=6)
     assert await store_of(kurz).ask(link.id, clock.now())
@@ -104,7 +105,7 @@ async def test_the_one_that_somebody_asks_for_waits_for_no_other_check_of_its_si
     kurz, clock, url
 ):
     """Nor for one of the same destination, whose place it takes."""
-    await make(kurz)
+    await create_link(kurz)
     await follow(kurz)
     clock.advance(minutes=6)
     turns, checker = FreeTurns(), TableChecker({url: FAILING})
@@ -112,7 +113,7 @@ async def test_the_one_that_somebody_asks_for_waits_for_no_other_check_of_its_si
     running = asyncio.create_task(run(job_of(kurz, checker, turns)))
     await until(lambda: checker.at_once == 1)
     turns.only_asked.add("example.com")
-    link = await make(kurz, url)
+    link = await create_link(kurz, url)
     await store_of(kurz).ask(link.id, clock.now())
     await until(lambda: len(checker.asked) == 2)
     assert checker.urls == [URL, url]
@@ -124,7 +125,7 @@ async def test_the_one_that_somebody_asks_for_waits_for_no_other_check_of_its_si
 
 
 async def test_one_can_ask_before_it_is_due_and_before_anybody_has_followed(kurz, clock):
-    link = await make(kurz)
+    link = await create_link(kurz)
     assert await store_of(kurz).ask(link.id, clock.now())
     checker = TableChecker({URL: SILENT})
     job = job_of(kurz, checker)
@@ -137,7 +138,7 @@ async def test_one_can_ask_before_it_is_due_and_before_anybody_has_followed(kurz
 
 
 async def test_who_asks_again_while_it_is_checked_gets_another_check(kurz, clock):
-    link = await make(kurz)
+    link = await create_link(kurz)
     store, checker = store_of(kurz), TableChecker()
     await store.ask(link.id, clock.now())
     checker.gate = asyncio.Event()
@@ -154,8 +155,8 @@ async def test_who_asks_again_while_it_is_checked_gets_another_check(kurz, clock
 async def test_many_that_wait_for_the_same_site_keep_nobody_else_waiting(kurz, clock):
     """Nor does it matter how many of them come first."""
     for number in range(70):
-        await make(kurz, f"https://busy.example/{number}")
-    link = await make(kurz, "https://idle.example/")
+        await create_link(kurz, f"https://busy.example/{number}")
+    link = await create_link(kurz, "https://idle.example/")
     await follow(kurz)
     asked = sa.update(destinations).values(asked_at=clock.micros() + destinations.c.id)
     await kurz.database.write(lambda it: it.execute(asked).rowcount)
@@ -169,7 +170,7 @@ async def test_many_that_wait_for_the_same_site_keep_nobody_else_waiting(kurz, c
 
 async def test_checks_that_wait_for_a_turn_take_no_place(kurz, clock):
     for number in range(9):
-        await make(kurz, f"https://site-{number}.example/")
+        await create_link(kurz, f"https://site-{number}.example/")
     await follow(kurz)
     clock.advance(minutes=6)
     checker, turns = TableChecker(), FreeTurns()
@@ -186,7 +187,7 @@ async def test_checks_that_wait_for_a_turn_take_no_place(kurz, clock):
 
 
 async def test_what_had_no_turn_comes_later_and_is_still_asked_for(kurz, clock):
-    link = await make(kurz)
+    link = await create_link(kurz)
     await follow(kurz)
     clock.advance(minutes=6)
     store, checker = store_of(kurz), TableChecker()

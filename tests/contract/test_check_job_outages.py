@@ -10,7 +10,7 @@ from kurz.errors import StoreUnavailable
 from kurz.safety.checks import JOB
 from kurz.scheduling import RunCause, RunOutcome
 from kurz.storage.jobs.leases import SqlLeaseStore
-from support.check_jobs import URL, JumpedClock, job_of, make, run, runner_of, status_of
+from support.check_jobs import URL, JumpedClock, job_of, run, runner_of, status_of
 from support.checks import (
     FAILING,
     INSIDE,
@@ -23,6 +23,7 @@ from support.checks import (
 )
 from support.engines import without_redis
 from support.feed import until
+from support.links import create_link
 
 engine = without_redis  # which has no part in it
 
@@ -30,7 +31,7 @@ engine = without_redis  # which has no part in it
 async def test_a_run_lets_those_under_way_come_to_their_end(kurz, clock):
     """Five turns of waiting take as long as a run."""
     for name in "ab":
-        await make(kurz, f"https://{name}.example/")
+        await create_link(kurz, f"https://{name}.example/")
     await follow(kurz)
     clock.advance(minutes=6)
     ahead, checker = 0.0, TableChecker()
@@ -39,7 +40,9 @@ async def test_a_run_lets_those_under_way_come_to_their_end(kurz, clock):
     running = asyncio.create_task(run(job))
     await until(lambda: len(checker.asked) == 2)
     ahead = 350.0
-    late, asked = [await make(kurz, f"https://{name}.example/") for name in ("late", "asked")]
+    late, asked = [
+        await create_link(kurz, f"https://{name}.example/") for name in ("late", "asked")
+    ]
     await follow(kurz)
     clock.advance(minutes=6)
     await store_of(kurz).ask(asked.id, clock.now())
@@ -52,7 +55,7 @@ async def test_a_run_lets_those_under_way_come_to_their_end(kurz, clock):
 
 
 async def test_an_outage_lets_those_under_way_come_to_their_end(kurz, clock, monkeypatch):
-    await make(kurz)
+    await create_link(kurz)
     await follow(kurz)
     clock.advance(minutes=6)
     checker, fails = TableChecker(), 0
@@ -76,7 +79,7 @@ async def test_an_outage_lets_those_under_way_come_to_their_end(kurz, clock, mon
 
 
 async def test_after_a_clock_jump_nobody_asks_for_runs(kurz, clock):
-    link = await make(kurz)
+    link = await create_link(kurz)
     await store_of(kurz).ask(link.id, clock.now())
     job = job_of(kurz, TableChecker(), boot_clock=JumpedClock(timedelta(days=1)))
     await job.look(clock.now())
@@ -85,7 +88,7 @@ async def test_after_a_clock_jump_nobody_asks_for_runs(kurz, clock):
 
 
 async def test_dead_name_servers_break_nothing(kurz, clock):
-    made = [await make(kurz, f"https://site-{number}.example/") for number in range(5)]
+    made = [await create_link(kurz, f"https://site-{number}.example/") for number in range(5)]
     await follow(kurz)
     checker = TableChecker()
     job = job_of(kurz, checker)
@@ -101,7 +104,7 @@ async def test_dead_name_servers_break_nothing(kurz, clock):
 
 
 async def test_a_link_breaks_and_comes_back(kurz, clock):
-    link = await make(kurz)
+    link = await create_link(kurz)
     await follow(kurz)
     checker = TableChecker()
     job = job_of(kurz, checker)
@@ -130,7 +133,7 @@ async def test_after_another_process_sites_have_a_rest(kurz, clock):
 
 async def test_it_stops_soon_and_nothing_is_lost(kurz, clock):
     for number in range(9):
-        await make(kurz, f"https://site-{number}.example/")
+        await create_link(kurz, f"https://site-{number}.example/")
     await follow(kurz)
     clock.advance(minutes=6)
     checker = TableChecker()
@@ -149,7 +152,7 @@ async def test_it_stops_soon_and_nothing_is_lost(kurz, clock):
 
 
 async def test_an_outage_while_it_is_written_down_is_waited_out(kurz, clock, monkeypatch):
-    await make(kurz)
+    await create_link(kurz)
     await follow(kurz)
     clock.advance(minutes=6)
     checker = TableChecker()
@@ -169,7 +172,7 @@ async def test_an_outage_while_it_is_written_down_is_waited_out(kurz, clock, mon
 
 
 async def test_an_outage_fails_a_run_and_the_next_one_goes_on(kurz, clock, monkeypatch):
-    await make(kurz)
+    await create_link(kurz)
     await follow(kurz)
     clock.advance(minutes=6)
     checker = TableChecker()
@@ -189,7 +192,7 @@ async def test_an_outage_fails_a_run_and_the_next_one_goes_on(kurz, clock, monke
 
 
 async def test_only_one_process_checks(kurz, clock):
-    await make(kurz)
+    await create_link(kurz)
     await follow(kurz)
     clock.advance(minutes=6)
     checker = TableChecker()

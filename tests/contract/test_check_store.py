@@ -13,7 +13,7 @@ from kurz.storage.engine.changes import last_change
 from kurz.storage.safety import checks as stored
 from kurz.storage.schema.links import links
 from kurz.storage.schema.safety import checks, destinations
-from support.check_jobs import URL, make, status_of
+from support.check_jobs import URL, status_of
 from support.checks import (
     FAILING,
     GONE,
@@ -31,14 +31,15 @@ from support.checks import (
 )
 from support.engines import without_redis
 from support.feed import until_told
+from support.links import create_link
 
 engine = without_redis  # which has no part in it
 
 
 async def test_all_links_of_a_url_are_told_and_nothing_else_changes(kurz, clock, monkeypatch):
     monkeypatch.setattr(stored, "BATCH", 7)
-    made = [await make(kurz) for _ in range(30)]
-    other = await make(kurz, "https://example.com/other")
+    made = [await create_link(kurz) for _ in range(30)]
+    other = await create_link(kurz, "https://example.com/other")
     await follow(kurz)
     before = await kurz.database.read(last_change)
     await conclude_at(kurz, URL, OK)
@@ -57,7 +58,7 @@ async def test_all_links_of_a_url_are_told_and_nothing_else_changes(kurz, clock,
 @pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 async def test_a_link_that_somebody_holds_is_told_later(kurz, clock, monkeypatch):
     monkeypatch.setattr(stored, "REST_SECONDS", 0.01)
-    held, free = await make(kurz), await make(kurz)
+    held, free = await create_link(kurz), await create_link(kurz)
     await follow(kurz)
     async with kurz.database._engine.connect() as connection:
         lock = sa.select(links.c.id).where(links.c.id == held.id).with_for_update()
@@ -78,7 +79,7 @@ async def test_a_check_that_was_interrupted_comes_again_soon_but_not_at_once(
     kurz, clock, monkeypatch
 ):
     monkeypatch.setattr(stored, "BATCH", 3)
-    made = [await make(kurz) for _ in range(5)]
+    made = [await create_link(kurz) for _ in range(5)]
     await follow(kurz)
     clock.advance(hours=1)
     store = store_of(kurz)
@@ -99,7 +100,7 @@ async def test_a_check_that_was_interrupted_comes_again_soon_but_not_at_once(
 
 
 async def test_the_last_checks_are_kept_newest_first(kurz, clock):
-    link = await make(kurz)
+    link = await create_link(kurz)
     await follow(kurz)
     for number in range(KEPT_CHECKS + 5):
         clock.advance(hours=1)
@@ -112,7 +113,7 @@ async def test_the_last_checks_are_kept_newest_first(kurz, clock):
 
 
 async def test_a_destination_that_is_gone_by_the_time_is_no_error(kurz, clock):
-    link = await make(kurz)
+    link = await create_link(kurz)
     await follow(kurz)
     destination = await load_due(kurz, URL)
     await kurz.database.write(lambda it: it.execute(sa.delete(destinations)).rowcount)
@@ -123,7 +124,7 @@ async def test_a_destination_that_is_gone_by_the_time_is_no_error(kurz, clock):
 
 
 async def test_what_was_checked_since_it_was_found_to_be_due_is_not_checked_again(kurz, clock):
-    await make(kurz)
+    await create_link(kurz)
     await follow(kurz)
     clock.advance(hours=1)
     (waiting,) = await store_of(kurz).find_due(clock.now(), None, 10)
@@ -134,7 +135,7 @@ async def test_what_was_checked_since_it_was_found_to_be_due_is_not_checked_agai
 
 
 async def test_clicks_of_all_links_say_how_often_it_is_checked(kurz, clock):
-    one, other = await make(kurz), await make(kurz)
+    one, other = await create_link(kurz), await create_link(kurz)
     await follow(kurz)
     await conclude_at(kurz, URL, OK)
     for link, clicks in ((one, 400), (other, 700)):
@@ -149,7 +150,7 @@ async def test_clicks_of_all_links_say_how_often_it_is_checked(kurz, clock):
 
 async def test_the_next_are_found_page_by_page(kurz, clock):
     for number in range(25):
-        await make(kurz, f"https://{number}.example.com/")
+        await create_link(kurz, f"https://{number}.example.com/")
         clock.advance(seconds=1)
     await follow(kurz)
     clock.advance(hours=1)
@@ -166,13 +167,13 @@ async def test_the_next_are_found_page_by_page(kurz, clock):
 
 async def test_a_new_link_is_told_what_its_own_checks_say(kurz, clock):
     """Not that others lead there too, for whom it is broken already."""
-    old = await make(kurz)
+    old = await create_link(kurz)
     await follow(kurz)
     for _ in range(4):
         clock.advance(hours=2)
         await conclude_at(kurz, URL, SILENT)
     clock.advance(hours=2)
-    new, alone = await make(kurz), await make(kurz, "https://alone.example/")
+    new, alone = await create_link(kurz), await create_link(kurz, "https://alone.example/")
     await follow(kurz)
     assert await status_of(kurz, old) == "broken"
     for hour in range(4):
@@ -186,7 +187,7 @@ async def test_a_new_link_is_told_what_its_own_checks_say(kurz, clock):
 
 async def test_only_the_link_that_was_asked_for_is_broken_at_once(kurz, clock):
     """All others as if nobody had asked, and it is checked as often."""
-    asked, other = await make(kurz), await make(kurz)
+    asked, other = await create_link(kurz), await create_link(kurz)
     await follow(kurz)
     await conclude_at(kurz, URL, OK)
     clock.advance(hours=1)
@@ -211,7 +212,7 @@ async def test_only_the_link_that_was_asked_for_is_broken_at_once(kurz, clock):
 
 
 async def test_asking_again_does_not_mend_a_link(kurz, clock):
-    link = await make(kurz)
+    link = await create_link(kurz)
     await follow(kurz)
     await conclude_at(kurz, URL, OK)
     for finding in FAILING, NO_NAME_SERVERS, FAILING:
@@ -222,7 +223,7 @@ async def test_asking_again_does_not_mend_a_link(kurz, clock):
 
 
 async def test_a_link_that_leads_elsewhere_has_not_asked_for_that(kurz, clock):
-    moved, asks = await make(kurz), await make(kurz, "https://example.com/new")
+    moved, asks = await create_link(kurz), await create_link(kurz, "https://example.com/new")
     await store_of(kurz).ask(moved.id, clock.now())
     url = {"original_url": asks.original_url, "canonical_url": asks.canonical_url}
     changes = {**url, "location": asks.location}
@@ -235,11 +236,11 @@ async def test_a_link_that_leads_elsewhere_has_not_asked_for_that(kurz, clock):
 
 
 async def test_a_new_link_does_not_learn_that_a_name_was_there_once(kurz, clock):
-    old = await make(kurz)
+    old = await create_link(kurz)
     await follow(kurz)
     await conclude_at(kurz, URL, OK)
     clock.advance(hours=2)
-    new = await make(kurz)
+    new = await create_link(kurz)
     await follow(kurz)
     for _ in range(3):
         clock.advance(hours=2)
@@ -251,11 +252,11 @@ async def test_a_new_link_does_not_learn_that_a_name_was_there_once(kurz, clock)
 
 
 async def test_a_link_that_came_during_a_check_has_its_own_soon(kurz, clock):
-    await make(kurz)
+    await create_link(kurz)
     await follow(kurz)
     destination, started_at = await load_due(kurz, URL), clock.now()
     clock.advance(seconds=5)
-    new = await make(kurz)
+    new = await create_link(kurz)
     await follow(kurz)
     clock.advance(seconds=5)
     verdict = conclude(destination, OK, started_at, clock.now())
@@ -266,7 +267,7 @@ async def test_a_link_that_came_during_a_check_has_its_own_soon(kurz, clock):
 
 
 async def test_clicks_from_before_the_first_check_are_not_of_a_day(kurz, clock):
-    await make(kurz)
+    await create_link(kurz)
     await follow(kurz)
     count = sa.update(links).values(redirect_count=100_000)
     await kurz.database.write(lambda it: it.execute(count).rowcount)

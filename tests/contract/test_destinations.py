@@ -23,10 +23,11 @@ from kurz.wiring.checks import site_of
 from kurz.wiring.core import Kurz
 from kurz.wiring.jobs import open_jobs
 from support.checks import OK, conclude_at, follow, led_to, reread, rows, store_of
-from support.destinations import URLS, due_of, edit, expected, is_followed, make, remove, scan
+from support.destinations import URLS, due_of, edit, expected, is_followed, remove, scan
 from support.engines import without_redis
 from support.failing import FailingWrites
 from support.feed import SOON_SECONDS, until_told
+from support.links import create_link
 from support.long_run import in_the_long_run
 
 engine = without_redis  # which has no part in it
@@ -86,7 +87,7 @@ async def test_they_are_what_a_look_at_every_link_finds(kurz, clock, seed):
 
 
 async def test_what_leads_to_no_url_is_left_out(kurz, clock):
-    bad, good = await make(kurz, URLS[1]), await make(kurz)
+    bad, good = await create_link(kurz, URLS[1]), await create_link(kurz, URLS[0])
     change = sa.update(links).where(links.c.id == bad.id).values(location="HTTP://x y/")
     await kurz.database.write(lambda it: it.execute(change).rowcount)
     await follow(kurz)
@@ -96,7 +97,7 @@ async def test_what_leads_to_no_url_is_left_out(kurz, clock):
 @pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 async def test_a_moved_link_that_somebody_holds_is_followed_later(kurz, clock, checked):
     """Who counts its clicks leaves no change, by which it would come again."""
-    link = await make(kurz)
+    link = await create_link(kurz, URLS[0])
     await follow(kurz)
     await checked(URLS[0], OK)
     await edit(kurz, link, original_url=URLS[1], canonical_url=URLS[1], location=URLS[1])
@@ -125,12 +126,12 @@ async def test_a_strangers_link_has_no_destination_until_it_is_claimed(kurz, clo
 async def test_a_new_link_to_a_known_url_has_it_checked_soon_and_is_told_nothing_before(
     kurz, clock, checked
 ):
-    first = await make(kurz)
+    first = await create_link(kurz, URLS[0])
     await follow(kurz)
     await checked(URLS[0], OK)
     assert (await reread(kurz, first)).destination_status == "ok"
     clock.advance(hours=1)
-    second = await make(kurz)
+    second = await create_link(kurz, URLS[0])
     await follow(kurz)
     assert (await reread(kurz, second)).last_checked_at is None
     assert await store_of(kurz).last_checks(second.id) == []
@@ -141,7 +142,7 @@ async def test_a_new_link_to_a_known_url_has_it_checked_soon_and_is_told_nothing
 
 
 async def test_another_title_changes_nothing_about_the_next_check(kurz, clock, checked):
-    link = await make(kurz)
+    link = await create_link(kurz, URLS[0])
     await follow(kurz)
     await checked(URLS[0], OK)
     due_at = await due_of(kurz)
@@ -152,8 +153,8 @@ async def test_another_title_changes_nothing_about_the_next_check(kurz, clock, c
 
 
 async def test_a_link_that_leads_elsewhere_forgets_what_was_found(kurz, clock, checked):
-    link = await make(kurz)
-    stays = await make(kurz)
+    link = await create_link(kurz, URLS[0])
+    stays = await create_link(kurz, URLS[0])
     await follow(kurz)
     await checked(URLS[0], OK)
     edited = await edit(kurz, link, original_url=URLS[1], canonical_url=URLS[1], location=URLS[1])
@@ -166,7 +167,7 @@ async def test_a_link_that_leads_elsewhere_forgets_what_was_found(kurz, clock, c
 
 
 async def test_a_destination_goes_with_its_last_link_and_its_checks_too(kurz, clock, checked):
-    one, other = await make(kurz), await make(kurz)
+    one, other = await create_link(kurz, URLS[0]), await create_link(kurz, URLS[0])
     await follow(kurz)
     await checked(URLS[0], OK)
     await remove(kurz, one)
@@ -180,7 +181,7 @@ async def test_a_destination_goes_with_its_last_link_and_its_checks_too(kurz, cl
 
 
 async def test_purged_links_are_followed(kurz, clock):
-    link = await make(kurz)
+    link = await create_link(kurz, URLS[0])
     await follow(kurz)
     await kurz.links.delete(kurz.links.public_id(link), ANYBODY)
     await kurz.trash.purge(kurz.links.public_id(link), ANYBODY)
@@ -189,7 +190,7 @@ async def test_purged_links_are_followed(kurz, clock):
 
 
 async def test_following_writes_neither_a_version_nor_a_change(kurz, clock, checked):
-    link = await make(kurz)
+    link = await create_link(kurz, URLS[0])
     await follow(kurz)
     before = await kurz.database.read(last_change)
     await checked(URLS[0], OK)
@@ -204,7 +205,7 @@ async def test_a_row_that_appears_behind_a_later_one_is_not_missed(kurz):
     waits, goes_on = asyncio.Event(), asyncio.Event()
 
     async def write_slowly() -> None:
-        link = replace(await make(kurz), id=0, short_code="late")
+        link = replace(await create_link(kurz, URLS[0]), id=0, short_code="late")
         async with kurz.database._engine.connect() as connection:
             await connection.run_sync(insert_link, link)
             waits.set()
@@ -213,7 +214,7 @@ async def test_a_row_that_appears_behind_a_later_one_is_not_missed(kurz):
 
     slow = asyncio.create_task(write_slowly())
     await waits.wait()
-    await make(kurz, URLS[1])
+    await create_link(kurz, URLS[1])
     following = asyncio.create_task(follow(kurz))
     await asyncio.wait((following,), timeout=0.5)
     goes_on.set()
@@ -225,7 +226,7 @@ async def test_a_row_that_appears_behind_a_later_one_is_not_missed(kurz):
 
 async def test_several_follow_at_once(kurz):
     for number in range(30):
-        await make(kurz, URLS[number % 5])
+        await create_link(kurz, URLS[number % 5])
     await asyncio.gather(*(follow(kurz) for _ in range(4)))
     assert await led_to(kurz) == await expected(kurz)
 
@@ -234,15 +235,15 @@ async def test_the_jobs_process_follows(kurz):
     async def is_followed() -> bool:
         return await led_to(kurz) == await expected(kurz)
 
-    await make(kurz)
+    await create_link(kurz, URLS[0])
     async with open_jobs(kurz):
-        await make(kurz, URLS[1])
+        await create_link(kurz, URLS[1])
         await until_told(is_followed)
 
 
 async def test_where_checks_are_off_the_jobs_process_follows_nothing(kurz):
     off = replace(kurz, settings=replace(kurz.settings, destination_checks="off"))
-    await make(kurz)
+    await create_link(kurz, URLS[0])
     async with open_jobs(off):
         await until_told(partial(is_counted, kurz))
         await asyncio.sleep(2 * SOON_SECONDS)
@@ -258,12 +259,12 @@ async def is_counted(kurz: Kurz) -> bool:
 @pytest.mark.parametrize("is_running", [False, True])
 async def test_after_changes_were_lost_all_links_are_followed_again(kurz, clock, is_running):
     """Because checks were off for long; or are off elsewhere, where the log is trimmed."""
-    kept, moved, gone = [await make(kurz, URLS[number]) for number in range(3)]
+    kept, moved, gone = [await create_link(kurz, URLS[number]) for number in range(3)]
     follower = DestinationFollower(kurz.database, clock, site_of)
     await follower.catch_up()
     await edit(kurz, moved, original_url=URLS[3], canonical_url=URLS[3], location=URLS[3])
     await remove(kurz, gone)
-    new = await make(kurz, URLS[4])
+    new = await create_link(kurz, URLS[4])
     await edit(kurz, kept, title="Only this change is still in the log")
     trim = sa.delete(change_log).where(change_log.c.id < await kurz.database.read(last_change))
     await kurz.database.write(lambda it: it.execute(trim).close())
@@ -278,7 +279,7 @@ async def test_an_outage_is_waited_out(kurz):
     async def is_followed() -> bool:
         return await led_to(kurz) == {URLS[0]: {link.id}}
 
-    link = await make(kurz)
+    link = await create_link(kurz, URLS[0])
     failing: Any = FailingWrites(kurz.database)
     follower = DestinationFollower(failing, kurz.clock, site_of, wake_seconds=SOON_SECONDS)
     follower.start()

@@ -14,15 +14,16 @@ from kurz.wiring.checks import site_of
 from kurz.wiring.core import Kurz
 from support.checks import follow, led_to, rows, store_of
 from support.clock import FrozenClock
-from support.destinations import due_of, edit, expected, make
+from support.destinations import URLS, due_of, edit, expected
 from support.engines import without_redis
+from support.links import create_link
 
 engine = without_redis  # which has no part in it
 
 
 async def test_links_from_before_are_taken_in_once_and_their_checks_spread_over_a_day(kurz, clock):
     for number in range(300):
-        await make(kurz, f"https://example.com/old/{number}")
+        await create_link(kurz, f"https://example.com/old/{number}")
     # As if the log had been trimmed since.
     far = sa.update(destination_position).values(change_id=10**9, link_id=0)
     await kurz.database.write(lambda connection: connection.execute(far).rowcount)
@@ -36,7 +37,7 @@ async def test_the_first_checks_after_a_large_import_are_spread_over_a_day(kurz,
     """Also of what is taken in last."""
     until = await first_unfollowed(kurz) + changes
     for number in range(300):
-        await make(kurz, f"https://example.com/{number}")
+        await create_link(kurz, f"https://example.com/{number}")
     while await kurz.database.write(follow_changes, until, 50, site_of, clock.micros()):
         clock.advance(seconds=1)
     if changes > MANY:
@@ -51,7 +52,7 @@ async def test_an_import_that_comes_in_small_rounds_is_spread_too(kurz, clock, m
     assert a_round < many
     monkeypatch.setattr(stored, "MANY", many)
     for number in range(5 * a_round):
-        await make(kurz, f"https://example.com/{number}")
+        await create_link(kurz, f"https://example.com/{number}")
         if (number + 1) % a_round == 0:
             await follow(kurz)
             clock.advance(seconds=5)
@@ -59,7 +60,7 @@ async def test_an_import_that_comes_in_small_rounds_is_spread_too(kurz, clock, m
     assert a_round <= len(soon) <= many
     assert max(await minutes_until_due(kurz, clock)) > 23 * 60
     clock.advance(minutes=5)
-    await make(kurz)
+    await create_link(kurz, URLS[0])
     await follow(kurz)
     due_at = await due_of(kurz)
     assert due_at is not None
@@ -85,7 +86,7 @@ async def check_that_they_spread(kurz: Kurz, clock: FrozenClock) -> None:
 
 
 async def test_the_first_check_is_due_some_minutes_after_a_link_was_made(kurz, clock):
-    await make(kurz)
+    await create_link(kurz, URLS[0])
     await follow(kurz)
     due_at = await due_of(kurz)
     assert due_at is not None
@@ -94,7 +95,7 @@ async def test_the_first_check_is_due_some_minutes_after_a_link_was_made(kurz, c
 
 @pytest.mark.parametrize("changes", [{"status": Status.PAUSED}, {"status": Status.BANNED}])
 async def test_what_is_not_active_is_not_due_until_it_is_again(kurz, clock, changes):
-    link = await make(kurz)
+    link = await create_link(kurz, URLS[0])
     await follow(kurz)
     await edit(kurz, link, **changes)
     await follow(kurz)
@@ -111,7 +112,7 @@ async def test_what_is_not_active_is_not_due_until_it_is_again(kurz, clock, chan
 
 
 async def test_an_expired_link_is_not_called(kurz, clock):
-    await make(kurz, expires_in_seconds=60)
+    await create_link(kurz, URLS[0], expires_in_seconds=60)
     await follow(kurz)
     clock.advance(hours=1)
     store = store_of(kurz)
@@ -121,7 +122,7 @@ async def test_an_expired_link_is_not_called(kurz, clock):
 
 
 async def test_a_link_is_called_when_it_starts(kurz, clock):
-    await make(kurz, starts_at=clock.now() + timedelta(hours=3))
+    await create_link(kurz, URLS[0], starts_at=clock.now() + timedelta(hours=3))
     await follow(kurz)
     clock.advance(hours=1)
     store = store_of(kurz)
@@ -134,7 +135,7 @@ async def test_a_link_is_called_when_it_starts(kurz, clock):
 
 
 async def test_a_held_link_is_not_called(kurz, clock):
-    link = await make(kurz)
+    link = await create_link(kurz, URLS[0])
     await follow(kurz)
     await edit(kurz, link, held_at=clock.now())
     clock.advance(hours=1)
@@ -146,7 +147,7 @@ async def test_a_held_link_is_not_called(kurz, clock):
 
 
 async def test_a_link_that_is_followed_meanwhile_is_not_forgotten(kurz, clock):
-    link = await make(kurz)
+    link = await create_link(kurz, URLS[0])
     await follow(kurz)
     await edit(kurz, link, status=Status.PAUSED)
     await follow(kurz)
@@ -154,7 +155,7 @@ async def test_a_link_that_is_followed_meanwhile_is_not_forgotten(kurz, clock):
     (waiting,) = await store_of(kurz).find_due(clock.now(), None, 10)
     found, idle, position = await kurz.database.read(load, [waiting.id], clock.micros())
     assert (found, [each.of_id for each in idle]) == ([], [waiting.id])
-    await make(kurz)
+    await create_link(kurz, URLS[0])
     await follow(kurz)
     await kurz.database.write(put_off, idle, position)
     assert await due_of(kurz) is not None

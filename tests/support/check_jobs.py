@@ -9,19 +9,16 @@ from kurz.jobs.boot_clock import BootClock
 from kurz.jobs.checks.destinations import CheckJob
 from kurz.jobs.checks.queue import CheckPace
 from kurz.jobs.runner import Runner
-from kurz.links.model import Draft, Link
+from kurz.links.model import Link
 from kurz.scheduling import RunContext
 from kurz.storage.jobs.leases import SqlLeaseStore
 from kurz.storage.jobs.runs import SqlRunStore
 from kurz.wiring.checks import schedule_of
 from kurz.wiring.core import Kurz
+from support import links
 from support.checks import FreeTurns, TableChecker, reread, store_of
 
-URL = "https://example.com/"
-
-
-async def make(kurz: Kurz, url: str = URL, **fields: Any) -> Link:
-    return (await kurz.links.create(Draft(original_url=url, owner_id=1, **fields))).link
+URL = links.URL
 
 
 def job_of(

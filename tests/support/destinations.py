@@ -4,7 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.links.model import Draft, Link, LinkType
+from kurz.links.model import Link, LinkType
 from kurz.storage.engine.changes import record_changes
 from kurz.storage.schema.link_rows import to_link
 from kurz.storage.schema.links import links
@@ -26,10 +26,6 @@ async def expected(kurz: Kurz) -> dict[str, set[int]]:
         if link.link_type is LinkType.PERMANENT:
             found.setdefault(link.location, set()).add(link.id)
     return found
-
-
-async def make(kurz: Kurz, url: str = URLS[0], **fields: Any) -> Link:
-    return (await kurz.links.create(Draft(original_url=url, owner_id=1, **fields))).link
 
 
 async def remove(kurz: Kurz, link: Link) -> None:

@@ -16,18 +16,15 @@ from kurz.people.own_hosts import OwnHosts
 from kurz.storage.links.installation import LeasedCounter
 from kurz.storage.schema import links as link_tables
 from kurz.wiring.core import Kurz
+from support import links
 
 ANY = Scope()
 ALL = Filter()
-URL = "https://example.com/page"
+URL = links.URL
 
 
 async def create(kurz: Kurz, url: str = URL, **fields: Any) -> Created:
     return await kurz.links.create(Draft(original_url=url, **fields))
-
-
-async def make(kurz: Kurz, url: str = URL, **fields: Any) -> Link:
-    return (await create(kurz, url, **fields)).link
 
 
 async def shared(kurz: Kurz, url: str = URL, **fields: Any) -> Created:

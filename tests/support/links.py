@@ -4,10 +4,18 @@ from typing import Any
 
 from kurz.clock import to_micros, to_micros_or_none
 from kurz.freshness.routes import Route
-from kurz.links.model import Link, LinkType, Status, Strategy
+from kurz.links.model import Draft, Link, LinkType, Status, Strategy
+from kurz.wiring.core import Kurz
 from support.clock import FrozenClock
 
 NOW = FrozenClock().now()
+URL = "https://example.com/page"
+
+
+async def create_link(kurz: Kurz, url: str = URL, **fields: Any) -> Link:
+    """A link that the service of kurz creates, at the root and without an owner, unless the fields
+    say otherwise."""
+    return (await kurz.links.create(Draft(original_url=url, **fields))).link
 
 
 def link(code: str = "abc", **fields: Any) -> Link:

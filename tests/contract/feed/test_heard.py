@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kurz.freshness.routes import Change
-from kurz.links.model import Draft, Edit, Link, Scope
+from kurz.links.model import Draft, Edit, Scope
 from kurz.people.custom_domains import Domain
 from kurz.people.errors import QuotaExceeded
 from kurz.people.quotas import Allowance
@@ -24,6 +24,7 @@ from support.feed import (
     another_process,
     written_since,
 )
+from support.links import create_link
 from support.people import People
 from support.transfer import run
 
@@ -32,32 +33,27 @@ ANY = Scope()
 Write = Callable[[], Awaitable[Any]]
 
 
-async def make(kurz: Kurz, **fields: Any) -> Link:
-    draft = Draft(original_url="https://example.com/", **fields)
-    return (await kurz.links.create(draft)).link
-
-
 async def creating(kurz: Kurz, people: People) -> Write:
-    return lambda: make(kurz, custom_code="new")
+    return lambda: create_link(kurz, custom_code="new")
 
 
 async def editing(kurz: Kurz, people: People) -> Write:
-    public_id = kurz.links.public_id(await make(kurz))
+    public_id = kurz.links.public_id(await create_link(kurz))
     return lambda: kurz.links.edit(public_id, ANY, Edit(title="another"))
 
 
 async def renaming(kurz: Kurz, people: People) -> Write:
-    public_id = kurz.links.public_id(await make(kurz, custom_code="before"))
+    public_id = kurz.links.public_id(await create_link(kurz, custom_code="before"))
     return lambda: kurz.links.edit(public_id, ANY, Edit(custom_code="after"))
 
 
 async def deleting(kurz: Kurz, people: People) -> Write:
-    public_id = kurz.links.public_id(await make(kurz))
+    public_id = kurz.links.public_id(await create_link(kurz))
     return lambda: kurz.links.delete(public_id, ANY)
 
 
 async def restoring(kurz: Kurz, people: People) -> Write:
-    public_id = kurz.links.public_id(await make(kurz))
+    public_id = kurz.links.public_id(await create_link(kurz))
     await kurz.links.delete(public_id, ANY)
     return lambda: kurz.links.restore(public_id, ANY)
 
@@ -70,11 +66,11 @@ async def claiming(kurz: Kurz, people: People) -> Write:
 
 
 async def creating_many_at_once(kurz: Kurz, people: People) -> Write:
-    return lambda: asyncio.gather(*(make(kurz, custom_code=f"many{n}") for n in range(30)))
+    return lambda: asyncio.gather(*(create_link(kurz, custom_code=f"many{n}") for n in range(30)))
 
 
 async def importing(kurz: Kurz, people: People) -> Write:
-    await make(kurz, custom_code="taken")
+    await create_link(kurz, custom_code="taken")
     rows = ["code,url", "taken,https://b.example/", *(f"i{n},https://e.example/" for n in range(9))]
     return lambda: run(kurz, "\n".join([*rows, ""]))
 
@@ -90,14 +86,14 @@ async def deleting_an_account(kurz: Kurz, people: People) -> Write:
     person = await people.add()
     await people.workspace(person, "alone")
     for _ in range(3):
-        await make(kurz, owner_id=person.id)
+        await create_link(kurz, owner_id=person.id)
     return lambda: kurz.account_store.delete(person.id, kurz.clock.now())
 
 
 async def renaming_a_tag(kurz: Kurz, people: People) -> Write:
     person = await people.add()
     for number in range(3):
-        await make(kurz, owner_id=person.id, tags=("old", f"t{number}"))
+        await create_link(kurz, owner_id=person.id, tags=("old", f"t{number}"))
     return lambda: kurz.tagging.rename(-person.id, "old", "new", person.id)
 
 
@@ -205,13 +201,13 @@ async def test_without_wake_ups_a_write_is_heard_within_a_tick(kurz, people):
 async def test_a_process_that_ends_right_after_its_write_is_heard_at_once(kurz):
     async with another_process(kurz, tick_seconds=NEVER_SECONDS) as other:
         async with open_kurz(kurz.settings, kurz.clock) as command:
-            made = await make(command, custom_code="quick")
+            made = await create_link(command, custom_code="quick")
         await other.wait_for([Change(made.id, 0, "quick", 1)])
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 async def test_a_write_is_told_although_whoever_asked_has_left(kurz):
-    made = await make(kurz)
+    made = await create_link(kurz)
     own = Listener(kurz.shared.feed)
     asked = asyncio.create_task(kurz.store.update(made, {"title": "x"}, kurz.clock.now()))
     await asyncio.sleep(0)
@@ -228,7 +224,7 @@ async def test_nothing_is_told_of_a_write_that_was_undone(kurz):
         with pytest.raises(QuotaExceeded):
             await kurz.links.create(draft, allowances=spent)
         assert own.heard == []
-        made = await make(kurz, custom_code="fine")
+        made = await create_link(kurz, custom_code="fine")
         await other.wait_for([Change(made.id, 0, "fine", 1)])
         await asyncio.sleep(3 * SOON_SECONDS)
         assert set(own.heard) == set(other.heard) == {Change(made.id, 0, "fine", 1)}
@@ -253,7 +249,7 @@ async def test_an_undone_write_takes_none_of_its_company_along(kurz):
 
 
 async def test_what_was_written_before_the_start_does_not_hide_what_comes(kurz):
-    made = [await make(kurz) for _ in range(3)]
+    made = [await create_link(kurz) for _ in range(3)]
     async with another_process(kurz, tick_seconds=NEVER_SECONDS) as other:
         assert other.heard == []
         edited = await kurz.links.edit(

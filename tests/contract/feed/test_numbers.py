@@ -17,7 +17,7 @@ from kurz.errors import StoreUnavailable
 from kurz.feed.log import BATCH, MAX_LEAP
 from kurz.freshness.ports import ChangeLog
 from kurz.freshness.routes import Change
-from kurz.links.model import Draft, Link
+from kurz.links.model import Link
 from kurz.storage.engine.changes import SqlChangeLog
 from kurz.storage.schema.links import changes
 from kurz.wiring.core import Kurz
@@ -31,17 +31,13 @@ from support.feed import (
     until,
     written_since,
 )
+from support.links import create_link
 
 INSERT = (
     "INSERT INTO changes (link_id, workspace_id, short_code, version, changed_at)"
     " SELECT 900000 + n, 0, 'late', 1, 0 FROM generate_series(1, $1::int) AS n"
 )
 on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
-
-
-async def make(kurz: Kurz, **fields) -> Link:
-    draft = Draft(original_url="https://example.com/", **fields)
-    return (await kurz.links.create(draft)).link
 
 
 def of(link: Link) -> list[Change]:
@@ -97,7 +93,7 @@ async def test_numbers_that_appear_late_are_heard(kurz, connect, count):
         another_process(kurz, tick_seconds=SOON_SECONDS) as other,
         writing(connect, count) as transaction,
     ):
-        made = await make(kurz)  # its number is higher, and it is there first
+        made = await create_link(kurz)  # its number is higher, and it is there first
         await other.wait_for(of(made))
         await asyncio.sleep(2 * SOON_SECONDS)
         assert set(other.heard) == {*of(made)}
@@ -112,7 +108,7 @@ async def test_numbers_that_appear_late_are_heard(kurz, connect, count):
 @on_postgres
 async def test_a_number_of_before_the_start_that_appears_late_is_heard(kurz, connect):
     async with writing(connect, 1) as transaction:
-        await make(kurz)
+        await create_link(kurz)
         async with another_process(kurz, tick_seconds=SOON_SECONDS) as other:
             await transaction.commit()
             await other.wait_for(late(1))
@@ -121,9 +117,9 @@ async def test_a_number_of_before_the_start_that_appears_late_is_heard(kurz, con
 @on_postgres
 async def test_a_number_of_before_the_look_back_that_appears_late_starts_a_feed_over(kurz, connect):
     async with writing(connect, 50) as transaction:
-        made = await make(kurz)
+        made = await create_link(kurz)
         async with another_process(kurz, tick_seconds=SOON_SECONDS, look_back=10) as other:
-            await make(kurz)
+            await create_link(kurz)
             await until(lambda: 52 in other.numbers)
             assert (other.starts, other.settled) == ([41], 0)
             await transaction.commit()
@@ -136,7 +132,7 @@ async def test_a_number_of_before_the_look_back_that_appears_late_starts_a_feed_
 @on_postgres
 async def test_who_begins_to_write_after_the_start_does_not_start_a_feed_over(kurz, connect):
     for _ in range(20):
-        await make(kurz)
+        await create_link(kurz)
     async with another_process(kurz, tick_seconds=SOON_SECONDS, look_back=10) as other:
         async with writing(connect, 1) as transaction:
             await transaction.commit()
@@ -151,7 +147,7 @@ async def test_a_number_that_was_rolled_back_is_given_up_when_its_time_has_ended
         writing(connect, 2) as beside,
     ):
         async with writing(connect, 3):
-            await other.wait_for(of(await make(kurz)))
+            await other.wait_for(of(await create_link(kurz)))
         await asyncio.sleep(3 * SOON_SECONDS)
         assert [*other.feed._gaps] == [1, 2, 3, 4, 5]  # it could still be any of them
         async with writing(connect, 1):  # but not this one's
@@ -169,7 +165,7 @@ async def test_transactions_that_do_not_write_to_the_log_are_not_waited_for(kurz
         await foreigner.fetch("SELECT * FROM changes")
         async with writing(connect, 3):
             pass
-        await other.wait_for(of(await make(kurz)))
+        await other.wait_for(of(await create_link(kurz)))
         await until(lambda: other.settled == 4)
         assert other.feed._gaps == {}
 
@@ -264,7 +260,7 @@ async def test_more_rows_than_one_reading_takes_are_all_heard(kurz):
 )
 async def test_another_log_starts_a_feed_over(kurz, act):
     for _ in range(9):
-        await make(kurz)
+        await create_link(kurz)
     async with another_process(kurz, tick_seconds=SOON_SECONDS, look_back=5) as other:
         assert other.starts == [4]
         await execute(kurz, act)
@@ -272,19 +268,19 @@ async def test_another_log_starts_a_feed_over(kurz, act):
         begins_at = max(await last(kurz) - 5, 0)
         assert other.starts == [4, begins_at]
         await other.wait_for(await written_since(kurz, begins_at))
-        made = await make(kurz)
+        made = await create_link(kurz)
         await other.wait_for(of(made))
         assert len(other.starts) == 2
 
 
 async def test_a_leap_of_the_numbers_starts_a_feed_over(kurz, engine):
-    await make(kurz)
+    await create_link(kurz)
     leap = "UPDATE sqlite_sequence SET seq = :number WHERE name = 'changes'"
     if engine != "sqlite":
         leap = "SELECT setval('changes_id_seq', :number)"
     async with another_process(kurz, tick_seconds=SOON_SECONDS, look_back=5) as other:
         await execute(kurz, sa.text(leap), {"number": 2 * MAX_LEAP})
-        made = await make(kurz)
+        made = await create_link(kurz)
         await other.wait_for(of(made))
         assert other.starts == [0, 2 * MAX_LEAP + 1 - 5]
         await until(lambda: other.settled == 2 * MAX_LEAP + 1)
@@ -292,10 +288,10 @@ async def test_a_leap_of_the_numbers_starts_a_feed_over(kurz, engine):
 
 async def test_a_log_that_stays_what_it_is_starts_nobody_over(kurz):
     for _ in range(9):
-        await make(kurz)
+        await create_link(kurz)
     async with another_process(kurz, tick_seconds=0.01, look_back=5) as other:
         for _ in range(5):
-            await other.wait_for(of(await make(kurz)))
+            await other.wait_for(of(await create_link(kurz)))
         assert other.starts == [4]
 
 
@@ -314,7 +310,7 @@ async def test_a_feed_goes_on_after_a_trouble(kurz, trouble):
         (log,) = logs
         log.trouble, heard_at = trouble, other.feed.heard_at
         with capture_logs() as lines:
-            made = await make(kurz)
+            made = await create_link(kurz)
             seen = log.readings
             await until(lambda: log.readings > seen + 3)
         if isinstance(trouble, StoreUnavailable):
@@ -330,7 +326,7 @@ async def test_a_feed_goes_on_after_a_trouble(kurz, trouble):
 
 async def test_who_was_away_for_too_long_starts_over(kurz):
     logs: list[TroubledLog] = []
-    made = await make(kurz)
+    made = await create_link(kurz)
     async with another_process(
         kurz, tick_seconds=SOON_SECONDS, max_silence_seconds=0.5, wrap=troubled(logs)
     ) as other:

@@ -14,17 +14,13 @@ import pytest
 from kurz.feed.local import PipeWaker, is_anybody_listening
 from kurz.feed.log import ChangeFeed
 from kurz.freshness.routes import Change
-from kurz.links.model import Draft, Link
+from kurz.links.model import Link
 from kurz.storage.engine.changes import SqlChangeLog
 from kurz.wiring.core import Kurz
 from support.feed import NEVER_SECONDS, SOON_SECONDS, Listener, another_process, until
+from support.links import create_link
 
 pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-
-
-async def make(kurz: Kurz, **fields) -> Link:
-    draft = Draft(original_url="https://example.com/", **fields)
-    return (await kurz.links.create(draft)).link
 
 
 def of(link: Link) -> list[Change]:
@@ -53,11 +49,11 @@ async def test_the_pipe_of_a_process_that_was_killed_is_removed_by_the_next_writ
     assert process.stdout is not None
     await process.stdout.readline()
     async with another_process(kurz, tick_seconds=NEVER_SECONDS) as other:
-        await other.wait_for(of(await make(kurz)))
+        await other.wait_for(of(await create_link(kurz)))
         assert dead in pipes(kurz)
         process.kill()
         await process.communicate()
-        await other.wait_for(of(await make(kurz)))
+        await other.wait_for(of(await create_link(kurz)))
         await until(lambda: dead not in pipes(kurz))
         assert len(pipes(kurz)) == 1
     assert pipes(kurz) == []
@@ -85,7 +81,7 @@ async def test_a_full_pipe_blocks_nobody_and_stays(kurz):
                 os.write(pipe, b"!" * 4096)
         async with another_process(kurz, tick_seconds=NEVER_SECONDS) as other:
             async with asyncio.timeout(10):
-                await other.wait_for(of(await make(kurz)))
+                await other.wait_for(of(await create_link(kurz)))
             assert full in pipes(kurz)
     finally:
         os.close(pipe)
@@ -110,7 +106,7 @@ async def test_a_pipe_that_is_not_open_yet_is_left_alone(kurz):
     new = kurz.settings.feed_dir / "1-x.new"
     os.mkfifo(new)
     async with another_process(kurz, tick_seconds=NEVER_SECONDS) as other:
-        await other.wait_for(of(await make(kurz)))
+        await other.wait_for(of(await create_link(kurz)))
         assert new in pipes(kurz)
 
 
@@ -124,7 +120,7 @@ async def test_without_pipes_a_write_is_heard_within_a_tick(kurz, trouble):
         if trouble == "pipes removed":
             (pipe,) = folder.iterdir()
             pipe.unlink()
-        made = await make(kurz)
+        made = await create_link(kurz)
         await other.wait_for(of(made))
 
 
@@ -168,16 +164,16 @@ async def test_a_stop_together_with_a_wake_up_is_not_lost(kurz, turns):
 async def test_a_feed_that_was_stopped_hears_nothing_and_after_another_start_all(kurz):
     async with another_process(kurz, tick_seconds=SOON_SECONDS) as other:
         await other.feed.stop()
-        missed = await make(kurz)
+        missed = await create_link(kurz)
         await asyncio.sleep(3 * SOON_SECONDS)
         assert other.heard == []
         await other.feed.start()
-        made = await make(kurz)
+        made = await create_link(kurz)
         await other.wait_for([*of(missed), *of(made)])
 
 
 async def test_who_does_not_listen_any_more_is_told_nothing(kurz):
     first, second = Listener(kurz.shared.feed), Listener(kurz.shared.feed)
     kurz.shared.feed.unsubscribe(first)
-    made = await make(kurz)
+    made = await create_link(kurz)
     assert (first.heard, second.heard) == ([], of(made))

@@ -14,18 +14,14 @@ from redis.asyncio import Redis
 from kurz.feed import local, remote
 from kurz.feed.postgres import APPLICATION
 from kurz.freshness.routes import Change
-from kurz.links.model import Draft, Link
+from kurz.links.model import Link
 from kurz.wiring.core import Kurz
 from support.feed import NEVER_SECONDS, SOON_SECONDS, Listener, another_process, until, until_told
+from support.links import create_link
 
 on_redis = pytest.mark.parametrize("engine", ["postgres+redis"], indirect=True)
 on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 on_servers = pytest.mark.parametrize("engine", ["postgres", "postgres+redis"], indirect=True)
-
-
-async def make(kurz: Kurz, **fields) -> Link:
-    draft = Draft(original_url="https://example.com/", **fields)
-    return (await kurz.links.create(draft)).link
 
 
 def of(link: Link) -> list[Change]:
@@ -57,9 +53,9 @@ async def cut(kurz: Kurz) -> None:
 
 async def is_awake(kurz: Kurz, other: Listener) -> None:
     """Until it listens, and then: a write reaches it by a wake-up alone."""
-    await other.wait_for(of(await make(kurz)))
+    await other.wait_for(of(await create_link(kurz)))
     seen = other.feed.wake_ups
-    await other.wait_for(of(await make(kurz)))
+    await other.wait_for(of(await create_link(kurz)))
     assert other.feed.wake_ups > seen
 
 
@@ -90,7 +86,7 @@ async def test_what_was_written_while_nobody_listened_is_heard_with_the_connecti
     async with another_process(kurz, tick_seconds=NEVER_SECONDS) as other:
         await is_awake(kurz, other)
         await other.feed._waker.stop()
-        made = await make(kurz)
+        made = await create_link(kurz)
         await asyncio.sleep(3 * SOON_SECONDS)
         assert of(made)[0] not in other.heard
         await other.feed._waker.start(other.feed._woken)
@@ -107,7 +103,7 @@ async def test_without_redis_writes_are_heard_within_a_tick_and_then_by_wake_ups
     ):
         await is_awake(kurz, other)
         own_valkey.kill()
-        made = [await make(kurz) for _ in range(5)]
+        made = [await create_link(kurz) for _ in range(5)]
         await ticking.wait_for([change for link in made for change in of(link)])
         assert not set(of(made[-1])) & set(other.heard)
         own_valkey.start()
@@ -171,12 +167,12 @@ async def test_a_quiet_connection_is_kept(kurz):
 async def test_many_writes_share_a_wake_up(kurz, engine):
     rest_seconds = local.REST_SECONDS if engine == "sqlite" else remote.REST_SECONDS
     async with another_process(kurz, tick_seconds=NEVER_SECONDS) as other:
-        await other.wait_for(of(await make(kurz)))
+        await other.wait_for(of(await create_link(kurz)))
         seen, began_at = other.feed.wake_ups, time.monotonic()
         for _ in range(300):
             kurz.shared.feed.announce([Change(1, 0, "x", 1)])
             await asyncio.sleep(0.001)
-        await other.wait_for(of(await make(kurz)))
+        await other.wait_for(of(await create_link(kurz)))
         most = (time.monotonic() - began_at) / rest_seconds + 2
         assert 1 <= other.feed.wake_ups - seen <= most
 

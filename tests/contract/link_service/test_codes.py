@@ -14,17 +14,17 @@ from support.link_service import (
     URL,
     create,
     fetch,
-    make,
     number_of_links,
     public,
     service,
     stored_row,
 )
+from support.links import create_link
 
 
 async def test_a_random_code_is_tried_five_times(kurz):
     for code in "one", "two", "3-3", "4-4":
-        await make(kurz, custom_code=code)
+        await create_link(kurz, custom_code=code)
     codes = ["one", "two", "3-3", "4-4", "free", "never"]
     created = await service(kurz, random_codes=codes).create(Draft(original_url=URL))
     assert created.link.short_code == "free"
@@ -32,7 +32,7 @@ async def test_a_random_code_is_tried_five_times(kurz):
 
 
 async def test_five_taken_random_codes_exhaust_the_attempt(kurz):
-    await make(kurz, custom_code="one")
+    await create_link(kurz, custom_code="one")
     attempted = iter(["one"] * 5 + ["free"])
     narrow = service(kurz, random_codes=attempted)
     with pytest.raises(CodesExhausted):
@@ -42,7 +42,7 @@ async def test_five_taken_random_codes_exhaust_the_attempt(kurz):
 
 
 async def test_an_anonymous_link_keeps_its_claim_after_a_collision(kurz):
-    await make(kurz, custom_code="one")
+    await create_link(kurz, custom_code="one")
     narrow = service(kurz, random_codes=["one", "free"])
     created = await narrow.create(Draft(original_url=URL, is_anonymous=True))
     assert created.claim_token is not None
@@ -54,7 +54,7 @@ async def test_an_anonymous_link_keeps_its_claim_after_a_collision(kurz):
 @pytest.mark.parametrize("taken", [4, 5])
 async def test_taken_counter_values_are_skipped_up_to_five_times(kurz, taken):
     for number in range(taken):
-        await make(kurz, custom_code=f"code-{number}")
+        await create_link(kurz, custom_code=f"code-{number}")
     counted = service(kurz, counted_code="code-{}".format)
     draft = Draft(original_url=URL, strategy=Strategy.COUNTER)
     if taken == 5:
@@ -83,20 +83,24 @@ async def test_blocks_of_a_thousand_are_leased(kurz):
 async def test_two_instances_count_without_a_double(kurz, settings, clock):
     async with open_kurz(settings, clock) as other:
         links = await asyncio.gather(
-            *(make(parts, strategy=Strategy.COUNTER) for parts in (kurz, other) for _ in range(30))
+            *(
+                create_link(parts, strategy=Strategy.COUNTER)
+                for parts in (kurz, other)
+                for _ in range(30)
+            )
         )
     assert len({link.short_code for link in links}) == len({link.id for link in links}) == 60
 
 
 async def test_both_instances_have_the_same_keys(kurz, settings, clock):
-    link = await make(kurz)
+    link = await create_link(kurz)
     async with open_kurz(settings, clock) as other:
         assert await other.links.get(public(kurz, link), ANY) == link
 
 
 async def test_of_parallel_creates_with_one_custom_code_one_wins(kurz):
     answers = await asyncio.gather(
-        *(make(kurz, f"{URL}/{n}", custom_code="wanted") for n in range(20)),
+        *(create_link(kurz, f"{URL}/{n}", custom_code="wanted") for n in range(20)),
         return_exceptions=True,
     )
     winners = [answer for answer in answers if isinstance(answer, Link)]
@@ -106,14 +110,14 @@ async def test_of_parallel_creates_with_one_custom_code_one_wins(kurz):
 
 
 async def test_a_code_in_the_trash_is_still_taken(kurz):
-    link = await make(kurz, custom_code="wanted")
+    link = await create_link(kurz, custom_code="wanted")
     await kurz.links.delete(public(kurz, link), ANY)
     with pytest.raises(CustomCodeTaken):
         await create(kurz, f"{URL}/other", custom_code="wanted")
 
 
 async def test_what_the_operator_made_is_the_operators_to_make_again(kurz):
-    link = await make(kurz, custom_code="wanted")
+    link = await create_link(kurz, custom_code="wanted")
     again = await create(kurz, custom_code="wanted")
     assert (again.is_new, again.link) == (False, link)
     with pytest.raises(CustomCodeTaken):
@@ -121,11 +125,11 @@ async def test_what_the_operator_made_is_the_operators_to_make_again(kurz):
 
 
 async def test_an_anonymous_link_is_nobodys_to_make_again(kurz):
-    link = await make(kurz, is_anonymous=True)
+    link = await create_link(kurz, is_anonymous=True)
     with pytest.raises(CustomCodeTaken):
         await create(kurz, custom_code=link.short_code)
 
 
 async def test_the_same_custom_code_in_another_case_is_free(kurz):
-    await make(kurz, custom_code="wanted")
+    await create_link(kurz, custom_code="wanted")
     assert (await create(kurz, custom_code="Wanted")).is_new

@@ -18,12 +18,12 @@ from support.link_service import (
     URL,
     create,
     fetch,
-    make,
     number_of_links,
     service,
     shared,
     stored_row,
 )
+from support.links import create_link
 
 VECTORS = json.loads((Path(__file__).parents[2] / "data" / "vectors.json").read_text())
 
@@ -43,14 +43,14 @@ async def test_a_root_link_gets_a_random_code(kurz):
 
 
 async def test_a_counted_code_has_seven_characters(kurz):
-    links = [await make(kurz, strategy=Strategy.COUNTER) for _ in range(5)]
+    links = [await create_link(kurz, strategy=Strategy.COUNTER) for _ in range(5)]
     assert all(re.fullmatch("[a-zA-Z0-9]{7}", link.short_code) for link in links)
     assert len({link.short_code for link in links}) == 5
     assert {link.strategy for link in links} == {Strategy.COUNTER}
 
 
 async def test_a_custom_code_is_taken_as_it_is(kurz):
-    link = await make(kurz, custom_code="Spring-Sale")
+    link = await create_link(kurz, custom_code="Spring-Sale")
     assert (link.short_code, link.strategy) == ("Spring-Sale", Strategy.CUSTOM)
     assert await fetch(kurz, link) == link
 
@@ -137,7 +137,7 @@ async def test_links_to_verified_domains_are_refused(kurz):
 
 
 async def test_the_redirect_goes_to_the_ascii_form_with_its_fragment(kurz):
-    link = await make(kurz, "HTTPS://Example.com/ü/?b&a#Teil")
+    link = await create_link(kurz, "HTTPS://Example.com/ü/?b&a#Teil")
     assert link.original_url == "HTTPS://Example.com/ü/?b&a#Teil"
     assert link.location == "https://example.com/%C3%BC/?b&a#Teil"
     assert link.canonical_url == "https://example.com/%C3%BC?a&b"
@@ -148,7 +148,7 @@ async def test_the_redirect_goes_to_the_ascii_form_with_its_fragment(kurz):
 
 
 async def test_an_anonymous_link_lives_eight_hours(kurz):
-    link = await make(kurz, is_anonymous=True)
+    link = await create_link(kurz, is_anonymous=True)
     assert (link.link_type, link.owner_id) == (LinkType.TEMPORARY, None)
     assert link.expires_at == kurz.clock.now() + timedelta(hours=8)
     kurz.clock.advance(hours=8, microseconds=-1)
@@ -189,5 +189,5 @@ async def test_a_claim_token_that_is_handed_out_is_always_stored(kurz):
 
 
 async def test_links_of_people_have_no_claim(kurz):
-    link = await make(kurz, owner_id=1)
+    link = await create_link(kurz, owner_id=1)
     assert (await stored_row(kurz, link))["claim_hash"] is None

@@ -6,17 +6,18 @@ import pytest
 
 from kurz.links.errors import InstantRefused
 from kurz.links.model import Draft
-from support.link_service import URL, create, fetch, make, number_of_links, service
+from support.link_service import URL, create, fetch, number_of_links, service
+from support.links import create_link
 
 LONG = 36_500 * 86_400  # seconds in the longest life
 
 
 async def test_expires_in_counts_from_now(kurz):
     for seconds in 1, 28_800:
-        link = await make(kurz, expires_in_seconds=seconds, is_anonymous=True)
+        link = await create_link(kurz, expires_in_seconds=seconds, is_anonymous=True)
         assert link.expires_at == kurz.clock.now() + timedelta(seconds=seconds)
     for seconds in 1, 28_801, LONG:
-        link = await make(kurz, expires_in_seconds=seconds)
+        link = await create_link(kurz, expires_in_seconds=seconds)
         assert link.expires_at == kurz.clock.now() + timedelta(seconds=seconds)
 
 
@@ -49,7 +50,7 @@ async def test_instants_in_the_past_are_refused(kurz):
 async def test_the_nearest_instants_are_accepted(kurz):
     now = kurz.clock.now()
     moment = timedelta(microseconds=1)
-    link = await make(kurz, starts_at=now, expires_at=now + moment)
+    link = await create_link(kurz, starts_at=now, expires_at=now + moment)
     assert (link.starts_at, link.expires_at) == (now, now + moment)
 
 
@@ -57,7 +58,7 @@ async def test_the_last_instant_of_the_calendar_can_be_read_again(kurz):
     """An hour west of Greenwich the year 9999 ends in what no Python instant in UTC can hold."""
     last = datetime.max.replace(tzinfo=timezone(timedelta(hours=-1)))
     try:
-        link = await make(kurz, expires_at=last)
+        link = await create_link(kurz, expires_at=last)
     except InstantRefused:
         assert await number_of_links(kurz) == 0
         return

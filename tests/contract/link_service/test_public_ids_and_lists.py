@@ -7,11 +7,12 @@ import pytest
 from kurz.errors import KurzError
 from kurz.links.errors import CursorRefused, LinkNotFound
 from kurz.links.model import Filter, Link, Scope, Status
-from support.link_service import ALL, ANY, URL, fetch, make, public
+from support.link_service import ALL, ANY, URL, fetch, public
+from support.links import create_link
 
 
 async def test_public_ids_hide_the_row_numbers(kurz):
-    links = [await make(kurz) for _ in range(20)]
+    links = [await create_link(kurz) for _ in range(20)]
     ids = [public(kurz, link) for link in links]
     assert len(set(ids)) == 20
     assert all(0 <= number < 2**53 for number in ids)
@@ -22,7 +23,7 @@ async def test_public_ids_hide_the_row_numbers(kurz):
 
 
 async def test_unknown_ids_are_not_found(kurz):
-    link = await make(kurz)
+    link = await create_link(kurz)
     for number in 0, 1, 2, 2**53 - 1, 2**53, 2**64, 10**40, -1:
         assert public(kurz, link) != number
         for attempt in (
@@ -36,7 +37,7 @@ async def test_unknown_ids_are_not_found(kurz):
 
 
 async def test_links_of_others_look_as_if_they_did_not_exist(kurz):
-    link = await make(kurz, owner_id=1)
+    link = await create_link(kurz, owner_id=1)
     for scope in Scope(0, 2), Scope(1), Scope(1, 1):
         for attempt in (
             kurz.links.get(public(kurz, link), scope),
@@ -61,7 +62,7 @@ async def all_pages(kurz, limit: int, total: int) -> list[list[Link]]:
 
 
 async def test_pages_hold_every_link_once(kurz):
-    made = await asyncio.gather(*(make(kurz, f"{URL}/{n}") for n in range(120)))
+    made = await asyncio.gather(*(create_link(kurz, f"{URL}/{n}") for n in range(120)))
     newest_first = sorted(made, key=lambda link: link.id, reverse=True)
     for limit in 17, 50, 60, 119, 120, 121, 1000:
         pages = await all_pages(kurz, limit, total=120)
@@ -76,9 +77,9 @@ async def test_an_empty_list_is_one_page(kurz):
 
 
 async def test_links_made_between_two_pages_do_not_shift_them(kurz):
-    made = [await make(kurz, f"{URL}/{n}") for n in range(6)]
+    made = [await create_link(kurz, f"{URL}/{n}") for n in range(6)]
     first = await kurz.links.list(ANY, ALL, limit=3)
-    await make(kurz)
+    await create_link(kurz)
     second = await kurz.links.list(ANY, ALL, limit=3, cursor=first.next_cursor)
     assert [*first.links, *second.links] == made[::-1]
 
@@ -90,8 +91,8 @@ async def test_cursors_that_are_none_are_refused(kurz):
 
 
 async def test_a_list_is_filtered_by_the_status_of_the_moment(kurz):
-    expiring = await make(kurz, expires_in_seconds=60)
-    lasting = await make(kurz)
+    expiring = await create_link(kurz, expires_in_seconds=60)
+    lasting = await create_link(kurz)
 
     async def expired() -> tuple[Link, ...]:
         page = await kurz.links.list(ANY, Filter(status=Status.EXPIRED))
@@ -108,7 +109,7 @@ async def test_a_list_is_filtered_by_the_status_of_the_moment(kurz):
 @pytest.mark.parametrize("text", ["a\0b", "\ud800"], ids=ascii)
 async def test_text_that_no_engine_can_hold_finds_nothing(kurz, text):
     """An answer or a refusal, the same on both engines, and never a driver's error."""
-    await make(kurz, title="a b")
+    await create_link(kurz, title="a b")
     with pytest.raises(LinkNotFound):
         await kurz.links.get_by_code(0, text)
     try:
