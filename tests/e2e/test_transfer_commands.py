@@ -19,8 +19,8 @@ KURZ = Path(sys.executable).with_name("kurz")
 ROWS = "url,code,tags\nhttps://example.com/a,first,x|y\nhttps://example.com/b,second,\n"
 
 
-class Terminal:
-    """Runs `kurz` in a folder."""
+class FolderTerminal:
+    """Runs `kurz` in a folder, which files are read from and written to; its outputs are bytes."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("KURZ_")}
@@ -40,18 +40,18 @@ class Terminal:
 @pytest.fixture
 def terminal(environment, tmp_path):
     """In a place where nothing has been made yet."""
-    return Terminal(tmp_path, **environment)
+    return FolderTerminal(tmp_path, **environment)
 
 
 @pytest.fixture
 def local(tmp_path):
-    return Terminal(tmp_path)
+    return FolderTerminal(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
     """One with links and files, for commands that fail."""
-    terminal = Terminal(tmp_path_factory.mktemp("filled"))
+    terminal = FolderTerminal(tmp_path_factory.mktemp("filled"))
     assert terminal.run("import", terminal.file("in.csv", ROWS)).returncode == 0
     terminal.file("odd.csv", "url,price\nx,7\n")
     return terminal
@@ -65,7 +65,7 @@ def test_links_move_from_one_kurz_to_another(terminal, tmp_path):
     assert exported.returncode == 0, exported.stderr
     assert exported.stderr.decode() == "2 links in out.jsonl\n"
     (tmp_path / "elsewhere").mkdir()
-    other = Terminal(tmp_path / "elsewhere")
+    other = FolderTerminal(tmp_path / "elsewhere")
     assert other.run("import", "../out.jsonl").returncode == 0
     assert other.run("export").stdout == terminal.run("export", "-").stdout
 

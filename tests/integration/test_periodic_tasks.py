@@ -1,4 +1,4 @@
-"""What is done now and then in one process of the installation."""
+"""Periodic tasks, which one process of the installation does at a time."""
 
 import asyncio
 from dataclasses import replace
