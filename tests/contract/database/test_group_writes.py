@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 import sqlalchemy as sa
@@ -130,3 +131,24 @@ async def test_closing_ends_the_threads_and_leaves_one_file(path):
     ours = {thread.name for thread in set(threading.enumerate()) - before}
     assert not {name for name in ours if name.startswith("kurz-")}
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+async def test_a_process_that_writes_all_the_time_lets_others_write(database, path):
+    """Each of their writes waits for a few of its writes, not for a gap between them."""
+    busy, is_over = SqliteDatabase(path), asyncio.Event()
+
+    async def write_on() -> None:
+        while not is_over.is_set():
+            await busy.write(lambda _: time.sleep(0.01))
+
+    writing = asyncio.create_task(write_on())
+    waited_for = []
+    for number in range(20):
+        before = busy.counts()["database_commits"]
+        await database.write(add, f"{number:02}")
+        waited_for.append(busy.counts()["database_commits"] - before)
+    is_over.set()
+    await writing
+    await busy.close()
+    assert max(waited_for) <= 3, waited_for
+    assert len(texts_in(path)) == 20

@@ -2,7 +2,8 @@
 
 `database`: the contract of an engine.
 `store`: stores whose methods only run a query are declared with it.
-`sqlite`: SQLite; `group_writer`: the thread that writes to SQLite, many calls per commit.
+`sqlite`: SQLite; `group_writer`: the thread that writes to SQLite, many calls per commit;
+`turnstile`: the queue of processes that write to SQLite.
 `postgres`: PostgreSQL, through a pool of connections.
 `hosts`: connections to PostgreSQL under an address with several hosts.
 `errors`: what errors of PostgreSQL mean.

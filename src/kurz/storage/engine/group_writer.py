@@ -16,9 +16,11 @@ from kurz.errors import StoreUnavailable
 from kurz.freshness.routes import Change
 from kurz.storage.engine.changes import take_changes
 from kurz.storage.engine.database import P, Query, T
+from kurz.storage.engine.turnstile import POLL_SECONDS, Turnstile
 
 # A write transaction blocks other processes from writing: after this time no more calls join it.
 GROUP_SECONDS = 0.025
+BUSY = 5  # SQLite's code: another process has the lock
 FRESH_SECONDS = 0.1  # a call that has waited less gets the full time for a lock
 
 
@@ -39,7 +41,8 @@ class GroupWriter:
     `translate` turns a driver's error into the outage behind it, or None. An outage fails every
     call of the group; any other error fails only its own call, which is undone alone. `check`
     raises if nothing may be written. `tell` gets what was committed, in the loop, before the
-    callers do. `busy_seconds` is how long a call may wait for a lock that another process holds."""
+    callers do. `busy_seconds` is how long a call may wait for a lock that another process holds.
+    Writers of all processes queue for that lock at the `turnstile`."""
 
     def __init__(
         self,
@@ -48,11 +51,13 @@ class GroupWriter:
         check: Callable[[], None],
         tell: Callable[[Sequence[Change]], None],
         busy_seconds: float,
+        turnstile: Turnstile,
     ) -> None:
         self._engine = engine
         self._check = check
         self._tell = tell
         self._busy_seconds = busy_seconds
+        self._turnstile = turnstile
         self._translate = translate
         self._gathered: list[_Call] = []
         self._idle = asyncio.Event()
@@ -152,7 +157,7 @@ class GroupWriter:
             # run again, now with a savepoint each. That is cheaper than a savepoint for every call
             # at first.
             driver.execute("ROLLBACK")
-            driver.execute("BEGIN IMMEDIATE")
+            self._begin(driver, 0.0)
             take_changes(connection)
             changes = []
             for call in group:
@@ -164,15 +169,24 @@ class GroupWriter:
 
     def _begin(self, driver: Any, waited: float) -> None:
         """Takes the lock. A group that already waited behind a locked one has less time left."""
-        if waited < FRESH_SECONDS:
-            driver.execute("BEGIN IMMEDIATE")
-            return
-        left = max(self._busy_seconds - waited, 0.0)
-        driver.execute(f"PRAGMA busy_timeout={left * 1000:.0f}")
+        left = self._busy_seconds - (waited if waited >= FRESH_SECONDS else 0.0)
+        ends_at = time.monotonic() + left
+        with self._turnstile.front(ends_at):
+            driver.execute("PRAGMA busy_timeout=0")  # SQLite itself would pause for up to 100 ms
+            try:
+                while not self._takes_lock(driver, ends_at):
+                    time.sleep(POLL_SECONDS)
+            finally:
+                driver.execute(f"PRAGMA busy_timeout={self._busy_seconds * 1000:.0f}")
+
+    def _takes_lock(self, driver: Any, ends_at: float) -> bool:
         try:
             driver.execute("BEGIN IMMEDIATE")
-        finally:
-            driver.execute(f"PRAGMA busy_timeout={self._busy_seconds * 1000:.0f}")
+        except Exception as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF != BUSY or time.monotonic() >= ends_at:
+                raise
+            return False
+        return True
 
     def _perform_alone(self, connection: sa.Connection, driver: Any, call: _Call) -> list[Change]:
         driver.execute("SAVEPOINT work")

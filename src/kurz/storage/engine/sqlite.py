@@ -17,6 +17,7 @@ from kurz.freshness.routes import Change
 from kurz.storage.engine.database import P, Query, T, ping, tell_nobody
 from kurz.storage.engine.group_writer import GroupWriter
 from kurz.storage.engine.result_turns import ResultTurns
+from kurz.storage.engine.turnstile import Turnstile
 
 try:
     import pysqlite3 as _driver
@@ -116,12 +117,14 @@ class SqliteDatabase:
         self._driver = driver
         self._file = _identity(path)
         self.on_commit: Callable[[Sequence[Change]], None] = tell_nobody
+        self._turnstile = Turnstile(path.parent)
         self._writer = GroupWriter(
             self._engine,
             translate,
             self._check_file,
             self._tell,
             busy_seconds,
+            self._turnstile,
         )
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="kurz-read")
         self._result_turns = ResultTurns()
@@ -194,6 +197,7 @@ class SqliteDatabase:
     async def close(self) -> None:
         loop = asyncio.get_running_loop()
         await self._writer.close()
+        self._turnstile.close()
         await loop.run_in_executor(None, self._readers.shutdown)
         for connection in self._open_readers:
             connection.close()
