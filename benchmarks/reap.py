@@ -23,7 +23,7 @@ SWEEPS = {
 async def do_batch(store: ReaperStore, step: str, limit: int) -> int:
     now = await store.now()
     if step == MARK:
-        return await store.mark(now, limit)
+        return await store.mark_expired(now, limit)
     return await store.sweep(*SWEEPS[step], now, now, limit)
 
 

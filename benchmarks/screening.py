@@ -16,13 +16,13 @@ from pathlib import Path
 from kurz.links.errors import DestinationRefused
 from kurz.links.urls import UrlAddress, take_apart
 from kurz.safety.list_provider import ListProvider
-from kurz.safety.lists_file import FILE_NAME, ListRole, Source, Sources, compile_lists, keep_lists
+from kurz.safety.lists_file import FILE_NAME, ListRole, Source, Sources, compile_lists, save_lists
 from kurz.safety.screening import ListScreen
 
 WORKERS = 4
-LOOK_UPS = 100_000
+LOOKUPS = 100_000
 SHARED_MEGABYTES = 16.0
-LOOK_UP_MICROSECONDS = 5.0
+LOOKUP_MICROSECONDS = 5.0
 ENDS = ("com", "net", "co.uk", "example.org", "blog.example.com", "xyz")
 
 
@@ -102,9 +102,9 @@ def micros(act: Callable[[], object]) -> float:
 
     def once() -> float:
         began = time.process_time()
-        for _ in range(LOOK_UPS):
+        for _ in range(LOOKUPS):
             act()
-        return (time.process_time() - began) / LOOK_UPS * 1e6
+        return (time.process_time() - began) / LOOKUPS * 1e6
 
     return min(once() for _ in range(3))
 
@@ -120,7 +120,7 @@ def is_in(names: set[str], host: str) -> bool:
 
 
 def look_up(screen: ListScreen, number: int) -> dict[str, dict[str, float]]:
-    lists = screen.shelf.lists
+    lists = screen.provider.lists
     if lists is None:
         sys.exit("there are no lists")
     names = set(hosts(number))
@@ -158,7 +158,7 @@ def _address(url: str) -> UrlAddress:
 def compiled(source: Path, folder: Path) -> dict[str, float]:
     began, began_cpu = time.perf_counter(), time.process_time()
     data = compile_lists(Sources((Source(ListRole.BLOCK, source),)))
-    keep_lists(folder, data)
+    save_lists(folder, data)
     return {
         "compile_seconds": time.perf_counter() - began,
         "compile_cpu_seconds": time.process_time() - began_cpu,
@@ -191,11 +191,9 @@ def main() -> None:
         cells = " | ".join(f"{found[name]:6.2f}" for name in ("table", "set", "admit"))
         print(f"| {kind:6} | {cells} |")
     slowest = max(found["table"] for found in looked_up.values())
-    is_met = (
-        memory_taken["shared_megabytes"] <= SHARED_MEGABYTES and slowest <= LOOK_UP_MICROSECONDS
-    )
+    is_met = memory_taken["shared_megabytes"] <= SHARED_MEGABYTES and slowest <= LOOKUP_MICROSECONDS
     print(
-        f"\nGoals: {SHARED_MEGABYTES} MB shared by all, {LOOK_UP_MICROSECONDS} µs a look-up:"
+        f"\nGoals: {SHARED_MEGABYTES} MB shared by all, {LOOKUP_MICROSECONDS} µs a lookup:"
         f" {'met' if is_met else 'missed'}"
     )
     if options.json is not None:

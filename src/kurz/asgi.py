@@ -17,7 +17,7 @@ CLIENT = "kurz.client"  # the client's address, also behind a trusted proxy
 SITE = "kurz.site"
 PROBLEM = "kurz.problem"  # a KurzError: why there is no site
 BEGAN_NS = "kurz.began_ns"  # when its first bytes arrived, by `time.perf_counter_ns`
-LOOKUP = "kurz.lookup"  # the lane's look-up of the code (a task), or None
+LOOKUP = "kurz.lookup"  # the lane's lookup of the code (a task), or None
 ENDS_WITH_CLIENT = "kurz.ends_with_client"  # True: a client that leaves ends the work
 OVERLOADED = "kurz.is_overloaded"  # the request was refused for that
 

@@ -30,7 +30,7 @@ LATENCY_POWERS = tuple(range(13, 34))
 
 COUNTERS = {
     "lane_answers": "Requests answered by the fast lane.",
-    "look_ups": "Codes that were not in memory and had to be looked up.",
+    "lookups": "Codes that were not in memory and had to be looked up.",
     "journal_records": "Clicks recorded.",
     "journal_bytes": "Bytes written to the click journal.",
     "journal_dropped": "Clicks that could not be recorded, including those before the last start.",
@@ -72,7 +72,7 @@ COUNTERS = {
     "replica_errors": "Replica failures.",
     "database_writes": "Writes to the embedded database.",
     "database_commits": "Transactions that contained these writes.",
-    "database_look_ups": "Statements that looked up codes in PostgreSQL. One can cover many codes.",
+    "database_lookups": "Statements that looked up codes in PostgreSQL. One can cover many codes.",
     "database_timeouts": "PostgreSQL calls that timed out.",
     "connections_closed_early": "Idle or unfinished connections closed to make room for others.",
     "connections_refused": "Connections refused because all were in use.",
@@ -113,7 +113,7 @@ JOBS_GAUGES = {
     "click_copies_waiting": "Links whose click count lags behind their statistics.",
 }
 ALIVE_AT = "alive_at_seconds"
-HEARD_AT = "heard_at_seconds"
+CAUGHT_UP_AT = "caught_up_at_seconds"
 JOBS_ALIVE_AT = "jobs_alive_at_seconds"
 WAITING_SINCE = "clicks_waiting_since_seconds"  # 0: no click waits
 LAST_RUN = "reaper_last_run_milliseconds"
@@ -126,7 +126,7 @@ DROPPED_BEFORE = "journal_dropped_before"  # of `journal_dropped`: before this i
 # What starts at zero with every process; the rest continues from what the last one left in its row.
 OF_THE_MOMENT = (
     ALIVE_AT,
-    HEARD_AT,
+    CAUGHT_UP_AT,
     JOBS_ALIVE_AT,
     WAITING_SINCE,
     LAST_RUN,
@@ -185,7 +185,7 @@ class InstanceNumbers:
 
     @property
     def feed_age_seconds(self) -> int:
-        return max((self._now - row[HEARD_AT] for row in self._alive), default=0)
+        return max((self._now - row[CAUGHT_UP_AT] for row in self._alive), default=0)
 
     @property
     def clicks_age_seconds(self) -> int:

@@ -44,32 +44,32 @@ OPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class RedisAddress:
-    """`url` is the address of one server; the others have `places`, which are asked for servers."""
+    """`url` is the address of one server; the others have `hosts`, which are asked for servers."""
 
     kind: RedisKind
     url: str
-    places: tuple[HostPort, ...] = ()
+    hosts: tuple[HostPort, ...] = ()
     service: str = ""
     database: str = ""
     options: tuple[tuple[str, str], ...] = ()
 
-    def url_of(self, place: HostPort) -> str:
+    def url_of(self, host_port: HostPort) -> str:
         """The options for a server that Sentinels or a Cluster named."""
         options = [item for item in self.options if item[0] in SSL_OPTIONS]
-        return self._url(split_hosts(self.url).account, place, self.database, options)
+        return self._url(split_hosts(self.url).account, host_port, self.database, options)
 
-    def url_of_sentinel(self, place: HostPort) -> str:
+    def url_of_sentinel(self, host_port: HostPort) -> str:
         """Sentinels have their own passwords, or none."""
         options = [(SENTINEL_OPTIONS.get(name, name), value) for name, value in self.options]
-        return self._url("", place, "", options)
+        return self._url("", host_port, "", options)
 
     def _url(
-        self, credentials: str, place: HostPort, database: str, options: list[tuple[str, str]]
+        self, credentials: str, host_port: HostPort, database: str, options: list[tuple[str, str]]
     ) -> str:
         scheme = self.url.partition("+")[0]
-        host = f"[{place[0]}]" if ":" in place[0] else place[0]
+        host = f"[{host_port[0]}]" if ":" in host_port[0] else host_port[0]
         query = f"?{urlencode(options)}" if options else ""
-        return f"{scheme}://{credentials}{host}:{place[1]}/{database}{query}"
+        return f"{scheme}://{credentials}{host}:{host_port[1]}/{database}{query}"
 
 
 def parse(url: str) -> RedisAddress:
@@ -78,7 +78,7 @@ def parse(url: str) -> RedisAddress:
     try:
         _, hosts, parts = split_hosts(url)
         kind = SCHEMES[parts.scheme]
-        places = _places(kind, hosts, parts)
+        host_ports = _host_ports(kind, hosts, parts)
     except (KeyError, ValueError):
         raise ValueError(EXAMPLES) from None
     if parts.fragment or not url.isprintable() or " " in url:
@@ -86,10 +86,10 @@ def parse(url: str) -> RedisAddress:
     service, database = _path(kind, parts)
     options = tuple(parse_qsl(parts.query, keep_blank_values=True))
     _check(kind, database, options)
-    return RedisAddress(kind, url, places, service, database, options)
+    return RedisAddress(kind, url, host_ports, service, database, options)
 
 
-def _places(kind: RedisKind, hosts: list[str], parts: SplitResult) -> tuple[HostPort, ...]:
+def _host_ports(kind: RedisKind, hosts: list[str], parts: SplitResult) -> tuple[HostPort, ...]:
     """The hosts to ask for servers; a single server must be parsable too."""
     if parts.scheme == "unix":
         if not parts.path:
@@ -97,14 +97,14 @@ def _places(kind: RedisKind, hosts: list[str], parts: SplitResult) -> tuple[Host
         return ()
     default_port = SENTINEL_PORT if kind is RedisKind.SENTINEL else PORT
     found = [urlsplit(f"//{host}") for host in hosts]
-    places = tuple((item.hostname or "", item.port or default_port) for item in found)
+    host_ports = tuple((item.hostname or "", item.port or default_port) for item in found)
     if kind is RedisKind.SERVER:
-        if len(places) > 1:
+        if len(host_ports) > 1:
             raise ValueError
         return ()
-    if not all(host for host, _ in places):
+    if not all(host for host, _ in host_ports):
         raise ValueError
-    return places
+    return host_ports
 
 
 def _path(kind: RedisKind, parts: SplitResult) -> tuple[str, str]:

@@ -24,7 +24,7 @@ class RunCause(StrEnum):
     """Why a lease is taken."""
 
     DUE = "due"
-    ASKED = "asked"  # somebody requested a run
+    REQUESTED = "requested"  # somebody requested a run
     NOW = "now"  # somebody runs it and waits
 
 
@@ -60,15 +60,15 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The one lease of a job. `ended_at` None: it is held, or its holder died. `asked_at`: when a
-    run was requested."""
+    """The one lease of a job. `ended_at` None: it is held, or its holder died. `requested_at`:
+    when a run was requested."""
 
     job: str
     holder: str
     taken_at: datetime
     until: datetime
     ended_at: datetime | None = None
-    asked_at: datetime | None = None
+    requested_at: datetime | None = None
 
     def is_held(self, now: datetime) -> bool:
         return self.ended_at is None and self.until > now
@@ -104,8 +104,8 @@ class Schedule:
 
     def cause(self, lease: Lease | None, now: datetime) -> RunCause | None:
         """Why to run now; None: not now."""
-        if lease is not None and lease.asked_at is not None and not lease.is_held(now):
-            return RunCause.ASKED
+        if lease is not None and lease.requested_at is not None and not lease.is_held(now):
+            return RunCause.REQUESTED
         next_at = self.next_at(lease, now)
         return RunCause.DUE if next_at is not None and next_at <= now else None
 
@@ -117,7 +117,7 @@ class Run:
     id: int
     job: str
     holder: str
-    is_asked: bool
+    is_requested: bool
     started_at: datetime
     ended_at: datetime | None
     outcome: RunOutcome | None
@@ -186,7 +186,7 @@ class LeaseStore(Protocol):
 class RunStore(Protocol):
     """The last runs of jobs, and totals of all. An outage raises `StoreUnavailable`."""
 
-    async def begin(self, lease: Lease, *, is_asked: bool) -> int:
+    async def begin(self, lease: Lease, *, is_requested: bool) -> int:
         """The holder of the lease begins a run; earlier runs of this job that never ended count as
         failed."""
 

@@ -2,8 +2,8 @@
 
 import sqlalchemy as sa
 
+from kurz.storage.followers.backlogs import Backlogs
 from kurz.storage.followers.link_counter import LinkCounter
-from kurz.storage.jobs.backlogs import Backlogs
 from kurz.storage.schema.links import count_position
 from support.checks import follow
 from support.endings import make, write

@@ -97,7 +97,7 @@ async def test_the_one_that_somebody_asks_for_comes_first(kurz, clock):
     checker = TableChecker()
     await run(job_of(kurz, checker, at_once=1))
     assert checker.urls[0] == "https://asked.example/"
-    assert not await store_of(kurz).has_asked(clock.now())
+    assert not await store_of(kurz).has_requested(clock.now())
 
 
 @pytest.mark.parametrize("url", [URL, "https://example.com/other"])
@@ -145,7 +145,7 @@ async def test_who_asks_again_while_it_is_checked_gets_another_check(kurz, clock
     running = asyncio.create_task(run(job_of(kurz, checker)))
     await until(lambda: len(checker.asked) == 1)
     clock.advance(seconds=5)
-    again = sa.update(destinations).values(asked_at=clock.micros())
+    again = sa.update(destinations).values(requested_at=clock.micros())
     await kurz.database.write(lambda it: it.execute(again).rowcount)
     checker.gate.set()
     await running
@@ -158,7 +158,7 @@ async def test_many_that_wait_for_the_same_site_keep_nobody_else_waiting(kurz, c
         await create_link(kurz, f"https://busy.example/{number}")
     link = await create_link(kurz, "https://idle.example/")
     await follow(kurz)
-    asked = sa.update(destinations).values(asked_at=clock.micros() + destinations.c.id)
+    asked = sa.update(destinations).values(requested_at=clock.micros() + destinations.c.id)
     await kurz.database.write(lambda it: it.execute(asked).rowcount)
     clock.advance(seconds=1)
     turns, checker = FreeTurns(), TableChecker()
@@ -196,13 +196,13 @@ async def test_what_had_no_turn_comes_later_and_is_still_asked_for(kurz, clock):
     job = job_of(kurz, checker)
     assert not (await run(job)).counts
     assert checker.urls == [URL]
-    assert not await store.has_asked(clock.now())
+    assert not await store.has_requested(clock.now())
     assert (await status_of(kurz, link), await rows(kurz, checks)) == (None, [])
     clock.advance(minutes=50)
     await run(job)
     assert checker.urls == [URL]
     clock.advance(minutes=75)
-    assert await store.has_asked(clock.now())
+    assert await store.has_requested(clock.now())
     checker.without_turn.clear()
     assert (await run(job)).counts == {"ok": 1}
-    assert not await store.has_asked(clock.now())
+    assert not await store.has_requested(clock.now())

@@ -88,13 +88,13 @@ async def test_a_check_that_was_interrupted_comes_again_soon_but_not_at_once(
     verdict = conclude(destination, OK, clock.now(), clock.now())
     await kurz.database.write(stored.record_first, destination.id, verdict)
     assert await store.find_due(clock.now(), None, 10) == []
-    assert await store.has_asked(clock.now())
+    assert await store.has_requested(clock.now())
     clock.advance(minutes=10)
     assert len(await store.find_due(clock.now(), None, 10)) == 1
     await store.record(destination.id, verdict)  # by who heard nothing of its end
     assert len(await rows(kurz, checks)) == 1
     assert await store.find_due(clock.now(), None, 10) == []
-    assert not await store.has_asked(clock.now())
+    assert not await store.has_requested(clock.now())
     for link in made:
         assert await status_of(kurz, link) == "ok"
 
@@ -196,7 +196,7 @@ async def test_only_the_link_that_was_asked_for_is_broken_at_once(kurz, clock):
     for finding, minutes in (FAILING, 10), (NO_NAME_SERVERS, 10), (FAILING, 60), (OK, 60 * 24):
         clock.advance(seconds=1)
         await conclude_at(kurz, URL, finding)
-        assert not await store.has_asked(clock.now())
+        assert not await store.has_requested(clock.now())
         seen.append([await status_of(kurz, link) for link in (asked, other)])
         (row,) = await rows(kurz, destinations)
         assert 0.8 < (row["due_at"] - clock.micros()) / 60e6 / minutes < 1.2, finding

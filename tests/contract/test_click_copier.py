@@ -8,13 +8,13 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 
-from kurz.clicks.batch import Batch, DayTally, JournalPosition, Subject, SubjectKind
+from kurz.clicks.batch import Batch, DayCounts, JournalPosition, Subject, SubjectKind
 from kurz.clicks.moments import Moments
 from kurz.links.model import Draft, Link, Scope
 from kurz.people.quotas import Allowance
 from kurz.storage.clicks.store import SqlClickStore
 from kurz.storage.followers import click_count_copier as copier_module
-from kurz.storage.followers.click_count_copier import ClickCopier, copy_clicks, find_behind
+from kurz.storage.followers.click_count_copier import ClickCountCopier, copy_clicks, find_behind
 from kurz.storage.links.bulk import SqlBulkStore
 from kurz.storage.schema.links import changes, links
 from kurz.wiring.core import Kurz
@@ -43,7 +43,7 @@ async def count(kurz: Kurz, link_ids: list[int], *latencies_ms: float) -> None:
         moments = moments.add(latency_ms)
     for link_id in link_ids:
         subject = Subject(SubjectKind.LINK, link_id)
-        batch.days[subject, 0] = DayTally(clicks=len(latencies_ms))
+        batch.days[subject, 0] = DayCounts(clicks=len(latencies_ms))
         batch.moments[subject] = moments
     assert await SqlClickStore(kurz.database, kurz.clock).apply(batch)
 
@@ -89,7 +89,7 @@ async def test_what_is_noted_is_copied_and_what_a_crash_left_behind_too(kurz, mo
     monkeypatch.setattr(copier_module, "PAGE", 3)
     link_ids = await make_links(kurz, 11)
     await count(kurz, link_ids, 1.0)
-    copier = ClickCopier(kurz.database, wake_seconds=0.01)
+    copier = ClickCountCopier(kurz.database, wake_seconds=0.01)
     copier.start()
     await until_copied(kurz, link_ids, 1)
     await count(kurz, link_ids, 1.0, 1.0)
@@ -114,7 +114,7 @@ async def test_at_the_end_all_that_is_noted_is_copied_without_resting(kurz, monk
     monkeypatch.setattr(copier_module, "SHARE", 1e-9)  # it rests for hours after the first link
     made = sorted(await make_links(kurz, 4))
     watched: Any = Watched()
-    copier = ClickCopier(watched, wake_seconds=0.01)
+    copier = ClickCountCopier(watched, wake_seconds=0.01)
     copier.start()
     await watched.has_read.wait()  # it has looked over all links, and will not find these
     await count(kurz, made, 5.0)
@@ -126,7 +126,7 @@ async def test_at_the_end_all_that_is_noted_is_copied_without_resting(kurz, monk
 
 async def test_more_than_can_be_remembered_is_looked_up(kurz, monkeypatch):
     link_ids = await make_links(kurz, 8)
-    copier = ClickCopier(kurz.database, wake_seconds=0.01)
+    copier = ClickCountCopier(kurz.database, wake_seconds=0.01)
     copier.start()
     await until(lambda: copier._after is None)
     monkeypatch.setattr(copier_module, "MAX_NOTED", 6)
@@ -151,7 +151,7 @@ async def test_an_outage_is_waited_out(kurz):
     failing: Any = FailingWrites(kurz.database, range(1, 6), reads_fail=True)
     link_ids = await make_links(kurz, 2)
     await count(kurz, link_ids, 1.0)
-    copier = ClickCopier(failing, wake_seconds=0.01)
+    copier = ClickCountCopier(failing, wake_seconds=0.01)
     copier.start()
     await until_copied(kurz, link_ids, 1)
     await until(lambda: copier._after is None)

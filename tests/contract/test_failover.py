@@ -12,7 +12,7 @@ from kurz.links.model import Draft
 from kurz.settings.model import Settings
 from kurz.storage.engine.hosts import PostgresHosts, each_host
 from kurz.storage.engine.postgres import POOL_SIZE, PostgresDatabase
-from kurz.storage.routes.lookups import LookUps
+from kurz.storage.routes.lookups import Lookups
 from kurz.wiring.core import open_kurz
 from kurz.wiring.engine import prepare
 from servers.fault_proxy import FaultProxy
@@ -196,33 +196,33 @@ async def database(pair: PostgresPair) -> AsyncIterator[PostgresDatabase]:
 
 
 async def test_the_standby_is_taken_as_soon_as_it_is_promoted(pair, database):
-    look_ups = LookUps(database.hosts, seconds=DEADLINES.look_up_seconds)
+    lookups = Lookups(database.hosts, seconds=DEADLINES.lookup_seconds)
     await database.write(make_table)
     await asyncio.gather(*(database.write(add, f"{n:02}") for n in range(2 * POOL_SIZE)))
-    await look_ups.find(0, "x")
+    await lookups.find(0, "x")
     pair.primary.kill()
-    for call in (database.write(add, "never"), look_ups.find(0, "x"), database.check()):
+    for call in (database.write(add, "never"), lookups.find(0, "x"), database.check()):
         with pytest.raises(StoreUnavailable):
             await call
     pair.standby.promote()
     await recovered(database.check)
-    await recovered(lambda: look_ups.find(0, "x"))
+    await recovered(lambda: lookups.find(0, "x"))
     await database.write(add, "after")
     acknowledged = [f"{n:02}" for n in range(2 * POOL_SIZE)]
     assert await database.read(names) == [*acknowledged, "after"]
-    look_ups.close()
+    lookups.close()
 
 
-async def test_look_ups_believe_a_server_only_in_its_role(pair):
+async def test_lookups_believe_a_server_only_in_its_role(pair):
     for server, is_replica in ((pair.primary, True), (pair.standby, False)):
-        look_ups = LookUps(PostgresHosts(server.url()), is_replica=is_replica)
+        lookups = Lookups(PostgresHosts(server.url()), is_replica=is_replica)
         with pytest.raises(StoreUnavailable):
-            await look_ups.find(0, "x")
-        look_ups.close()
+            await lookups.find(0, "x")
+        lookups.close()
     for server, is_replica in ((pair.primary, False), (pair.standby, True)):
-        look_ups = LookUps(PostgresHosts(server.url()), is_replica=is_replica)
-        assert (await look_ups.find(0, "x")).route is None
-        look_ups.close()
+        lookups = Lookups(PostgresHosts(server.url()), is_replica=is_replica)
+        assert (await lookups.find(0, "x")).route is None
+        lookups.close()
     both = f"postgresql://postgres@127.0.0.1:{pair.primary.port},127.0.0.1:{pair.standby.port}/"
     for is_replica in (True, False):
         connection = await PostgresHosts(both, is_replica=is_replica).connect()
@@ -239,7 +239,7 @@ async def test_look_ups_believe_a_server_only_in_its_role(pair):
     await connection.close()
 
 
-async def test_of_a_server_that_turns_read_only_look_ups_believe_links_but_no_absence(
+async def test_of_a_server_that_turns_read_only_lookups_believe_links_but_no_absence(
     own_postgres, monkeypatch
 ):
     monkeypatch.setattr("kurz.storage.routes.lookups.READ_ONLY_SECONDS", 0.4)
@@ -248,19 +248,19 @@ async def test_of_a_server_that_turns_read_only_look_ups_believe_links_but_no_ab
     async with open_kurz(settings) as kurz:
         code = (await kurz.links.create(Draft(original_url="https://example.com/"))).link.short_code
     with FaultProxy(own_postgres.port) as proxy:
-        look_ups = LookUps(PostgresHosts(f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres"))
-        assert (await look_ups.find(0, "none")).route is None
+        lookups = Lookups(PostgresHosts(f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres"))
+        assert (await lookups.find(0, "none")).route is None
         set_read_only(own_postgres, "on")
         for _ in range(3):
             await asyncio.sleep(0.5)
             connections = proxy.accepted
-            route = (await look_ups.find(0, code)).route
+            route = (await lookups.find(0, code)).route
             assert route is not None
             assert route.location == "https://example.com/"
             # Its successor may have the address by now.
             assert proxy.accepted > connections
             with pytest.raises(StoreUnavailable):
-                await look_ups.find(0, "none")
+                await lookups.find(0, "none")
         set_read_only(own_postgres, "off")
-        await recovered(lambda: look_ups.find(0, "none"))
-        look_ups.close()
+        await recovered(lambda: lookups.find(0, "none"))
+        lookups.close()

@@ -147,11 +147,11 @@ def test_a_half_reply_reaches_the_client_before_the_end(valkey):
 
 def test_delayed_replies_come_late_and_in_order(proxy, client):
     proxy.delay(0.2)
-    asked_at = time.monotonic()
+    requested_at = time.monotonic()
     client.send("GET a")
     client.send("GET b", "GET c")
     assert client.read(21) == b"$1\r\n1\r\n$1\r\n2\r\n$1\r\n3\r\n"
-    assert time.monotonic() - asked_at >= 0.2
+    assert time.monotonic() - requested_at >= 0.2
     proxy.delay(3600)
     client.send("GET a", "GET b")
     assert client.hears_nothing()

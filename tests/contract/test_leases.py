@@ -51,7 +51,7 @@ async def test_a_lease_that_nobody_ever_took_is_taken(leases):
     assert found == lease
     assert lease.is_held(now)
     assert lease.until - lease.taken_at == SCHEDULE.at_most
-    assert (lease.holder, lease.ended_at, lease.asked_at) == ("one", None, None)
+    assert (lease.holder, lease.ended_at, lease.requested_at) == ("one", None, None)
 
 
 @pytest.mark.parametrize("cause", RunCause)
@@ -76,7 +76,7 @@ async def test_of_many_at_once_one_takes_it(leases, cause):
 async def test_of_many_that_were_asked_one_takes_it(leases):
     await leases.ask("reaper")
     found = await asyncio.gather(
-        *(leases.take(SCHEDULE, f"holder {number}", RunCause.ASKED) for number in range(16))
+        *(leases.take(SCHEDULE, f"holder {number}", RunCause.REQUESTED) for number in range(16))
     )
     assert sum(lease is not None for lease in found) == 1
 
@@ -150,12 +150,12 @@ async def test_a_lease_that_was_held_for_longer_is_free_at_once(leases, kurz):
 async def test_who_asks_does_not_wait_for_the_least_time(leases):
     await leases.give_back(await taken(leases), SCHEDULE.at_least)
     assert await leases.take(SCHEDULE, "two", RunCause.DUE) is None
-    assert await leases.take(SCHEDULE, "two", RunCause.ASKED) is None  # nobody has asked
-    asked_at = await leases.ask("reaper")
-    assert (await leases.look("reaper"))[0].asked_at == asked_at
-    assert await cause_of(leases) is RunCause.ASKED
-    assert (await taken(leases, "two", RunCause.ASKED)).asked_at is None
-    assert await leases.take(SCHEDULE, "three", RunCause.ASKED) is None
+    assert await leases.take(SCHEDULE, "two", RunCause.REQUESTED) is None  # nobody has asked
+    requested_at = await leases.ask("reaper")
+    assert (await leases.look("reaper"))[0].requested_at == requested_at
+    assert await cause_of(leases) is RunCause.REQUESTED
+    assert (await taken(leases, "two", RunCause.REQUESTED)).requested_at is None
+    assert await leases.take(SCHEDULE, "three", RunCause.REQUESTED) is None
 
 
 async def test_now_does_not_wait_for_the_least_time(leases):
@@ -165,8 +165,8 @@ async def test_now_does_not_wait_for_the_least_time(leases):
 
 async def test_a_job_that_never_ran_can_be_asked_for(leases):
     assert await leases.ask("reaper") is not None
-    assert await cause_of(leases, replace(SCHEDULE, is_enabled=False)) is RunCause.ASKED
-    assert (await taken(leases, cause=RunCause.ASKED)).holder == "one"
+    assert await cause_of(leases, replace(SCHEDULE, is_enabled=False)) is RunCause.REQUESTED
+    assert (await taken(leases, cause=RunCause.REQUESTED)).holder == "one"
 
 
 async def test_what_runs_cannot_be_asked_for(leases, kurz):
@@ -174,7 +174,7 @@ async def test_what_runs_cannot_be_asked_for(leases, kurz):
     assert await leases.ask("reaper") is None
     await put_back(kurz, SCHEDULE.at_most)
     assert await leases.ask("reaper") is not None
-    assert await cause_of(leases) is RunCause.ASKED
+    assert await cause_of(leases) is RunCause.REQUESTED
 
 
 async def test_who_asked_can_take_it_back_until_somebody_begins(leases):
@@ -182,10 +182,10 @@ async def test_who_asked_can_take_it_back_until_somebody_begins(leases):
     await leases.ask("reaper")
     await leases.ask("bans")
     assert await leases.withdraw("reaper")
-    assert await leases.take(SCHEDULE, "one", RunCause.ASKED) is None
-    assert (await leases.look("bans"))[0].asked_at is not None
+    assert await leases.take(SCHEDULE, "one", RunCause.REQUESTED) is None
+    assert (await leases.look("bans"))[0].requested_at is not None
     await leases.ask("reaper")
-    await taken(leases, "one", RunCause.ASKED)
+    await taken(leases, "one", RunCause.REQUESTED)
     assert not await leases.withdraw("reaper")
 
 
@@ -206,9 +206,9 @@ async def test_a_clock_that_is_corrected_a_little_frees_no_lease(leases, kurz):
 
 async def test_a_run_is_kept_and_counted(leases, runs):
     lease = await taken(leases)
-    run_id = await runs.begin(lease, is_asked=True)
+    run_id = await runs.begin(lease, is_requested=True)
     (run,) = await runs.last("reaper", 10)
-    assert (run.holder, run.is_asked, run.outcome, run.ended_at) == ("one", True, None, None)
+    assert (run.holder, run.is_requested, run.outcome, run.ended_at) == ("one", True, None, None)
     assert await runs.end(run_id, Result(), {"purged": 7}, 1.5)
     (run,) = await runs.last("reaper", 10)
     assert (run.outcome, run.counts, run.reason) == (RunOutcome.DONE, {"purged": 7}, None)
@@ -218,7 +218,7 @@ async def test_a_run_is_kept_and_counted(leases, runs):
 
 
 async def test_a_run_ends_once(leases, runs):
-    run_id = await runs.begin(await taken(leases), is_asked=False)
+    run_id = await runs.begin(await taken(leases), is_requested=False)
     assert await runs.end(run_id, Result(RunOutcome.FAILED, "The disk is full."), {"marked": 1}, 1)
     assert not await runs.end(run_id, Result(), {}, 1)
     (run,) = await runs.last("reaper", 10)
@@ -227,15 +227,15 @@ async def test_a_run_ends_once(leases, runs):
 
 
 async def test_a_run_that_was_skipped_is_no_success_and_no_failure(leases, runs):
-    run_id = await runs.begin(await taken(leases), is_asked=False)
+    run_id = await runs.begin(await taken(leases), is_requested=False)
     assert await runs.end(run_id, Result(RunOutcome.SKIPPED, "The clock has jumped."), {}, 1)
     assert await runs.totals("reaper") == JobTotals()
 
 
 async def test_a_run_that_never_ended_has_failed_when_the_next_begins(leases, runs, kurz):
-    lost = await runs.begin(await taken(leases), is_asked=False)
+    lost = await runs.begin(await taken(leases), is_requested=False)
     await put_back(kurz, SCHEDULE.at_most)
-    run_id = await runs.begin(await taken(leases, "two"), is_asked=False)
+    run_id = await runs.begin(await taken(leases, "two"), is_requested=False)
     assert not await runs.end(lost, Result(), {"purged": 1}, 1)  # it was asleep, and wakes up
     assert await runs.end(run_id, Result(), {}, 1)
     newest, oldest = await runs.last("reaper", 10)
@@ -248,7 +248,7 @@ async def test_a_run_that_never_ended_has_failed_when_the_next_begins(leases, ru
 async def test_the_last_runs_are_kept(leases, runs):
     lease = await taken(leases)
     for number in range(KEPT + 5):
-        run_id = await runs.begin(lease, is_asked=False)
+        run_id = await runs.begin(lease, is_requested=False)
         await runs.end(run_id, Result(), {"purged": number}, 0.001)
     found = await runs.last("reaper", 1000)
     assert [run.counts["purged"] for run in found] == list(range(KEPT + 4, 4, -1))
@@ -259,12 +259,12 @@ async def test_the_last_runs_are_kept(leases, runs):
 async def test_the_last_run_is_the_one_that_began_last_whatever_the_clock_said(leases, runs, kurz):
     lease = await taken(leases)
     for number in range(KEPT):
-        run_id = await runs.begin(lease, is_asked=False)
+        run_id = await runs.begin(lease, is_requested=False)
         await runs.end(run_id, Result(), {"purged": number}, 0.001)
     ahead = sa.update(job_runs).values(started_at=job_runs.c.started_at + 8 * 3600 * 10**6)
     await kurz.database.write(lambda it: it.execute(ahead).close())
     for number in range(KEPT, KEPT + 2):
-        run_id = await runs.begin(lease, is_asked=False)
+        run_id = await runs.begin(lease, is_requested=False)
         await runs.end(run_id, Result(), {"purged": number}, 0.001)
     found = await runs.last("reaper", 1000)
     assert [run.counts["purged"] for run in found] == list(range(KEPT + 1, 1, -1))
@@ -275,7 +275,7 @@ async def test_what_is_cleaned_adds_up(kurz, leases, runs):
     await kurz.database.write(add_cleaned, "reaper", 0)
     totals = await runs.totals("reaper")
     assert (totals.cleaned, totals.last_batch) == (200, 200)
-    await runs.begin(await taken(leases), is_asked=False)
+    await runs.begin(await taken(leases), is_requested=False)
     await kurz.database.write(add_cleaned, "reaper", 10)
     totals = await runs.totals("reaper")
     assert (totals.cleaned, totals.last_batch) == (210, 10)  # the last run has done

@@ -55,7 +55,7 @@ async def test_a_ban_is_told_in_the_change_log_and_the_history(kurz, bans, clock
     assert (last["link_id"], last["short_code"]) == (link.id, link.short_code)
     assert last["version"] == banned.version
     entry, *_ = await kurz.store.history(link.id)
-    assert (entry.act, entry.account_id) == ("ban", ADMIN)
+    assert (entry.action, entry.account_id) == ("ban", ADMIN)
     assert entry.changes == {"status": ("ACTIVE", "BANNED")}
     [row] = await rows(kurz, link_bans)
     assert (row["cause"], row["reason"], row["status_before"]) == ("admin", "phishing", "ACTIVE")
@@ -79,7 +79,7 @@ async def test_unbanned_links_are_what_they_were(kurz, bans, clock):
     assert [row["in_trash"] for row in await rows(kurz, link_tags)] == [True]
     assert await rows(kurz, link_bans) == []
     entry, *_ = await kurz.store.history(active.id)
-    assert (entry.act, entry.account_id, entry.version) == ("unban", ADMIN, active.version + 2)
+    assert (entry.action, entry.account_id, entry.version) == ("unban", ADMIN, active.version + 2)
     [*_, last] = await rows(kurz, changes, changes.c.link_id == active.id)
     assert last["version"] == active.version + 2
 
@@ -92,7 +92,7 @@ async def test_the_time_in_the_trash_begins_anew(kurz, bans, clock, ended):
     if ended is EndedKind.DELETED:
         await throw_away(kurz, link)
     else:
-        await reaper.mark(clock.now(), 10)
+        await reaper.mark_expired(clock.now(), 10)
         await reaper.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, clock.now(), clock.now(), 10)
     await bans.ban([of(link)], clock.now())
     clock.advance(days=100)

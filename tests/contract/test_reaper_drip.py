@@ -68,11 +68,11 @@ async def count_expired(kurz: Kurz) -> int:
 async def test_a_run_ends_although_links_go_on_expiring(kurz):
     await make(kurz, custom_code="template")
     await expire(kurz, [f"early-{number}" for number in range(50)])
-    turn = RunContext(asyncio.Event())
-    result = await make_reaper(Drip(kurz), timedelta(seconds=5)).run(turn)
+    context = RunContext(asyncio.Event())
+    result = await make_reaper(Drip(kurz), timedelta(seconds=5)).run(context)
     assert result == Result()
     # Also what expired while it looked at the clock for the first time.
-    assert turn.counts == {"marked": 51, "purged": 51}
+    assert context.counts == {"marked": 51, "purged": 51}
 
 
 @pytest.mark.long
@@ -94,9 +94,9 @@ async def test_a_steady_drip_leaves_a_bounded_backlog(kurz):
 
     dripping = asyncio.create_task(drip())
     while not dripping.done():
-        turn = RunContext(asyncio.Event())
-        await reaper.run(turn)
-        purged += turn.counts["purged"]
+        context = RunContext(asyncio.Event())
+        await reaper.run(context)
+        purged += context.counts["purged"]
         backlogs.append(await count_expired(kurz))
         await asyncio.sleep(0.2)
     await dripping

@@ -47,7 +47,7 @@ async def ended_at_now(kurz: Kurz, reaper: SqlReaperStore, clock, ended: EndedKi
         return await throw_away(kurz, await make(kurz))
     link = await (make_temporary if ended is EndedKind.TEMPORARY else make_ending)(kurz)
     clock.advance(hours=1)
-    assert await reaper.mark(clock.now(), 10) == 1
+    assert await reaper.mark_expired(clock.now(), 10) == 1
     if ended is EndedKind.SWEPT:
         now = clock.now()
         assert await reaper.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, now, now, 10) == 1
@@ -72,10 +72,10 @@ async def test_the_clock_is_the_databases(kurz, reaper, clock, engine):
 async def test_what_has_expired_is_marked_and_nobody_sees_a_difference(kurz, reaper, clock):
     link, other = await make_ending(kurz), await make(kurz)
     logged = await rows(kurz, changes)
-    assert await reaper.mark(clock.now() + HOUR - TICK, 10) == 0
+    assert await reaper.mark_expired(clock.now() + HOUR - TICK, 10) == 0
     assert await reaper.count_unmarked(clock.now() + HOUR, 10) == 1
-    assert await reaper.mark(clock.now() + HOUR, 10) == 1
-    assert await reaper.mark(clock.now() + HOUR, 10) == 0
+    assert await reaper.mark_expired(clock.now() + HOUR, 10) == 1
+    assert await reaper.mark_expired(clock.now() + HOUR, 10) == 0
     assert await found(kurz, link) == replace(link, status=Status.EXPIRED)
     assert await found(kurz, other) == other
     assert await rows(kurz, changes) == logged
@@ -116,7 +116,7 @@ async def test_the_trash_keeps_a_link_that_still_answers_as_expired(kurz, reaper
     [*_, last] = await rows(kurz, changes)
     assert (last["link_id"], last["version"]) == (link.id, swept.version)
     [entry] = await kurz.store.history(link.id)
-    assert (entry.act, entry.account_id, entry.version) == ("sweep", None, swept.version)
+    assert (entry.action, entry.account_id, entry.version) == ("sweep", None, swept.version)
     assert entry.changes == {"status": ("EXPIRED", "DELETED")}
 
 
@@ -125,7 +125,7 @@ async def test_a_paused_link_ends_too_and_its_tags_are_in_the_trash(kurz, reaper
     await kurz.links.edit(kurz.links.public_id(link), Scope(), {"is_paused": True})
     clock.advance(hours=1)
     now = clock.now()
-    assert await reaper.mark(now, 10) == 0
+    assert await reaper.mark_expired(now, 10) == 0
     assert await reaper.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, now, now, 10) == 1
     [tag] = await rows(kurz, link_tags)
     assert tag["in_trash"]
@@ -139,18 +139,18 @@ async def test_what_is_in_the_trash_is_not_moved_there_and_archiving_is_not_for_
     kurz, reaper, clock
 ):
     now = clock.now()
-    for ended, fate in (
+    for ended, action in (
         (EndedKind.SWEPT, RetentionAction.TRASH),
         (EndedKind.DELETED, RetentionAction.TRASH),
         (EndedKind.SWEPT, RetentionAction.ARCHIVE),
     ):
         with pytest.raises(ValueError, match="no sweep"):
-            await reaper.sweep(ended, fate, now, now, 10)
+            await reaper.sweep(ended, action, now, now, 10)
 
 
 async def sweep_everything(kurz: Kurz, reaper: SqlReaperStore) -> int:
     later = kurz.clock.now()
-    total = await reaper.mark(later, 1000)
+    total = await reaper.mark_expired(later, 1000)
     for ended in EndedKind:
         total += await reaper.sweep(ended, RetentionAction.PURGE, later, later, 1000)
     return total
@@ -165,7 +165,7 @@ async def test_what_lives_or_is_banned_is_never_touched(kurz, reaper, clock):
     expired = await make_ending(kurz)
     clock.advance(hours=1)
     now = clock.now()
-    await reaper.mark(now, 10)
+    await reaper.mark_expired(now, 10)
     await reaper.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, now, now, 10)
     revived = await restore(kurz, expired)
     stay = [await found(kurz, banned), restored, extended, revived, await make(kurz)]
@@ -182,7 +182,7 @@ async def test_the_earliest_end_first_and_no_more_than_asked_for(kurz, reaper, c
     clock.advance(hours=1)
     now = clock.now()
     assert await reaper.count_unmarked(now, 2) == 2
-    assert await reaper.mark(now, 3) == 3
+    assert await reaper.mark_expired(now, 3) == 3
     assert await reaper.count(EndedKind.PERMANENT, now, 2) == 2
     assert await reaper.sweep(EndedKind.PERMANENT, RetentionAction.PURGE, now, now, 2) == 2
     assert await exist(kurz, made) == [False, False, True]
@@ -201,8 +201,8 @@ async def make_many(kurz: Kurz, number: int) -> None:
     await write(kurz, sa.update(links).values(status=Status.EXPIRED))
 
 
-@pytest.mark.parametrize("fate", [RetentionAction.TRASH, RetentionAction.PURGE])
-async def test_reapers_at_once_do_everything_exactly_once(kurz, reaper, clock, fate):
+@pytest.mark.parametrize("action", [RetentionAction.TRASH, RetentionAction.PURGE])
+async def test_reapers_at_once_do_everything_exactly_once(kurz, reaper, clock, action):
     number = 2 * SQLITE_LINKS + 50
     await make_many(kurz, number)
     before = len(await rows(kurz, changes))
@@ -212,16 +212,16 @@ async def test_reapers_at_once_do_everything_exactly_once(kurz, reaper, clock, f
     async def reap() -> int:
         total = 0
         for _ in range(40):
-            total += await reaper.sweep(EndedKind.PERMANENT, fate, now, now, 30)
+            total += await reaper.sweep(EndedKind.PERMANENT, action, now, now, 30)
         return total
 
     done = await asyncio.gather(*(reap() for _ in range(4)))
-    done.append(await reaper.sweep(EndedKind.PERMANENT, fate, now, now, number))
+    done.append(await reaper.sweep(EndedKind.PERMANENT, action, now, now, number))
     logged = (await rows(kurz, changes))[before:]
     assert sum(done) == number
     assert len(logged) == len({row["link_id"] for row in logged}) == number
     assert {row["version"] for row in logged} == {2}
-    assert len(await rows(kurz, history)) == (number if fate is RetentionAction.TRASH else 0)
+    assert len(await rows(kurz, history)) == (number if action is RetentionAction.TRASH else 0)
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
@@ -246,7 +246,7 @@ async def test_a_link_that_somebody_restores_meanwhile_survives(kurz, reaper, cl
             await connection.execute(sa.update(links).values(status=Status.ACTIVE, expires_at=None))
             assert await reaper.sweep(EndedKind.PERMANENT, RetentionAction.PURGE, now, now, 10) == 0
             assert await reaper.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, now, now, 10) == 0
-            assert await reaper.mark(now, 10) == 0
+            assert await reaper.mark_expired(now, 10) == 0
     else:
         await restore(kurz, link)
     at = to_micros(now)
@@ -263,7 +263,7 @@ async def test_what_was_swept_of_a_deleted_account_is_in_the_trash_as_its_owner_
     link = await make_ending(kurz, owner_id=account.id)
     clock.advance(hours=1)
     now = clock.now()
-    await reaper.mark(now, 10)
+    await reaper.mark_expired(now, 10)
     assert await reaper.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, now, now, 10) == 1
     clock.advance(hours=1)
     assert await kurz.accounts.delete(account.id)
@@ -279,8 +279,8 @@ async def test_what_is_to_stop_does_so_between_transactions(kurz, reaper, clock,
         await make_temporary(kurz)
     clock.advance(hours=1)
     now, first = clock.now(), SQLITE_LINKS if engine == "sqlite" else number
-    assert await reaper.mark(now, 1000, lambda: True) == first
-    assert await reaper.mark(now, 1000, lambda: False) == number - first
+    assert await reaper.mark_expired(now, 1000, lambda: True) == first
+    assert await reaper.mark_expired(now, 1000, lambda: False) == number - first
     sweep = partial(reaper.sweep, EndedKind.TEMPORARY, RetentionAction.PURGE, now, now, 1000)
     assert await sweep(lambda: True) == first
     assert await sweep(lambda: False) == number - first

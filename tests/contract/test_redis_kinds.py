@@ -156,9 +156,9 @@ async def test_a_new_master_is_found(kind):
             started = time.monotonic()
             slowest = 0.0
             while time.monotonic() - started < 1:
-                asked_at = time.monotonic()
+                requested_at = time.monotonic()
                 found = [await _or_none(client.get(key)) for key in KEYS[:10]]
-                slowest = max(slowest, time.monotonic() - asked_at)
+                slowest = max(slowest, time.monotonic() - requested_at)
                 assert None in found
             assert slowest < slack(1)  # a failover takes longer, and nobody waits for it
             assert await works(client)
@@ -176,9 +176,9 @@ async def test_a_cluster_answers_for_the_servers_that_are_well():
             hung = it.masters()[0]
             os.kill(hung.pid, signal.SIGSTOP)
             try:
-                asked_at = time.monotonic()
+                requested_at = time.monotonic()
                 found = [await _or_none(client.get(key)) for key in KEYS * 5]
-                seconds = time.monotonic() - asked_at
+                seconds = time.monotonic() - requested_at
             finally:
                 os.kill(hung.pid, signal.SIGCONT)
             assert found.count(None) > 50

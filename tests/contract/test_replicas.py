@@ -17,9 +17,9 @@ from kurz.storage.engine.changes import SqlChangeLog
 from kurz.storage.engine.deadlines import USUAL, Deadlines
 from kurz.storage.engine.postgres import PostgresDatabase
 from kurz.storage.links.store import SqlLinkStore
-from kurz.storage.routes.lookups import LookUps
+from kurz.storage.routes.lookups import Lookups
 from kurz.storage.routes.postgres import PostgresRouteStore
-from kurz.storage.routes.replicas import Marks, Replica, Replicas
+from kurz.storage.routes.replicas import Replica, Replicas, XidPositions
 from kurz.wiring.engine import prepare
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresPair
@@ -63,8 +63,8 @@ class Installation:
         self.replica = Replica(self._url(self.to_replica, name), deadlines)
         self.replicas = Replicas([self.replica], self.database, self.recent_writes)
         self.store = SqlLinkStore(self.database, self.replicas)
-        self.look_ups = LookUps(self.database.hosts, seconds=PATIENT.look_up_seconds)
-        self.routes = PostgresRouteStore(self.look_ups, self.replicas)
+        self.lookups = Lookups(self.database.hosts, seconds=PATIENT.lookup_seconds)
+        self.routes = PostgresRouteStore(self.lookups, self.replicas)
         self._heard = 0
         # What this process writes is told at once, without a number.
         self.database.on_commit = lambda changes: self.recent_writes.on_changes(
@@ -84,7 +84,7 @@ class Installation:
     async def catch_up(self) -> None:
         """The log is heard, and the replica has all of it."""
         await self.on_changes()
-        await self.replicas.mark()
+        await self.replicas.record_position()
         await asyncio.to_thread(self.pair.catch_up)
 
     async def make(self, code: str, **fields) -> Link:
@@ -136,7 +136,7 @@ async def replica_answers(installation: Installation, ask: Callable[[], Awaitabl
         await ask()
 
 
-# Look-ups
+# Lookups
 
 
 async def test_a_replica_that_has_all_is_asked_instead_of_the_primary(installation):
@@ -144,15 +144,15 @@ async def test_a_replica_that_has_all_is_asked_instead_of_the_primary(installati
     await installation.catch_up()
     for _ in range(5):
         assert await location(installation, "abc") == "https://example.com/abc"
-    assert installation.look_ups.queries == 0
-    assert installation.replica.look_ups.queries == 5
+    assert installation.lookups.queries == 0
+    assert installation.replica.lookups.queries == 5
 
 
 async def test_a_replica_is_not_believed_before_the_log_was_heard(installation, pair):
     await installation.make("abc")
     await asyncio.to_thread(pair.catch_up)
     assert await location(installation, "abc") == "https://example.com/abc"
-    assert installation.look_ups.queries == 1
+    assert installation.lookups.queries == 1
 
 
 @pytest.mark.parametrize("is_read_back", [True, False])
@@ -168,12 +168,12 @@ async def test_no_write_that_was_heard_of_is_missed_because_replay_is_late(
     await installation.make("young")
     if is_read_back:
         await installation.on_changes()
-        await installation.replicas.mark()
+        await installation.replicas.record_position()
     assert await location(installation, "abc") == "https://new.example/"
     assert await location(installation, "young") == "https://example.com/young"
-    assert installation.look_ups.queries == 2
+    assert installation.lookups.queries == 2
     assert await location(installation, "other") == other.location
-    assert installation.look_ups.queries == 2  # nothing was heard of it: the replica is believed
+    assert installation.lookups.queries == 2  # nothing was heard of it: the replica is believed
     await installation.store.update(edited, {"status": Status.DELETED, "deleted_at": NOW}, NOW)
     route = await installation.routes.find(TEAM, "abc")
     assert route is not None
@@ -189,13 +189,13 @@ async def test_a_replica_that_lacks_what_was_missed_is_not_believed(installation
     await installation.store.update(made, new, NOW)
     last = await SqlChangeLog(installation.database).last()
     installation.recent_writes.reset(last)
-    await installation.replicas.mark()
+    await installation.replicas.record_position()
     assert await location(installation, "abc") == "https://new.example/"
-    assert installation.look_ups.queries == 1
+    assert installation.lookups.queries == 1
     pair.standby.resume_replay()
     await asyncio.to_thread(pair.catch_up)
     assert await location(installation, "abc") == "https://new.example/"
-    assert installation.look_ups.queries == 1
+    assert installation.lookups.queries == 1
 
 
 async def test_a_change_that_is_committed_late_under_a_low_number_is_not_missed(installation, pair):
@@ -217,14 +217,14 @@ async def test_a_change_that_is_committed_late_under_a_low_number_is_not_missed(
     await slow.close()
     last = await SqlChangeLog(installation.database).last()
     installation.recent_writes.reset(last)
-    await installation.replicas.mark()
+    await installation.replicas.record_position()
     assert await location(installation, "abc") == "https://new.example/"
 
 
 async def test_only_the_primary_says_that_there_is_no_such_link(installation):
     await installation.catch_up()
     assert await location(installation, "none") is None
-    assert installation.look_ups.queries == 1
+    assert installation.lookups.queries == 1
 
 
 async def test_without_the_primary_a_replica_answers_what_it_knows_for_sure(installation, pair):
@@ -253,19 +253,19 @@ async def test_a_replica_that_is_out_costs_a_moment_and_then_nothing(installatio
     await installation.make("abc")
     await installation.catch_up()
     await replica_answers(installation, lambda: location(installation, "abc"))
-    asked = installation.look_ups.queries
+    asked = installation.lookups.queries
     trouble(installation.to_replica)
     for _ in range(20):
         started = time.monotonic()
         assert await location(installation, "abc") == "https://example.com/abc"
         assert time.monotonic() - started < 0.1 + LATE_SECONDS
         assert await installation.titles(Scope(TEAM)) == ["abc"]
-    assert installation.look_ups.queries == asked + 20
-    assert installation.replica.look_ups_breaker.is_open
+    assert installation.lookups.queries == asked + 20
+    assert installation.replica.lookups_breaker.is_open
     assert installation.replica.lists_breaker.is_open
     installation.to_replica.pass_on()
     started = time.monotonic()
-    while installation.replica.look_ups_breaker.is_open:
+    while installation.replica.lookups_breaker.is_open:
         assert time.monotonic() - started < RECOVERY_SECONDS
         await asyncio.sleep(0.1)
         assert await location(installation, "abc") == "https://example.com/abc"
@@ -284,7 +284,7 @@ async def test_a_list_shows_every_write_of_its_own_process_at_once(installation,
     await installation.make("b", **place)
     assert await installation.titles(scope) == ["a", "b"]
     await installation.on_changes()
-    await installation.replicas.mark()
+    await installation.replicas.record_position()
     assert await installation.titles(scope) == ["a", "b"]
     await installation.store.update(made, {"title": "c"}, NOW)
     assert await installation.titles(scope) == ["b", "c"]
@@ -323,11 +323,11 @@ async def titles_of_the_replica(installation: Installation, scope: Scope) -> lis
 
 
 def test_a_snapshot_holds_the_log_up_to_the_newest_mark_it_has_passed():
-    marks = Marks()
-    assert marks.position_at(10**9) == -1
+    known = XidPositions()
+    assert known.position_at(10**9) == -1
     for next_xid, position in ((100, 5), (100, 7), (110, 7), (120, 9)):
-        marks.add(next_xid, position)
-    positions = [marks.position_at(xid) for xid in (99, 100, 109, 110, 119, 120, 10**9)]
+        known.add(next_xid, position)
+    positions = [known.position_at(xid) for xid in (99, 100, 109, 110, 119, 120, 10**9)]
     assert positions == [-1, 7, 7, 7, 7, 9, 9]
 
 
@@ -336,10 +336,10 @@ async def test_replicas_take_turns(pair, installation):
     replicas = Replicas(members, installation.database, installation.recent_writes)
     await installation.make("abc")
     await installation.catch_up()
-    await replicas.mark()
+    await replicas.record_position()
     for _ in range(6):
         assert await replicas.find(TEAM, "abc") is not None
-    assert [it.look_ups.queries for it in members] == [2, 2, 2]
+    assert [it.lookups.queries for it in members] == [2, 2, 2]
     await replicas.close()
 
 
@@ -352,7 +352,7 @@ async def test_a_replica_that_cannot_even_be_asked_is_passed_over(installation):
     store = SqlLinkStore(installation.database, replicas)
     made = await installation.make("abc")
     await installation.catch_up()
-    await replicas.mark()
+    await replicas.record_position()
     for _ in range(4):
         assert await replicas.find(TEAM, "abc") is None
         assert (await store.list(Scope(TEAM), Filter(), NOW, limit=10))[0] == [made]
@@ -365,7 +365,7 @@ async def test_a_promoted_replica_is_not_believed(installation):
     replicas = Replicas([former], installation.database, installation.recent_writes)
     await installation.make("abc")
     await installation.catch_up()
-    await replicas.mark()
+    await replicas.record_position()
     assert await replicas.find(TEAM, "abc") is None
     assert await replicas.read(TEAM, lambda _: True) is None
     await replicas.close()

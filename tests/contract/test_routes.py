@@ -17,7 +17,7 @@ from kurz.links.lifecycle import Outcome
 from kurz.links.model import Link, Status
 from kurz.redirect.entry import Entry, key_of
 from kurz.storage.engine.sqlite import SqliteDatabase
-from kurz.storage.routes.lookups import LookUps
+from kurz.storage.routes.lookups import Lookups
 from kurz.storage.routes.postgres import PostgresRouteStore
 from kurz.storage.routes.sqlite import SqliteRouteStore
 from support.links import NOW, link, route_of
@@ -132,7 +132,7 @@ async def test_codes_are_told_apart_by_letter_case_and_workspace(kurz, routes):
         assert await look_up(routes, workspace_id, code) is None
 
 
-async def test_every_write_is_seen_by_the_next_look_up(kurz, routes):
+async def test_every_write_is_seen_by_the_next_lookup(kurz, routes):
     assert await look_up(routes, 0, "abc") is None
     assert await kurz.store.insert(link("abc", max_clicks=2)) is not None
     stored = await kurz.store.find_by_code(0, "abc")
@@ -147,7 +147,7 @@ async def test_every_write_is_seen_by_the_next_look_up(kurz, routes):
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-async def test_a_direct_look_up_keeps_no_read_open(kurz, routes, settings):
+async def test_a_direct_lookup_keeps_no_read_open(kurz, routes, settings):
     """One that stayed open would keep the write-ahead log from being emptied."""
     assert isinstance(kurz.database, SqliteDatabase)
     for number in range(20):
@@ -163,15 +163,15 @@ async def test_a_direct_look_up_keeps_no_read_open(kurz, routes, settings):
 async def test_codes_asked_for_together_are_looked_up_together(kurz):
     for number in range(120):
         assert await kurz.store.insert(link(f"code{number}", workspace_id=number % 3)) is not None
-    look_ups = LookUps(kurz.database.hosts)
+    lookups = Lookups(kurz.database.hosts)
     codes = [(number % 4, f"code{number}") for number in range(150)]
-    answers = await asyncio.gather(*(look_ups.find(*code) for code in (*codes, *codes)))
+    answers = await asyncio.gather(*(lookups.find(*code) for code in (*codes, *codes)))
     for (workspace_id, code), (route, _) in zip((*codes, *codes), answers, strict=True):
         stored = await kurz.store.find_by_code(workspace_id, code)
         assert route == (None if stored is None else route_of(stored))
-    assert (look_ups.look_ups, look_ups.queries) == (300, 3)
-    assert look_ups.connections == 2
-    look_ups.close()
+    assert (lookups.lookups, lookups.queries) == (300, 3)
+    assert lookups.connections == 2
+    lookups.close()
 
 
 # What PostgreSQL or its driver cannot even read.
@@ -194,17 +194,17 @@ async def test_a_code_that_cannot_be_asked_for_fails_alone(kurz, routes, mistake
 async def test_the_index_is_used_however_small_the_table_was_at_first(kurz):
     assert await kurz.store.insert(link("abc")) is not None
     await kurz.database.write(lambda connection: connection.execute(sa.text("ANALYZE links")))
-    look_ups = LookUps(kurz.database.hosts)
-    await look_ups.find(0, "x")
-    statement = look_ups._lines[0]._statement
+    lookups = Lookups(kurz.database.hosts)
+    await lookups.find(0, "x")
+    statement = lookups._lines[0]._statement
     plan = str(await statement.explain([0] * 100, [f"code{number}" for number in range(100)]))
     assert "uq_links_workspace_id_short_code" in plan
     assert "Seq Scan" not in plan
-    look_ups.close()
+    lookups.close()
 
 
 @on_postgres
-async def test_a_migration_beside_it_is_noticed_by_no_look_up(kurz, routes):
+async def test_a_migration_beside_it_is_noticed_by_no_lookup(kurz, routes):
     assert await kurz.store.insert(link("abc")) is not None
     before = await look_up(routes, 0, "abc")
     other_type = "ALTER TABLE links ALTER COLUMN redirect_status TYPE integer"

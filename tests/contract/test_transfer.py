@@ -314,9 +314,9 @@ async def test_rows_go_where_their_column_says(kurz):
 
 async def test_a_url_that_leads_back_is_refused(kurz):
     [result] = await run(kurz, "url\nhttps://kurz.example/x\n", own_hosts=("kurz.example",))
-    assert (result.problem, result.flaw) == ("url-refused", "own")
+    assert (result.problem, result.url_problem) == ("url-refused", "own")
     assert "points back" in (result.reason or "")
-    assert result.view()["flaw"] == "own"
+    assert result.view()["url_problem"] == "own"
 
 
 async def test_a_file_of_something_else_is_refused_before_anything_is_written(kurz):

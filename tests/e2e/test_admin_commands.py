@@ -283,7 +283,7 @@ def test_a_set_up_link_is_printed_and_the_last_one_works_once(start_program, tmp
     terminal = Terminal(environment)
     printed = terminal.run("admin", "setup-link")
     assert "Works once" in printed.stderr
-    assert [entry["act"] for entry in terminal.json("admin", "audit")["entries"]] == [
+    assert [entry["action"] for entry in terminal.json("admin", "audit")["entries"]] == [
         "make-setup-link"
     ]
     token = _token(printed.stdout.strip(), "setup")

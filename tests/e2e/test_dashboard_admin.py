@@ -166,7 +166,7 @@ def test_the_reaper_runs_when_it_is_told(
     visitor.picture(pictures / "admin-reaper-dry-run.png")
     visitor.click("Close")
     reaper = do(visitor, "GET", "/admin/reaper")
-    assert (reaper["asked_at"], reaper["is_running"], reaper["runs"]) == (None, False, [])
+    assert (reaper["requested_at"], reaper["is_running"], reaper["runs"]) == (None, False, [])
     with program.client() as client:
         assert client.get("/winter").status_code == 410
     visitor.click("Run now")
@@ -376,7 +376,7 @@ def look_at_audit(visitor: Visitor, pictures: Path) -> None:
     take(visitor, pictures, "admin-audit")
     visitor.choose("Action", "ban-account")
     visitor.wait_for("document.querySelectorAll('tbody tr').length === 1")
-    assert visitor.evaluate("location.search") == "?act=ban-account"
+    assert visitor.evaluate("location.search") == "?action=ban-account"
     assert PEOPLE[2] in visitor.text()
     visitor.choose("Source", "cli")
     visitor.wait_for_text("No matches")

@@ -193,7 +193,7 @@ def test_a_workspace_is_changed_deleted_and_brought_back(visitor, program, pictu
         quota = {"links_per_month": 1000}
         assert client.put("/api/v1/admin/workspaces/1/quota", json=quota).status_code == 200
     items = [
-        {"act": "create", "link": {"original_url": f"https://example.com/releases/{number}"}}
+        {"action": "create", "link": {"original_url": f"https://example.com/releases/{number}"}}
         for number in range(312)
     ]
     assert ask(visitor, "POST", "/workspaces/1/links/bulk", {"items": items})[0] == 200

@@ -96,7 +96,7 @@ def test_what_it_would_do_it_does(terminal):
     assert again["rules"][0] == {
         "ended": "temporary",
         "after_seconds": 3600,
-        "fate": "purge",
+        "action": "purge",
         "waiting": LINKS,
     }
     done = terminal.run("admin", "reaper", "--run")
@@ -106,7 +106,7 @@ def test_what_it_would_do_it_does(terminal):
     assert state["total_cleaned"] == LINKS
     assert (state["successful_runs"], state["failed_runs"], state["unmarked"]) == (1, 0, 0)
     (run,) = state["runs"]
-    assert (run["outcome"], run["is_asked"]) == ("done", True)
+    assert (run["outcome"], run["is_requested"]) == ("done", True)
     assert run["counts"] == {"marked": LINKS, "purged": LINKS}
     told = terminal.run("admin", "reaper").stdout
     assert re.search(
@@ -159,7 +159,7 @@ async def end(settings: Settings, result: Result) -> None:
         runs = SqlRunStore(kurz.database, kurz.clock)
         lease = await leases.take(SCHEDULE, "elsewhere", RunCause.NOW)
         assert lease is not None
-        run_id = await runs.begin(lease, is_asked=False)
+        run_id = await runs.begin(lease, is_requested=False)
         assert await runs.end(run_id, result, {}, 0.0)
         assert await leases.give_back(lease, timedelta())
 
@@ -198,7 +198,7 @@ def test_a_kurz_that_runs_does_it(terminal, settings, start_program, environment
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"done  {LINKS} marked, {LINKS} purged\n"
     run, _ = terminal.json("admin", "reaper")["runs"]
-    assert (run["outcome"], run["is_asked"]) == ("done", True)
+    assert (run["outcome"], run["is_requested"]) == ("done", True)
 
 
 @usually_on("postgres", among=DATABASES)

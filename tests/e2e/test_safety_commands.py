@@ -54,7 +54,7 @@ class Office(Terminal):
     report: str
 
     def acts(self) -> list[str]:
-        return [entry["act"] for entry in self.json("admin", "audit")["entries"]]
+        return [entry["action"] for entry in self.json("admin", "audit")["entries"]]
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_the_audit_log_tells_what_the_operator_does_to_others_links(office, tmp_
         done = office.run(*command)
         assert done.returncode == 0, done.stderr
         entry = office.json("admin", "audit")["entries"][0]
-        assert (entry["act"], entry["subject"], entry["via"]) == (act, subject, "cli")
+        assert (entry["action"], entry["subject"], entry["via"]) == (act, subject, "cli")
         assert entry["details"].get("fields") == details
     before = office.acts()
     for harmless in (

@@ -68,7 +68,7 @@ async def fill(folder: Path) -> None:
                     ban | {"banned_at": 1, "is_pending": False, "was_disabled": False}
                 )
             )
-            entry = {"via": "cli", "act": HOSTILE, "subject": HOSTILE, "done_at": 1}
+            entry = {"via": "cli", "action": HOSTILE, "subject": HOSTILE, "done_at": 1}
             details = json.dumps({"reason": HOSTILE})
             connection.execute(sa.insert(audit).values(entry | {"details": details}))
             of_bob = sa.update(accounts).where(accounts.c.id == bob.id)

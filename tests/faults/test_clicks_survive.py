@@ -19,14 +19,14 @@ from kurz.clicks.segments import list_segments
 from servers.postgres import PostgresServer
 from support.clicks import wait_until
 from support.journal_reader import Click, read
-from support.makers import MADE, LinkCreator, LinkLedger, make
+from support.link_creators import MADE, LinkCreator, LinkLedger, create_link
 from support.program import Program
 from support.wire import Wire
 
 CLIENTS = 6
 MAKERS = 4
 LINKS = 20
-PATIENCE_SECONDS = 30.0
+DEADLINE_SECONDS = 30.0
 PAUSE_SECONDS = 0.002  # of those who follow links, so that others get something done
 STORED = "SELECT original_url, short_code FROM links"
 TOTALS = "SELECT subject, clicks FROM click_totals WHERE kind = 0 AND clicks > 0"
@@ -50,7 +50,7 @@ class Client:
 
     def end(self) -> None:
         self.is_over.set()
-        self._thread.join(PATIENCE_SECONDS)
+        self._thread.join(DEADLINE_SECONDS)
         assert not self._thread.is_alive()
 
     def _run(self) -> None:
@@ -128,7 +128,7 @@ class Stage:
         )
         urls = [f"https://example.com/{number}" for number in range(LINKS)]
         with self.program.client() as client:
-            made = [make(client, url, may_fail=self.may_fail).json() for url in urls]
+            made = [create_link(client, url, may_fail=self.may_fail).json() for url in urls]
         self.paths = [f"/{link['short_code']}" for link in made]
 
     @property
@@ -162,7 +162,7 @@ class Stage:
         return Counter({int(link_id): int(clicks) for link_id, clicks in self._query(TOTALS)})
 
     def stored(self) -> list[tuple[str, str]]:
-        """The links that makers have made: URLs and codes."""
+        """The links that creators have made: URLs and codes."""
         return [(url, code) for url, code in self._query(STORED) if url.startswith(MADE)]
 
     def _query(self, statement: str) -> list[list[str]]:
@@ -219,7 +219,7 @@ def kill_under_load(stage: Stage, number: int, kill: Callable[[], None]) -> None
         Client(stage.program, stage.paths, f"{number}/{place}", may_fail=stage.may_fail)
         for place in range(CLIENTS)
     ]
-    makers = [
+    creators = [
         LinkCreator(stage.program, f"{number}/{place}", may_fail=stage.may_fail)
         for place in range(MAKERS)
     ]
@@ -236,7 +236,7 @@ def kill_under_load(stage: Stage, number: int, kill: Callable[[], None]) -> None
     for client in clients:
         client.end()
         stage.ledger.add(client)
-    for creator in makers:
+    for creator in creators:
         creator.end()
         stage.links.add(creator)
     stage.ledger.check(name)

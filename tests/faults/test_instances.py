@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from kurz.wiring.shared import FLOORS_LOOK_BACK
+from kurz.wiring.shared import RECENT_WRITES_LOOK_BACK
 from servers.postgres import PostgresPair, PostgresServer
 from support.alike import change_with_wake_ups, change_without
 from support.cut_off import CutOff, Story
@@ -90,7 +90,7 @@ def test_a_new_instance_doubts_what_is_older_than_the_changes_it_hears_of(instal
     instance = installation.add_behind_proxies()
     with Author([instance.program]) as author:
         answers = leave_outdated(installation, instance, author)
-    installation.write_to_the_log(FLOORS_LOOK_BACK + 1)
+    installation.write_to_the_log(RECENT_WRITES_LOOK_BACK + 1)
     check_first_answers(installation.add(), answers)
 
 

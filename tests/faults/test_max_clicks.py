@@ -19,7 +19,7 @@ from support.program import Program
 WORKERS = {"KURZ_WORKERS": "4"}
 # A busy machine must not fail it.
 PATIENT = {
-    "KURZ_DATABASE_LOOK_UP_MILLISECONDS": "20000",
+    "KURZ_DATABASE_LOOKUP_MILLISECONDS": "20000",
     "KURZ_DATABASE_WRITE_MILLISECONDS": "20000",
 }
 

@@ -17,7 +17,7 @@ KEEP_ALIVE_SECONDS = 3
 # Of a visitor who reads before going on: shorter than connections are kept, by more than the second
 # that kurz's look at them may be early, and some for a busy machine.
 PAUSE_SECONDS = 0.5
-PATIENCE_SECONDS = 30.0
+DEADLINE_SECONDS = 30.0
 
 
 class Visitor:
@@ -40,7 +40,7 @@ class Visitor:
 
     def end(self) -> None:
         self._is_over.set()
-        self._thread.join(PATIENCE_SECONDS)
+        self._thread.join(DEADLINE_SECONDS)
         assert not self._thread.is_alive()
 
     def _run(self) -> None:
@@ -98,7 +98,7 @@ class Crowd:
 
 
 def wait_until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + DEADLINE_SECONDS
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.01)

@@ -139,7 +139,7 @@ def test_the_table_of_presets_is_right():
         name: [
             show_duration(INTERVALS[name]),
             *(
-                f"{show_duration(NEVER if rule.after is None else rule.after)}, {rule.fate}"
+                f"{show_duration(NEVER if rule.after is None else rule.after)}, {rule.action}"
                 for rule in retention.values()
             ),
         ]

@@ -57,7 +57,7 @@ async def test_a_link_answers_again_with_its_totals_and_daily_stats(
     clock.advance(hours=1)
     assert await answer() == 410
     reaper = SqlReaperStore(kurz.database, clock, KEPT)
-    await reaper.mark(clock.now(), 1000)
+    await reaper.mark_expired(clock.now(), 1000)
     clock.advance(days=7)
     assert (
         await reaper.sweep(

@@ -13,7 +13,7 @@ from kurz.safety.banning import JOB, SETTLED
 from kurz.safety.bans import BanCause, BanKind
 from kurz.scheduling import RunCause
 from kurz.wiring.core import open_kurz
-from kurz.wiring.reaper import make_chores
+from kurz.wiring.reaper import make_periodic_tasks
 from kurz.wiring.worker import open_serving
 from support.engines import without_redis
 
@@ -35,7 +35,7 @@ async def lift(client, admin, path: str):
 
 
 def job_of(kurz) -> Runner:
-    [job] = [it for it in make_chores(kurz) if it._schedule.job == JOB]
+    [job] = [it for it in make_periodic_tasks(kurz) if it._schedule.job == JOB]
     return job
 
 
@@ -234,22 +234,22 @@ async def test_an_administrator_reads_the_audit_log_backwards(kurz, client, admi
         "host host1.example",
     ]
     entry = first["entries"][0]
-    assert (entry["act"], entry["via"], entry["account_id"]) == ("ban-host", "api", admin.id)
+    assert (entry["action"], entry["via"], entry["account_id"]) == ("ban-host", "api", admin.id)
     assert entry["details"] == {"reason": "spam"}
     path = f"{API}/audit?limit=2&before={first['next_before']}"
     rest = (await client.get(path, headers=admin.headers)).json()
     assert [it["subject"] for it in rest["entries"]] == ["host host0.example"]
     assert rest["next_before"] is None
     for query, count in (
-        ("act=ban-host", 3),
-        ("act=ban-link", 0),
+        ("action=ban-host", 3),
+        ("action=ban-link", 0),
         (f"account_id={admin.id}&via=api", 3),
         (f"account_id={admin.id + 1}", 0),
         ("via=cli", 0),
     ):
         found = await client.get(f"{API}/audit?{query}", headers=admin.headers)
         assert len(found.json()["entries"]) == count, query
-    for query in ("via=nobody", "act=a%00b", "act=Ban", "act=ban-host%0A"):
+    for query in ("via=nobody", "action=a%00b", "action=Ban", "action=ban-host%0A"):
         wrong = await client.get(f"{API}/audit?{query}", headers=admin.headers)
         assert wrong.status_code == 422, query
 

@@ -18,14 +18,14 @@ async def test_a_list_of_acts_has_a_result_for_each(place):
     kept, edited, deleted, trashed = [await place.make(f"{URL}/{n}") for n in range(4)]
     await place.delete(trashed)
     results = await place.bulk(
-        {"act": "create", "link": {"original_url": f"{URL}/new", "tags": ["x"]}},
-        {"act": "edit", "id": edited["id"], "changes": {"title": "t", "notes": None}},
-        {"act": "delete", "id": deleted["id"], "version": 1},
-        {"act": "restore", "id": trashed["id"]},
-        {"act": "edit", "id": kept["id"], "changes": {"title": "x"}, "version": 9},
-        {"act": "create", "link": {"original_url": "ftp://example.com"}},
-        {"act": "create", "link": {"original_url": URL, "custom_code": "api"}},
-        {"act": "delete", "id": trashed["id"] + 1 if trashed["id"] + 1 < 2**53 else 0},
+        {"action": "create", "link": {"original_url": f"{URL}/new", "tags": ["x"]}},
+        {"action": "edit", "id": edited["id"], "changes": {"title": "t", "notes": None}},
+        {"action": "delete", "id": deleted["id"], "version": 1},
+        {"action": "restore", "id": trashed["id"]},
+        {"action": "edit", "id": kept["id"], "changes": {"title": "x"}, "version": 9},
+        {"action": "create", "link": {"original_url": "ftp://example.com"}},
+        {"action": "create", "link": {"original_url": URL, "custom_code": "api"}},
+        {"action": "delete", "id": trashed["id"] + 1 if trashed["id"] + 1 < 2**53 else 0},
     )
     assert [item["status"] for item in results] == [201, 200, 200, 200, 412, 422, 422, 404]
     assert [item["problem"]["type"].rpartition("/")[2] for item in results[4:]] == [
@@ -48,24 +48,24 @@ async def test_an_item_of_another_shape_fails_alone(desk):
     link = await desk.make()
     items: list[dict[str, Any]] = [
         {},
-        {"act": "fly"},
-        {"act": "create"},
-        {"act": "create", "link": {}},
-        {"act": "create", "link": {"original_url": URL, "owner_id": 1}},
-        {"act": "create", "link": URL},
-        {"act": "edit", "id": link["id"]},
-        {"act": "edit", "id": link["id"], "changes": {}},
-        {"act": "edit", "id": link["id"], "changes": {"forward_query": None}},
-        {"act": "edit", "changes": {"title": "x"}},
-        {"act": "delete"},
-        {"act": "delete", "id": str(link["id"])},
-        {"act": "delete", "id": link["id"], "version": 0},
-        {"act": "delete", "id": -1},
-        {"act": "delete", "id": 2**53},
-        {"act": "restore", "id": None},
-        {"act": "delete", "id": link["id"], "reason": "x"},
+        {"action": "fly"},
+        {"action": "create"},
+        {"action": "create", "link": {}},
+        {"action": "create", "link": {"original_url": URL, "owner_id": 1}},
+        {"action": "create", "link": URL},
+        {"action": "edit", "id": link["id"]},
+        {"action": "edit", "id": link["id"], "changes": {}},
+        {"action": "edit", "id": link["id"], "changes": {"forward_query": None}},
+        {"action": "edit", "changes": {"title": "x"}},
+        {"action": "delete"},
+        {"action": "delete", "id": str(link["id"])},
+        {"action": "delete", "id": link["id"], "version": 0},
+        {"action": "delete", "id": -1},
+        {"action": "delete", "id": 2**53},
+        {"action": "restore", "id": None},
+        {"action": "delete", "id": link["id"], "reason": "x"},
     ]
-    good = {"act": "create", "link": {"original_url": URL}}
+    good = {"action": "create", "link": {"original_url": URL}}
     results = await desk.bulk(*items, good)
     assert [item["status"] for item in results] == [422] * len(items) + [201]
     assert (await desk.get(link)).json() == link
@@ -77,12 +77,12 @@ async def test_fields_that_an_act_does_not_take_are_refused(desk):
     link = await desk.make()
     made = {"original_url": URL}
     results = await desk.bulk(
-        {"act": "create", "link": made, "id": link["id"]},
-        {"act": "create", "link": made, "version": 1},
-        {"act": "create", "link": made, "changes": {"title": "x"}},
-        {"act": "delete", "id": link["id"], "changes": {"title": "x"}},
-        {"act": "restore", "id": link["id"], "link": made},
-        {"act": "edit", "id": link["id"], "changes": {"title": "x"}, "link": made},
+        {"action": "create", "link": made, "id": link["id"]},
+        {"action": "create", "link": made, "version": 1},
+        {"action": "create", "link": made, "changes": {"title": "x"}},
+        {"action": "delete", "id": link["id"], "changes": {"title": "x"}},
+        {"action": "restore", "id": link["id"], "link": made},
+        {"action": "edit", "id": link["id"], "changes": {"title": "x"}, "link": made},
     )
     assert [item["status"] for item in results] == [422] * 6
     assert (await desk.get(link)).json() == link
@@ -92,16 +92,16 @@ async def test_fields_that_an_act_does_not_take_are_refused(desk):
 @usually_on("postgres")
 async def test_a_thousand_items_are_done_and_one_more_is_refused(desk):
     made = await desk.bulk(
-        *({"act": "create", "link": {"original_url": f"{URL}/{n}"}} for n in range(400))
+        *({"action": "create", "link": {"original_url": f"{URL}/{n}"}} for n in range(400))
     )
     ids = [item["link"]["id"] for item in made]
     acts: list[dict[str, Any]] = [
-        {"act": "create", "link": {"original_url": f"{URL}/{n}", "tags": [f"{n % 3}"]}}
+        {"action": "create", "link": {"original_url": f"{URL}/{n}", "tags": [f"{n % 3}"]}}
         for n in range(400)
     ]
-    acts += [{"act": "edit", "id": link_id, "changes": {"title": "t"}} for link_id in ids[:200]]
-    acts += [{"act": "delete", "id": link_id} for link_id in ids[200:]]
-    acts += [{"act": "create", "link": {"original_url": "no URL"}} for _ in range(200)]
+    acts += [{"action": "edit", "id": link_id, "changes": {"title": "t"}} for link_id in ids[:200]]
+    acts += [{"action": "delete", "id": link_id} for link_id in ids[200:]]
+    acts += [{"action": "create", "link": {"original_url": "no URL"}} for _ in range(200)]
     results = await desk.bulk(*acts)
     assert Counter(item["status"] for item in results) == {201: 400, 200: 400, 422: 200}
     assert [item["link"]["original_url"] for item in results[:400]] == [
@@ -117,7 +117,7 @@ async def test_a_thousand_items_are_done_and_one_more_is_refused(desk):
 
 async def test_many_acts_on_one_link_in_one_request_all_count(desk):
     link = await desk.make()
-    edit = {"act": "edit", "id": link["id"], "changes": {"notes": "n"}}
+    edit = {"action": "edit", "id": link["id"], "changes": {"notes": "n"}}
     results = await desk.bulk(*[edit] * 1000)
     assert {item["status"] for item in results} == {200}
     assert (await desk.get(link)).json()["version"] == 1001
@@ -125,21 +125,21 @@ async def test_many_acts_on_one_link_in_one_request_all_count(desk):
 
 async def test_one_code_twice_in_a_request_is_given_once(place):
     def wanted(url: str) -> dict[str, Any]:
-        return {"act": "create", "link": {"original_url": url, "custom_code": "wanted"}}
+        return {"action": "create", "link": {"original_url": url, "custom_code": "wanted"}}
 
     results = await place.bulk(*[wanted(f"{URL}/{number}") for number in range(3)])
     assert Counter(item["status"] for item in results) == {201: 1, 409: 2}
 
 
 async def test_one_code_and_url_twice_in_a_request_are_one_link(place):
-    item = {"act": "create", "link": {"original_url": URL, "custom_code": "wanted"}}
+    item = {"action": "create", "link": {"original_url": URL, "custom_code": "wanted"}}
     results = await place.bulk(item, item, item)
     assert Counter(item["status"] for item in results) == {201: 1, 200: 2}
     assert len({item["link"]["id"] for item in results}) == 1
 
 
 async def test_one_url_twice_in_a_workspaces_request_is_one_link(team):
-    item = {"act": "create", "link": {"original_url": URL}}
+    item = {"action": "create", "link": {"original_url": URL}}
     results = await team.bulk(*[item] * 10)
     assert Counter(item["status"] for item in results) == {201: 1, 200: 9}
     assert len({item["link"]["id"] for item in results}) == 1
@@ -147,7 +147,7 @@ async def test_one_url_twice_in_a_workspaces_request_is_one_link(team):
 
 @on_sqlite
 async def test_a_body_has_at_most_a_mebibyte(desk):
-    start = b'{"items":[{"act":"create","link":{"original_url":"https://example.com"}}]}'
+    start = b'{"items":[{"action":"create","link":{"original_url":"https://example.com"}}]}'
     headers = {"content-type": "application/json"}
     path = f"{desk.links}/bulk"
     fits = start + b" " * (1024 * 1024 - len(start))

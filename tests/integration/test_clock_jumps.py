@@ -25,7 +25,7 @@ from kurz.storage.followers.timekeeper import TimeKeeper
 from kurz.storage.jobs.leases import SqlLeaseStore
 from kurz.storage.jobs.runs import SqlRunStore
 from kurz.wiring.core import Kurz
-from kurz.wiring.reaper import make_chores, open_upkeep
+from kurz.wiring.reaper import make_periodic_tasks, open_reaper_admin
 from support.clock import FrozenClock
 from support.engines import without_redis
 from support.jobs import SCHEDULE, put_back
@@ -126,7 +126,7 @@ class TestJumps:
         await keeper.look()
         assert await outcome_of(reaper) is RunOutcome.SKIPPED
         assert await row(kurz, link) == link
-        assert await store.mark(await store.now(), 10) == 1
+        assert await store.mark_expired(await store.now(), 10) == 1
         assert await status(client, link) == 410
         machine.wall_ns -= 8 * HOUR
         await keeper.look()
@@ -164,7 +164,7 @@ class TestWhoAsks:
         await runner.stop()
 
     async def test_the_process_that_knows_of_a_jump_is_asked(self, kurz, machine, link, jobs):
-        reaper_admin = open_upkeep(kurz)
+        reaper_admin = open_reaper_admin(kurz)
         jobs.start()
         assert await Asking(reaper_admin).run() == (Result(), (await reaper_admin.last_runs())[0])
         machine.wall_ns += 8 * HOUR
@@ -179,7 +179,7 @@ class TestWhoAsks:
 
     async def test_without_one_nobody_runs_it_behind_a_skipped_run(self, kurz, machine, link, jobs):
         keeper = TimeKeeper(kurz.clock, None)
-        asking = Asking(open_upkeep(kurz), patience_seconds=0.1)
+        asking = Asking(open_reaper_admin(kurz), deadline_seconds=0.1)
         assert (await asking.run(), await asking.objection()) == (None, None)
         machine.wall_ns += 8 * HOUR
         await keeper.look()
@@ -192,22 +192,22 @@ class TestWhoAsks:
         assert await asking.objection() is None
 
     async def test_who_waits_in_vain_asks_no_longer(self, kurz, jobs):
-        reaper_admin = open_upkeep(kurz)
+        reaper_admin = open_reaper_admin(kurz)
         with pytest.raises(TimeoutError):  # or leaves, by Ctrl+C
             async with asyncio.timeout(0.1):
                 await Asking(reaper_admin).run()
-        assert await Asking(reaper_admin, patience_seconds=0.1).run() is None
+        assert await Asking(reaper_admin, deadline_seconds=0.1).run() is None
         assert not await jobs.tick()
         assert await reaper_admin.last_runs() == []
 
     async def test_a_process_that_ends_in_the_middle_is_no_success(self, kurz):
-        reaper_admin, leases = open_upkeep(kurz), SqlLeaseStore(kurz.database, kurz.clock)
-        is_asked = asyncio.Event()
-        asked = asyncio.create_task(Asking(reaper_admin, lambda _: is_asked.set()).run())
-        await is_asked.wait()
-        lease = await leases.take(SCHEDULE, "elsewhere", RunCause.ASKED)
+        reaper_admin, leases = open_reaper_admin(kurz), SqlLeaseStore(kurz.database, kurz.clock)
+        is_requested = asyncio.Event()
+        asked = asyncio.create_task(Asking(reaper_admin, lambda _: is_requested.set()).run())
+        await is_requested.wait()
+        lease = await leases.take(SCHEDULE, "elsewhere", RunCause.REQUESTED)
         assert lease is not None
-        await SqlRunStore(kurz.database, kurz.clock).begin(lease, is_asked=True)
+        await SqlRunStore(kurz.database, kurz.clock).begin(lease, is_requested=True)
         await asyncio.sleep(0.3)
         assert not asked.done()
         await put_back(kurz, SCHEDULE.at_most)
@@ -249,7 +249,7 @@ class TestWrongAtTheStart:
             assert await row(kurz, link) == link
             machine.wait(20 * MINUTE)
 
-    async def test_chores_and_leases_go_by_the_machines_too(self, kurz, machine, people):
+    async def test_periodic_tasks_and_leases_go_by_the_machines_too(self, kurz, machine, people):
         owner = await people.add()
         workspace = await people.workspace(owner, "team")
         await kurz.teams.delete(workspace)
@@ -257,8 +257,8 @@ class TestWrongAtTheStart:
         machine.wall_ns += 8 * HOUR
         ahead = replace(kurz, clock=machine.clock())
         machine.wall_ns -= 8 * HOUR
-        for chore in make_chores(ahead):
-            assert await chore.run(RunCause.NOW) is not None
+        for task in make_periodic_tasks(ahead):
+            assert await task.run(RunCause.NOW) is not None
         assert await kurz.workspaces.find(workspace.id) is not None
         (run,) = await SqlRunStore(kurz.database, kurz.clock).last("workspaces", 9)
         assert run.started_at == run.ended_at == kurz.clock.now()

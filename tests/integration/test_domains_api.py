@@ -95,7 +95,7 @@ async def test_verifying_finds_the_record_and_nothing_else_will_do(
         refused = await desk.verify()
         assert refused.status_code == 409
         problem = refused.json()
-        assert problem["type"] == "/api/problems/domain-unproven"
+        assert problem["type"] == "/api/problems/domain-not-verified"
         assert (problem["record_name"], problem["record_value"]) == (name, value)
     (waiting,) = await desk.list()
     assert (waiting["is_verified"], waiting["verified_at"]) == (False, None)
@@ -268,7 +268,7 @@ async def test_my_record_proves_nothing_for_somebody_else(
     await rival.add()
     dns.put(mine["record_name"], mine["record_value"])
     refused = await rival.verify()
-    assert refused.json()["type"] == "/api/problems/domain-unproven"
+    assert refused.json()["type"] == "/api/problems/domain-not-verified"
     assert mine["record_value"] not in refused.text
 
 

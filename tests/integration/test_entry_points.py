@@ -91,15 +91,15 @@ async def _bulk(house: House, items: list[dict[str, Any]]) -> list[dict[str, Any
 
 
 async def _create_many(house: House, urls: list[str]) -> None:
-    await _bulk(house, [{"act": "create", "link": {"original_url": url}} for url in urls])
+    await _bulk(house, [{"action": "create", "link": {"original_url": url}} for url in urls])
 
 
 async def _edit_many(house: House, urls: list[str]) -> None:
-    plain = [{"act": "create", "link": {"original_url": PLAIN}} for _ in urls]
+    plain = [{"action": "create", "link": {"original_url": PLAIN}} for _ in urls]
     ids = [it["link"]["id"] for it in await _bulk(house, plain)]
     changes = zip(ids, urls, strict=True)
     await _bulk(
-        house, [{"act": "edit", "id": i, "changes": {"original_url": u}} for i, u in changes]
+        house, [{"action": "edit", "id": i, "changes": {"original_url": u}} for i, u in changes]
     )
 
 

@@ -1,11 +1,11 @@
-"""Exports over the API: all links, those that match, or those that were chosen."""
+"""Exports over the API: all links, those that match, or those that were selected."""
 
 import csv
 import io
 
 import pytest
 
-from kurz.links.transfers import MAX_CHOSEN
+from kurz.links.transfers import MAX_SELECTED
 from support.engines import redis_in_the_long_run
 from support.people import People, Person
 
@@ -61,7 +61,7 @@ async def test_chosen_links_are_exported(client, people, person):
     assert codes(await export(ids, "?with_trash=true")) == ["first", "second", "third"]
     lines = await export(ids[1:], "?format=jsonl")
     assert len(lines.text.splitlines()) == 2
-    for chosen in ([], [1] * (MAX_CHOSEN + 1), ["1"], [-1], [2**53], None):
+    for chosen in ([], [1] * (MAX_SELECTED + 1), ["1"], [-1], [2**53], None):
         assert (await export(chosen)).status_code == 422
     body = {"ids": ids}
     assert (await client.post(f"{LINKS}/export", json=body)).status_code == 401

@@ -45,7 +45,7 @@ async def paths_of(kind: str, number: int, add_link: Add, clock: FrozenClock) ->
 async def test_hidden_codes_use_up_tries_like_unknown_ones(
     kurz: Kurz, clock: FrozenClock, add_link: Add, lane: str, kind: str
 ):
-    """A try for each look-up: of every code once, then again after half a minute."""
+    """A try for each lookup: of every code once, then again after half a minute."""
     settings = replace(kurz.settings, rate_limits="on", fast_lane=lane)
     codes = 10
     rounds = ALLOWED // codes

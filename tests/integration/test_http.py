@@ -30,7 +30,7 @@ def programs(
     if request.param == "embedded":
         programs = http.start_pair(folder)
     else:
-        patient = {"KURZ_DATABASE_LOOK_UP_MILLISECONDS": "15000"}
+        patient = {"KURZ_DATABASE_LOOKUP_MILLISECONDS": "15000"}
         postgres = request.getfixturevalue("postgres")
         programs = http.start_pair(folder, postgres, KURZ_HOT_LINKS="1", **patient)
     yield programs

@@ -91,7 +91,7 @@ async def test_a_file_of_empty_lines_is_refused_before_all_of_them_are_read(
     assert problem["type"].endswith("/file-refused")
     is_quote = kind == "csv" and b'"' in head
     is_row = kind == "jsonl" and head
-    assert problem["flaw"] == ("unclosed-quote" if is_quote else "empty-lines")
+    assert problem["reason"] == ("unclosed-quote" if is_quote else "empty-lines")
     if not is_quote:
         rows = {0: "0 rows", 1: "1 row", 2: "2 rows"}[head.count(b"\n") if is_row else 0]
         assert problem["detail"] == (
@@ -105,7 +105,7 @@ async def test_a_quote_that_is_not_closed_is_named(client, person):
     answer = await send(client, person, b'url,notes\na,b\nc,"' + text, "csv")
     assert answer.status_code == 422, answer.text
     problem = answer.json()
-    assert (problem["flaw"], problem["line"]) == ("unclosed-quote", 3)
+    assert (problem["reason"], problem["line"]) == ("unclosed-quote", 3)
     assert problem["detail"] == (
         "The quote in line 3 is not closed, or its row has more than 64 KiB. Close the quote"
         " and import the file again."
@@ -179,16 +179,16 @@ async def test_only_the_first_thousand_problems_are_told(client, people, person,
 
 async def test_an_account_has_one_import_at_a_time(client, people, person):
     """Whoever sends slowly holds up nobody but themselves."""
-    is_asked, goes_on = asyncio.Event(), asyncio.Event()
+    is_requested, goes_on = asyncio.Event(), asyncio.Event()
 
     async def slowly() -> AsyncIterator[bytes]:
         yield lines(1)
-        is_asked.set()
+        is_requested.set()
         await goes_on.wait()
         yield lines(2)[len(lines(1)) :]
 
     first = asyncio.create_task(send(client, person, slowly()))
-    await is_asked.wait()
+    await is_requested.wait()
     for query in "", "&dry_run=true":
         second = await send(client, person, lines(1), query=query)
         assert second.status_code == 409

@@ -172,7 +172,7 @@ async def test_people_workspaces_keys_and_domains(team, people, client, texts):
             ("/api/v1/auth/reset", {"token": text, "password": PASSWORD}),
             ("/api/v1/links", {"original_url": "https://example.com/", text: text}),
             ("/api/v1/links", {"original_url": "https://example.com/", "strategy": text}),
-            ("/api/v1/links/bulk", {"items": [{"act": text, "id": text}]}),
+            ("/api/v1/links/bulk", {"items": [{"action": text, "id": text}]}),
             ("/api/urls/public", {"originalUrl": text}),
         ]
         for path, body in asked:

@@ -24,7 +24,7 @@ from kurz.settings.model import Settings
 from kurz.wiring.archive import open_archiver
 from kurz.wiring.core import Kurz, open_kurz
 from support.clock import FrozenClock
-from support.feed import PATIENCE_SECONDS
+from support.feed import DEADLINE_SECONDS
 from support.lifetimes import Ask, ClockedReaperStore, Crowd, LaneVisitor, Life
 from support.long_run import in_the_long_run
 from support.serving import serving
@@ -127,7 +127,7 @@ class Story:
 
     async def _mark(self) -> None:
         store = ClockedReaperStore(self._kurz.database, self._clock, timedelta(days=365))
-        await self._do(store.mark(self._clock.now(), 1000), lambda _: None)
+        await self._do(store.mark_expired(self._clock.now(), 1000), lambda _: None)
 
     async def _extend(self) -> None:
         found = [life for life in self._lives if not life.is_gone and not life.is_in_trash]
@@ -183,7 +183,7 @@ class Story:
         await task
         expect(now)
         after = self._crowd.expect(self._lives, now)
-        ends_at = time.monotonic() + PATIENCE_SECONDS
+        ends_at = time.monotonic() + DEADLINE_SECONDS
         while answers[-1] != after and time.monotonic() < ends_at:
             answers.append(await self._crowd.visit(self._lives))
         for key, status in after.items():

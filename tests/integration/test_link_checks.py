@@ -24,15 +24,15 @@ async def test_a_check_is_asked_for_and_its_result_told(place, kurz, clock):
     asked = await place.ask("POST", path)
     assert asked.status_code == 202
     assert asked.json() == {
-        "asked_at": "2026-03-01T12:00:00Z",
+        "requested_at": "2026-03-01T12:00:00Z",
         "destination_status": None,
         "destination_http_status": None,
         "last_checked_at": None,
     }
-    assert await store_of(kurz).has_asked(kurz.clock.now())
+    assert await store_of(kurz).has_requested(kurz.clock.now())
     lease, _ = await SqlLeaseStore(kurz.database, clock).look(JOB)
     assert lease is not None
-    assert lease.asked_at is not None
+    assert lease.requested_at is not None
     for finding in (OK, GONE):
         clock.advance(minutes=1)
         await conclude_at(kurz, URL, finding)
@@ -95,7 +95,7 @@ async def test_a_link_that_is_not_active_is_not_checked(desk, kurz, status, add_
     path = f"{desk.links}/{kurz.links.public_id(link)}/checks"
     refused = await desk.ask("POST", path)
     assert code_of(refused) == (409, "link-not-checked")
-    assert not await store_of(kurz).has_asked(kurz.clock.now())
+    assert not await store_of(kurz).has_requested(kurz.clock.now())
 
 
 async def test_an_expired_link_is_not_checked(desk, kurz, clock):
@@ -111,7 +111,7 @@ async def test_where_checks_are_off_nobody_can_ask(connect, desk, kurz):
     refused = await off.post(path, headers=desk.person.headers)
     assert code_of(refused) == (409, "checks-off")
     assert (await off.get(path, headers=desk.person.headers)).json()["checks"] == []
-    assert not await store_of(kurz).has_asked(kurz.clock.now())
+    assert not await store_of(kurz).has_requested(kurz.clock.now())
 
 
 async def test_one_may_ask_ten_times_a_minute(connect, desk):

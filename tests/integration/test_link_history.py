@@ -23,7 +23,7 @@ async def test_history_tells_who_did_what_newest_first(team, people, clock):
     await team.delete(link)
     await other.restore(link)
     history = (await team.get(link, "/history")).json()["history"]
-    assert [(entry["act"], entry["account_id"], entry["version"]) for entry in history] == [
+    assert [(entry["action"], entry["account_id"], entry["version"]) for entry in history] == [
         ("restore", editor.id, 6),
         ("delete", team.person.id, 5),
         ("tags", team.person.id, 4),

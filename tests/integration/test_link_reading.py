@@ -60,7 +60,7 @@ async def test_links_of_others_look_as_if_they_did_not_exist(desk, team, people)
             await who.restore(link),
         ]
         assert {code_of(answer) for answer in answers} == {NOT_FOUND}
-        [result] = await who.bulk({"act": "delete", "id": link["id"]})
+        [result] = await who.bulk({"action": "delete", "id": link["id"]})
         assert result["status"] == 404
     assert (await desk.get(mine)).json() == mine
     assert (await team.get(ours)).json() == ours
@@ -86,7 +86,7 @@ async def test_who_may_only_look_changes_nothing(team, people):
         await looking.delete(link),
         await looking.restore(link),
         await looking.ask("POST", looking.links, json={"original_url": URL}),
-        await looking.ask("POST", f"{looking.links}/bulk", json={"items": [{"act": "x"}]}),
+        await looking.ask("POST", f"{looking.links}/bulk", json={"items": [{"action": "x"}]}),
         await looking.ask("PATCH", f"{looking.tags}/a", json={"tag": "b"}),
         await looking.ask("DELETE", f"{looking.tags}/a"),
     ]
@@ -101,10 +101,10 @@ async def test_a_key_to_create_edits_nothing_in_a_list_either(desk, people):
         f"{desk.links}/bulk",
         json={
             "items": [
-                {"act": "create", "link": {"original_url": URL}},
-                {"act": "edit", "id": link["id"], "changes": {"title": "x"}},
-                {"act": "delete", "id": link["id"]},
-                {"act": "restore", "id": link["id"]},
+                {"action": "create", "link": {"original_url": URL}},
+                {"action": "edit", "id": link["id"], "changes": {"title": "x"}},
+                {"action": "delete", "id": link["id"]},
+                {"action": "restore", "id": link["id"]},
             ]
         },
         headers={"x-api-key": key},

@@ -70,7 +70,7 @@ async def test_a_restore_of_what_somebody_else_changed_is_refused(place):
     for if_match in ('"1"', '"3"'):
         answer = await place.restore(link, headers={"if-match": if_match})
         assert code_of(answer) == OUTDATED
-    [result] = await place.bulk({"act": "restore", "id": link["id"], "version": 1})
+    [result] = await place.bulk({"action": "restore", "id": link["id"], "version": 1})
     assert result["status"] == 412
     assert (await place.follow(link)).status_code == 404
     assert (await place.restore(link, headers={"if-match": '"2"'})).status_code == 200

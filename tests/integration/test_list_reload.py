@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.every_worker import PATIENCE_SECONDS, connect_to_each
+from support.every_worker import DEADLINE_SECONDS, connect_to_each
 from support.program import Program
 
 WORKERS = 2
@@ -60,11 +60,11 @@ def test_a_changed_list_counts_for_new_and_existing_links(program, blocklist):
     assert status == 201
     assert is_answered(program, code, 302)
     blocklist.write_text("0.0.0.0 good.example\n")
-    wait_until(lambda: every_worker_says(program, GOOD, 422), PATIENCE_SECONDS)
+    wait_until(lambda: every_worker_says(program, GOOD, 422), DEADLINE_SECONDS)
     assert every_worker_says(program, BAD, 201)
-    wait_until(lambda: is_answered(program, code, 410), PATIENCE_SECONDS)
+    wait_until(lambda: is_answered(program, code, 410), DEADLINE_SECONDS)
     blocklist.write_text("0.0.0.0 bad.example\n")
-    wait_until(lambda: is_answered(program, code, 302), PATIENCE_SECONDS)
+    wait_until(lambda: is_answered(program, code, 302), DEADLINE_SECONDS)
 
 
 @pytest.mark.long
@@ -75,15 +75,15 @@ def test_links_are_held_while_the_list_is_gone_and_released_when_it_is_back(prog
         _, code = create(program, GOOD)
         return code if is_answered(program, code, 403) else None
 
-    wait_until(held, PATIENCE_SECONDS)
+    wait_until(held, DEADLINE_SECONDS)
     code = held()
     assert code is not None
     _, bad = create(program, BAD)
     assert is_answered(program, bad, 403)
     assert "cannot be read" in program.run("admin", "lists")
     away.rename(blocklist)
-    wait_until(lambda: is_answered(program, code, 302), PATIENCE_SECONDS)
-    wait_until(lambda: is_answered(program, bad, 410), PATIENCE_SECONDS)
+    wait_until(lambda: is_answered(program, code, 302), DEADLINE_SECONDS)
+    wait_until(lambda: is_answered(program, bad, 410), DEADLINE_SECONDS)
     assert "Traceback" not in program.log()
 
 
@@ -97,5 +97,5 @@ def test_another_list_counts_from_a_renewal_on(
     (tmp_path / "other.txt").write_text("good.example\n")
     config.write_text(f'blocklists = ["{blocklist}", "{tmp_path}/other.txt"]\n')
     os.kill(program.process.pid, signal.SIGHUP)
-    wait_until(lambda: create(program, GOOD)[0] == 422, PATIENCE_SECONDS)
+    wait_until(lambda: create(program, GOOD)[0] == 422, DEADLINE_SECONDS)
     assert create(program, BAD)[0] == 422

@@ -86,9 +86,9 @@ class NotedGate(SiteGate):
         super().__init__(BETWEEN_SECONDS)
         self.turns: dict[str, list[float]] = defaultdict(list)
 
-    def called(self, site: str, *, is_asked: bool = False) -> None:
+    def called(self, site: str, *, is_requested: bool = False) -> None:
         self.turns[site].append(time.monotonic())
-        super().called(site, is_asked=is_asked)
+        super().called(site, is_requested=is_requested)
 
 
 @dataclass(frozen=True)
@@ -210,8 +210,8 @@ async def test_each_is_found_what_it_is_and_called_no_more_than_it_is_due(
     job = make_job(kurz, checker_of(gate, port), gate, pace=CheckPace(rest_seconds=BETWEEN_SECONDS))
     sizes = [resident_mb()]
     watching = asyncio.create_task(watch_memory(sizes.append))
-    started, turn = time.monotonic(), RunContext(asyncio.Event())
-    await job.run(turn)
+    started, context = time.monotonic(), RunContext(asyncio.Event())
+    await job.run(context)
     seconds = time.monotonic() - started
     watching.cancel()
 
@@ -232,10 +232,10 @@ async def test_each_is_found_what_it_is_and_called_no_more_than_it_is_due(
     growth = max(sizes) - sizes[0]
     print(
         f"\n{len(urls) * copies:,} links, {len(urls):,} URLs, {len(sites)} sites:"
-        f" {sum(turn.counts.values()):,} checks, {sum(calls.values()):,} calls in {seconds:.1f} s,"
-        f" {growth:.1f} MB more memory"
+        f" {sum(context.counts.values()):,} checks, {sum(calls.values()):,} calls in"
+        f" {seconds:.1f} s, {growth:.1f} MB more memory"
     )
-    assert sum(turn.counts.values()) == len(urls)
+    assert sum(context.counts.values()) == len(urls)
     for name, site in sites.items():
         _check_requests(name, site, pages)
     for name in ("without HEAD", "missing", "reset", "broken TLS"):

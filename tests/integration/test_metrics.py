@@ -82,7 +82,7 @@ async def test_every_outcome_is_counted_once(kurz, connect, add_link, clock):
     assert found['kurz_redirect_seconds_bucket{le="+Inf"}'] == 3
     assert found["kurz_journal_records_total"] == 3
     assert found["kurz_hot_links"] == 5
-    assert found["kurz_look_ups_total"] == 38  # one more of the link that was used up
+    assert found["kurz_lookups_total"] == 38  # one more of the link that was used up
 
 
 async def test_buckets_grow_and_labels_are_few(connect, add_link):
@@ -113,7 +113,7 @@ def test_what_a_worker_counted_outlives_it():
 def test_gauges_are_of_those_who_live():
     nothing = dict.fromkeys(metrics.NAMES, 0)
     now = 1_800_000_000
-    alive = {**nothing, metrics.ALIVE_AT: now, metrics.HEARD_AT: now - 3, "hot_links": 10}
+    alive = {**nothing, metrics.ALIVE_AT: now, metrics.CAUGHT_UP_AT: now - 3, "hot_links": 10}
     dead = {**nothing, metrics.ALIVE_AT: now - 60, "hot_links": 99, "outcome_redirect": 8}
     text = metrics.render([alive, dead], "1.0", now).decode()
     assert "\nkurz_workers 1.0\n" in text

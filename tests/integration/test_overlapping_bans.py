@@ -32,7 +32,7 @@ def settings(settings: Settings, blocklist: Path) -> Settings:
 
 def lose(kurz, blocklist: Path) -> None:
     blocklist.unlink()
-    kurz.screen.shelf.make()
+    kurz.screen.provider.compile()
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ async def test_whoever_undoes_a_ban_stops_when_there_is_another(kurz, person, ad
     await kurz.bans.ban_account(person.id, "again", OPERATOR)
     await kurz.bans._of_links.unban([link.id], [BanCause.ACCOUNT], clock.now())  # of the one before
     assert await status_of(kurz, link) is Status.BANNED
-    await kurz.bans._store.settle(lifted)
+    await kurz.bans._store.confirm(lifted)
     assert await kurz.bans._store.find(BanKind.ACCOUNT, str(person.id)) is not None
 
 
@@ -120,7 +120,7 @@ async def test_an_administrators_ban_is_not_handed_over(kurz, person, add_link, 
 async def test_visitors_are_warned_of_what_comes_back_while_lists_cannot_be_read(
     kurz, client, person, add_link, blocklist
 ):
-    kurz.screen.shelf.make()
+    kurz.screen.provider.compile()
     link = await add_link(custom_code="one")
     await add_link(custom_code="two", owner_id=person.id)
     await kurz.bans.ban_link(link, None, OPERATOR)

@@ -16,7 +16,7 @@ from support.postgres_troubles import killed, swallowed
 from support.program import Program
 from support.slack import slack
 
-PATIENCE_SECONDS = slack(5.0)
+DEADLINE_SECONDS = slack(5.0)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_killed_and_restarted_under_load_it_loses_nothing_that_was_acknowledged(
 
 
 def wait_until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + DEADLINE_SECONDS
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)

@@ -18,7 +18,7 @@ from kurz.storage.ending.reaping import SqlReaperStore
 from kurz.storage.jobs.leases import SqlLeaseStore
 from kurz.storage.jobs.runs import SqlRunStore
 from kurz.wiring.core import Kurz
-from kurz.wiring.reaper import Reaping, make_chores, open_reaper
+from kurz.wiring.reaper import Reaping, make_periodic_tasks, open_reaper
 from support.engines import redis_in_the_long_run
 from support.jobs import SCHEDULE, put_back
 
@@ -83,13 +83,13 @@ async def test_a_reaper_that_never_ran_has_nothing_to_tell(client, admin):
         "preset": "default",
         "is_preset_changed": False,
         "rules": [
-            {"ended": "temporary", "after_seconds": 3600, "fate": "purge", "waiting": 0},
-            {"ended": "permanent", "after_seconds": 604_800, "fate": "trash", "waiting": 0},
-            {"ended": "swept", "after_seconds": 7_776_000, "fate": "archive", "waiting": None},
-            {"ended": "deleted", "after_seconds": 2_592_000, "fate": "purge", "waiting": 0},
+            {"ended": "temporary", "after_seconds": 3600, "action": "purge", "waiting": 0},
+            {"ended": "permanent", "after_seconds": 604_800, "action": "trash", "waiting": 0},
+            {"ended": "swept", "after_seconds": 7_776_000, "action": "archive", "waiting": None},
+            {"ended": "deleted", "after_seconds": 2_592_000, "action": "purge", "waiting": 0},
         ],
         "unmarked": 0,
-        "asked_at": None,
+        "requested_at": None,
         "lease": None,
         "runs": [],
         "jobs": [
@@ -111,8 +111,8 @@ async def test_a_reaper_that_never_ran_has_nothing_to_tell(client, admin):
 
 
 async def test_what_is_done_beside_it_is_told(client, admin, kurz):
-    for chore in make_chores(kurz):
-        assert await chore.run(RunCause.NOW) is not None
+    for task in make_periodic_tasks(kurz):
+        assert await task.run(RunCause.NOW) is not None
     jobs = {job["job"]: job for job in (await get(client, REAPER, admin))["jobs"]}
     assert jobs["workspaces"]["last_run"]["counts"] == {"workspaces": 0, "links": 0}
     assert {job["last_run"]["outcome"] for job in jobs.values()} == {"done"}
@@ -141,7 +141,7 @@ async def test_what_a_run_did_is_told_by_every_instance(
             "expired_waiting": 0,
         }
         (run,) = (await get(each, REAPER, admin))["runs"]
-        assert (run["outcome"], run["is_asked"], run["reason"]) == ("done", True, None)
+        assert (run["outcome"], run["is_requested"], run["reason"]) == ("done", True, None)
         assert run["counts"] == {"marked": 4, "purged": 3, "trashed": 1}
     assert [(await other.get(f"/{code}")).status_code for code in codes] == [404] * 3
     assert (await other.get(f"/{kept.short_code}")).status_code == 410
@@ -155,14 +155,14 @@ async def test_who_asks_gets_a_run_from_whichever_process_looks(client, admin, c
     clock.advance(days=1)
     answer = await client.post(f"{REAPER}/run", headers=admin)
     assert answer.status_code == 202
-    asked_at = answer.json()["asked_at"]
-    assert (await get(client, REAPER, admin))["asked_at"] == asked_at
+    requested_at = answer.json()["requested_at"]
+    assert (await get(client, REAPER, admin))["requested_at"] == requested_at
     assert (await get(client, STATS, admin))["is_running"] is False
     assert await reaping.runner.tick()
     assert not await reaping.runner.tick()
     found = await get(client, REAPER, admin)
-    assert found["asked_at"] is None
-    assert [run["is_asked"] for run in found["runs"]] == [True]
+    assert found["requested_at"] is None
+    assert [run["is_requested"] for run in found["runs"]] == [True]
     assert (await get(client, STATS, admin))["total_cleaned"] == 1
 
 
@@ -199,7 +199,7 @@ async def test_settings_say_what_it_does(connect, admin):
     found = await get(client, REAPER, admin)
     assert (found["is_enabled"], found["next_run_at"]) == (False, None)
     assert found["interval_seconds"] == 86_400
-    assert {rule["ended"]: (rule["after_seconds"], rule["fate"]) for rule in found["rules"]} == {
+    assert {rule["ended"]: (rule["after_seconds"], rule["action"]) for rule in found["rules"]} == {
         "temporary": (604_800, "trash"),
         "permanent": (604_800, "trash"),
         "swept": (None, "archive"),
@@ -216,7 +216,7 @@ class FailingSweeps(SqlReaperStore):
     async def sweep(
         self,
         ended: EndedKind,
-        fate: RetentionAction,
+        action: RetentionAction,
         before: datetime,
         now: datetime,
         limit: int,
@@ -225,7 +225,7 @@ class FailingSweeps(SqlReaperStore):
         if self.is_out and self.batches:
             raise StoreUnavailable("The disk of the database is full.")
         self.batches += 1
-        return await super().sweep(ended, fate, before, now, limit, is_stopping)
+        return await super().sweep(ended, action, before, now, limit, is_stopping)
 
 
 def failing(kurz: Kurz, reaping: Reaping) -> tuple[FailingSweeps, Runner]:

@@ -78,7 +78,7 @@ async def test_fields_of_a_link(client, people):
     body = {"expires_at": FAR}
     answer = await ask(client, person, "POST", f"/links/{link['id']}/restore", json=body)
     assert named(answer) == ("instant-refused", "expires_at")
-    items = [{"act": "edit", "id": link["id"], "changes": {"custom_code": "taken"}}]
+    items = [{"action": "edit", "id": link["id"], "changes": {"custom_code": "taken"}}]
     bulk = await ask(client, person, "POST", "/links/bulk", json={"items": items})
     assert bulk.json()["results"][0]["problem"]["field"] == "custom_code"
     answer = await client.post("/api/urls/public", json={"originalUrl": "ftp://example.com/"})

@@ -33,7 +33,7 @@ async def test_the_existing_link_is_returned_unchanged(place):
         )
         assert again.headers["etag"] == f'"{made["version"]}"'
     [bulk] = await place.bulk(
-        {"act": "create", "link": {"original_url": URL, "custom_code": "deploy"}}
+        {"action": "create", "link": {"original_url": URL, "custom_code": "deploy"}}
     )
     assert (bulk["status"], bulk["link"]["id"]) == (200, made["id"])
 

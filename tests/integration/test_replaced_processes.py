@@ -17,13 +17,13 @@ from support.every_worker import connect_to_each
 from support.wire import Wire
 from support.wrong_clock import WrongClock, WrongClockProgram
 
-PATIENCE_SECONDS = 60.0
+DEADLINE_SECONDS = 60.0
 WORKERS = 2
 PASSWORD = "a long enough one"
 
 
 def wait_until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + DEADLINE_SECONDS
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)

@@ -270,7 +270,7 @@ async def test_an_upheld_report_takes_the_link_down_and_decides_the_others(
     body = {"original_url": "https://sub.evil.example/"}
     refused = await client.post("/api/v1/links", json=body, headers=admin.headers)
     assert refused.json()["type"] == "/api/problems/destination-refused"
-    acts = [entry.act for entry in await kurz.audit.list(limit=10)]
+    acts = [entry.action for entry in await kurz.audit.list(limit=10)]
     assert acts == ["ban-host", "ban-link", "uphold-report"]
 
 

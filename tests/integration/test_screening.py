@@ -21,7 +21,7 @@ from kurz.storage.safety.ban_list import SqlBanStore
 from kurz.transfer.importing import BATCH
 from kurz.wiring.core import Kurz
 from kurz.wiring.rescreen import make_screening
-from kurz.wiring.screen import open_shelf
+from kurz.wiring.screen import open_list_provider
 from support.desk import Desk, code_of
 from support.engines import first_and_last
 from support.feed import until_told
@@ -53,7 +53,7 @@ def rewrite(kurz: Kurz, blocklist: Path, text: str | None) -> None:
         blocklist.unlink()
     else:
         blocklist.write_text(text)
-    kurz.screen.shelf.make()
+    kurz.screen.provider.compile()
 
 
 async def screen(kurz: Kurz) -> None:
@@ -87,9 +87,9 @@ async def test_strangers_are_refused_too(client):
 async def test_each_item_of_many_is_screened(place: Desk):
     made = await place.make(GOOD)
     first, second, third = await place.bulk(
-        {"act": "create", "link": {"original_url": BAD}},
-        {"act": "create", "link": {"original_url": GOOD + "/2"}},
-        {"act": "edit", "id": made["id"], "changes": {"original_url": BAD}},
+        {"action": "create", "link": {"original_url": BAD}},
+        {"action": "create", "link": {"original_url": GOOD + "/2"}},
+        {"action": "edit", "id": made["id"], "changes": {"original_url": BAD}},
     )
     assert [first["status"], second["status"], third["status"]] == [422, 201, 422]
     assert first["problem"]["type"].endswith("destination-refused")
@@ -197,14 +197,14 @@ async def test_nor_does_it_lead_there_any_more(
 async def test_a_long_import_hears_of_bans_and_lists(kurz, blocklist):
     """In a process that hears of nothing else, such as `kurz import`."""
     kurz.settings.data_dir.mkdir(exist_ok=True)
-    shelf = open_shelf(kurz.settings)  # the jobs process's
-    shelf.prepare()
+    provider = open_list_provider(kurz.settings)  # the jobs process's
+    provider.prepare()
 
     async def source() -> AsyncIterator[bytes]:
         good = "".join(f"https://fine.example/{n}\n" for n in range(BATCH))
         yield f"url\n{good}".encode()
         blocklist.write_text("a.example\n")
-        shelf.make()
+        provider.compile()
         await SqlBanStore(kurz.database).put(
             Ban(
                 kind=BanKind.HOST,

@@ -96,11 +96,11 @@ async def test_001_cleanup_runs_on_several_instances_safely(kurz, add_link, cloc
     live = [await add_link(expires_in_seconds=2 * 86400) for _ in range(5)]
     clock.advance(days=1)
     async with instances(kurz) as reapings:
-        turns = [RunContext(asyncio.Event()) for _ in reapings]
+        contexts = [RunContext(asyncio.Event()) for _ in reapings]
         await asyncio.gather(
-            *(it.reaper.run(turn) for it, turn in zip(reapings, turns, strict=True))
+            *(it.reaper.run(context) for it, context in zip(reapings, contexts, strict=True))
         )
-        assert sum(turn.counts["purged"] for turn in turns) == len(ended)
+        assert sum(context.counts["purged"] for context in contexts) == len(ended)
         results = await asyncio.gather(*(it.runner.run(RunCause.DUE) for it in reapings))
         assert sum(result is not None for result in results) == 1
     assert not any([await exists(kurz, link) for link in ended])

@@ -32,18 +32,18 @@ ORIGIN = "http://kurz.test"
 engine = without_redis  # which has no part in it
 
 
-async def reset(kurz: Kurz, person: Person, *, ends_keys: bool = True) -> None:
+async def reset(kurz: Kurz, person: Person, *, revoke_keys: bool = True) -> None:
     token, _ = await kurz.one_time_tokens.make_reset(person.id, None)
-    await kurz.accounts.reset_password(token, OTHER_PASSWORD, ends_keys=ends_keys)
+    await kurz.accounts.reset_password(token, OTHER_PASSWORD, revoke_keys=revoke_keys)
 
 
 async def known_to(client: httpx2.AsyncClient, headers: dict[str, str]) -> None:
     assert (await client.get(ME, headers=headers)).status_code == 200
 
 
-@pytest.mark.parametrize("ends_keys", [True, False])
+@pytest.mark.parametrize("revoke_keys", [True, False])
 async def test_a_session_makes_nothing_that_outlives_a_reset_elsewhere(
-    client, kurz, people, ends_keys
+    client, kurz, people, revoke_keys
 ):
     admin, other = await people.add(is_admin=True), await people.add()
     team = await people.workspace(admin)
@@ -57,12 +57,12 @@ async def test_a_session_makes_nothing_that_outlives_a_reset_elsewhere(
     ]
     for headers in (admin.headers, {"x-api-key": key}):
         await known_to(client, headers)
-    await reset(kurz, admin, ends_keys=ends_keys)  # as another worker does it
+    await reset(kurz, admin, revoke_keys=revoke_keys)  # as another worker does it
     for path, body, headers in asks:
         answer = await client.post(path, json=body, headers=headers)
         assert answer.status_code == 401, path
         assert answer.json()["type"].endswith("/credential-refused")
-    assert len(await kurz.keys.list(admin.id)) == (0 if ends_keys else 1)
+    assert len(await kurz.keys.list(admin.id)) == (0 if revoke_keys else 1)
     assert await kurz.database.read(lambda it: it.execute(sa.select(one_time_tokens)).all()) == []
 
 
@@ -110,11 +110,11 @@ async def test_a_reset_with_keys_ends_the_one_time_links_that_the_account_made(k
     await kurz.one_time_tokens.invite(other.id)
     everything = await open_links()
     assert len(everything) == 4
-    await reset(kurz, admin, ends_keys=False)
+    await reset(kurz, admin, revoke_keys=False)
     assert await open_links() == everything
-    await reset(kurz, admin, ends_keys=True)
+    await reset(kurz, admin, revoke_keys=True)
     assert await open_links() == [(Purpose.INVITATION, other.id)]
-    await kurz.accounts.change_password(other.id, PASSWORD, OTHER_PASSWORD, ends_keys=True)
+    await kurz.accounts.change_password(other.id, PASSWORD, OTHER_PASSWORD, revoke_keys=True)
     assert await open_links() == []
 
 

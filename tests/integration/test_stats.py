@@ -72,7 +72,7 @@ async def test_a_link_tells_of_its_clicks(client, kurz, clicks, ada, add_link):
         "other": 0,
         "unknown": 1,
     }
-    assert found["breakdowns"]["sorts"]["values"][0] == {"value": "person", "clicks": 3}
+    assert found["breakdowns"]["kinds"]["values"][0] == {"value": "person", "clicks": 3}
     assert found["breakdowns"]["bots"]["values"] == [{"value": "Slackbot", "clicks": 2}]
     assert found["previous"]["clicks"] == 0
     assert found["all_time"] == {"clicks": 6, "mean_ms": 1.0, "deviation_ms": 0.0}

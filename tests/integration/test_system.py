@@ -54,7 +54,7 @@ async def test_every_part_is_told(client, admin, add_link, kurz, engine):
     assert system["disk"]["free_bytes"] > 0
     names = {"reaper", "housekeeping", "workspaces", "domains", "bans", "screening", "checks"}
     assert {job["job"] for job in system["jobs"]} == names
-    assert system["chosen"]["access"] == "public"
+    assert system["settings"]["access"] == "public"
     found = health(system)
     assert found["database"] == ("ok", "ok")
     assert found["feed"] == ("ok", "ok")
@@ -77,8 +77,8 @@ async def test_settings_and_lists_are_told(connect, admin, tmp_path):
         destination_checks="off",
     )
     system = (await client.get(SYSTEM, headers=admin.headers)).json()
-    assert system["chosen"]["base_url"] == "https://go.test"
-    assert not system["chosen"]["are_checks_on"]
+    assert system["settings"]["base_url"] == "https://go.test"
+    assert not system["settings"]["are_checks_on"]
     first, second = system["lists"]["files"]
     assert (first["rules"], first["problem"]) == (2, None)
     assert first["changed_at"] is not None
@@ -122,7 +122,7 @@ async def test_a_job_that_failed_is_told(client, admin, kurz):
     runs = SqlRunStore(kurz.database, kurz.clock)
     lease = await leases.take(SCHEDULE, "me", RunCause.DUE)
     assert lease is not None
-    run_id = await runs.begin(lease, is_asked=False)
+    run_id = await runs.begin(lease, is_requested=False)
     system = (await client.get(SYSTEM, headers=admin.headers)).json()
     [job] = [job for job in system["jobs"] if job["job"] == "screening"]
     assert job["lease"]["holder"] == "me"

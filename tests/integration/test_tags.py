@@ -193,9 +193,9 @@ async def test_tags_follow_a_list_of_acts_into_the_trash_and_back(place):
     edited, deleted, back = [await place.make(f"{URL}/{n}", tags=["a"]) for n in range(3)]
     await place.delete(back)
     await place.bulk(
-        {"act": "edit", "id": edited["id"], "changes": {"tags": ["b"]}},
-        {"act": "delete", "id": deleted["id"]},
-        {"act": "restore", "id": back["id"]},
+        {"action": "edit", "id": edited["id"], "changes": {"tags": ["b"]}},
+        {"action": "delete", "id": deleted["id"]},
+        {"action": "restore", "id": back["id"]},
     )
     assert await tagged(place, "a") == [back["id"]]
     assert await tagged(place, "b") == [edited["id"]]

@@ -28,7 +28,7 @@ def sweep(kurz, clock):
 
     async def sweep() -> int:
         store, now = SqlReaperStore(kurz.database, clock, timedelta(days=365)), clock.now()
-        await store.mark(now, 1000)
+        await store.mark_expired(now, 1000)
         return await store.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, now, now, 1000)
 
     return sweep
@@ -89,7 +89,7 @@ async def test_an_expired_link_is_extended_within_its_grace_and_not_from_the_tra
     link = await place.make(expires_in=60)
     clock.advance(days=6)
     place.person = people.sign_in(place.person.account)
-    await SqlReaperStore(kurz.database, clock, timedelta(days=365)).mark(clock.now(), 1000)
+    await SqlReaperStore(kurz.database, clock, timedelta(days=365)).mark_expired(clock.now(), 1000)
     assert (await place.follow(link)).status_code == 410
     extended = (await place.edit(link, expires_at="2026-03-08T00:00:00Z")).json()
     assert (extended["status"], extended["expires_at"]) == ("ACTIVE", "2026-03-08T00:00:00Z")
@@ -187,16 +187,16 @@ async def test_a_list_of_acts_purges_too(place, people):
     await place.delete(thrown)
     await place.delete(kept)
     results = await place.bulk(
-        {"act": "purge", "id": live["id"]},
-        {"act": "purge", "id": kept["id"], "version": 1},
-        {"act": "purge", "id": thrown["id"], "version": 2},
-        {"act": "purge", "id": kept["id"], "changes": {}},
-        {"act": "purge"},
+        {"action": "purge", "id": live["id"]},
+        {"action": "purge", "id": kept["id"], "version": 1},
+        {"action": "purge", "id": thrown["id"], "version": 2},
+        {"action": "purge", "id": kept["id"], "changes": {}},
+        {"action": "purge"},
     )
     assert [item["status"] for item in results] == [404, 412, 204, 422, 422]
     assert [link["id"] for link in await place.list_trash()] == [kept["id"]]
     key = await people.key(place.person, Permission.LINKS_CREATE)
-    items = [{"act": "purge", "id": kept["id"]}]
+    items = [{"action": "purge", "id": kept["id"]}]
     answer = await place.client.post(
         f"{place.links}/bulk", json={"items": items}, headers={"x-api-key": key}
     )

@@ -145,7 +145,7 @@ async def test_stored_answers_are_limited_and_still_sent_again(connect, kurz, pe
         return await desk.ask("POST", desk.links, json=body, headers={"idempotency-key": key})
 
     assert (await make("first")).status_code == 201
-    many = [{"act": "create", "link": {"original_url": "https://example.com/"}}] * 2
+    many = [{"action": "create", "link": {"original_url": "https://example.com/"}}] * 2
     bulk = {"json": {"items": many}, "headers": {"idempotency-key": "many"}}
     refused = await desk.ask("POST", f"{desk.links}/bulk", **bulk)
     assert code_of(refused) == (429, "too-many-requests")  # the request, and each of its items
@@ -162,7 +162,7 @@ async def test_stored_answers_are_limited_and_still_sent_again(connect, kurz, pe
 async def test_the_items_of_bulk_requests_are_limited(connect, kurz, people):
     client = await connect(rate_limits="on", limit_bulk_items=Rate(3, 60 * 60))
     desk = Desk(kurz, client, await people.add(), None)
-    item = {"act": "create", "link": {"original_url": "https://example.com/"}}
+    item = {"action": "create", "link": {"original_url": "https://example.com/"}}
     assert len(await desk.bulk(item, item)) == 2
     refused = await desk.ask("POST", f"{desk.links}/bulk", json={"items": [item, item]})
     assert code_of(refused) == (429, "too-many-requests")

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.clicks.batch import Batch, DayTally, JournalPosition, Subject, SubjectKind
+from kurz.clicks.batch import Batch, DayCounts, JournalPosition, Subject, SubjectKind
 from kurz.links.ending.archives import ArchivedLink, LinkArchiver
 from kurz.links.ending.retention import EndedKind, RetentionAction
 from kurz.links.model import Draft, Link, Scope
@@ -61,7 +61,7 @@ async def sweep(kurz: Kurz, link: Link) -> Link:
     """To the trash, as the reaper does it a day later."""
     store = SqlReaperStore(kurz.database, kurz.clock, KEPT)
     later = kurz.clock.now() + timedelta(days=1)
-    await store.mark(later, 1000)
+    await store.mark_expired(later, 1000)
     await store.sweep(EndedKind.PERMANENT, RetentionAction.TRASH, later, later, 1000)
     found = await kurz.store.find(link.id, Scope())
     assert found is not None
@@ -200,7 +200,7 @@ async def click(kurz: Kurz, *links: Link, segment: int = 0) -> None:
     batch = Batch(start, JournalPosition(start.segment, 1), clicks=len(links))
     for link in links:
         key = Subject(SubjectKind.LINK, link.id), kurz.clock.micros() // MICROS_OF_DAY
-        batch.days[key] = DayTally(clicks=1)
+        batch.days[key] = DayCounts(clicks=1)
     assert await store.apply(batch)
 
 
@@ -211,7 +211,7 @@ async def add_days(kurz: Kurz, link: Link, number: int) -> None:
     batch = Batch(start, JournalPosition(start.segment, 1), clicks=number)
     today = kurz.clock.micros() // MICROS_OF_DAY
     for day in range(today - number + 1, today + 1):
-        batch.days[Subject(SubjectKind.LINK, link.id), day] = DayTally(clicks=1, counts={"cDE": 1})
+        batch.days[Subject(SubjectKind.LINK, link.id), day] = DayCounts(clicks=1, counts={"cDE": 1})
     assert await store.apply(batch)
 
 

@@ -36,12 +36,12 @@ BODIES: dict[str, Callable[["World"], Any]] = {
     "create_link_from_text": lambda _: URL,
     "edit_link": lambda _: {"title": "Another title"},
     "edit_link_in_workspace": lambda _: {"title": "Another title"},
-    "bulk_links": lambda _: {"items": [{"act": "create", "link": {"original_url": URL}}]},
+    "bulk_links": lambda _: {"items": [{"action": "create", "link": {"original_url": URL}}]},
     "bulk_links_in_workspace": lambda _: {
-        "items": [{"act": "create", "link": {"original_url": URL}}]
+        "items": [{"action": "create", "link": {"original_url": URL}}]
     },
-    "export_chosen_links": lambda _: {"ids": [1]},
-    "export_chosen_links_in_workspace": lambda _: {"ids": [1]},
+    "export_selected_links": lambda _: {"ids": [1]},
+    "export_selected_links_in_workspace": lambda _: {"ids": [1]},
     "import_links": lambda _: f"original_url\n{URL}\n",
     "import_links_in_workspace": lambda _: f"original_url\n{URL}\n",
     "claim_links": lambda _: {"items": [{"original_url": URL}]},

@@ -11,7 +11,7 @@ from kurz.clicks import sketch
 from kurz.clicks.batch import (
     INSTALLATION,
     Batch,
-    DayTally,
+    DayCounts,
     Event,
     JournalPosition,
     Subject,
@@ -77,7 +77,7 @@ def subjects_of(event: Event) -> list[Subject]:
 
 
 def _count(batch: Batch, subject: Subject, event: Event) -> None:
-    counters = batch.days.setdefault((subject, event.day), DayTally())
+    counters = batch.days.setdefault((subject, event.day), DayCounts())
     counters.clicks += 1
     counters.people += event.sort == "person"
     counters.visitors.add(event.visitor)

@@ -39,9 +39,9 @@ def runner_of(kurz: Kurz, job: CheckJob) -> Runner:
 
 
 async def run(job: CheckJob) -> RunContext:
-    turn = RunContext(asyncio.Event())
-    await job.run(turn)
-    return turn
+    context = RunContext(asyncio.Event())
+    await job.run(context)
+    return context
 
 
 class JumpedClock(BootClock):

@@ -42,7 +42,7 @@ class TableChecker:
     def urls(self) -> list[str]:
         return [url for url, _ in self.asked]
 
-    async def check(self, location: str, *, was_ok: bool, is_asked: bool = False) -> Finding:
+    async def check(self, location: str, *, was_ok: bool, is_requested: bool = False) -> Finding:
         self.asked.append((location, was_ok))
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
@@ -70,8 +70,8 @@ class FreeTurns:
     def rest(self, seconds_ago: float) -> None:
         self.rests.append(seconds_ago)
 
-    def is_open(self, site: str, *, is_asked: bool = False) -> bool:
-        return site not in self.closed and (is_asked or site not in self.only_asked)
+    def is_open(self, site: str, *, is_requested: bool = False) -> bool:
+        return site not in self.closed and (is_requested or site not in self.only_asked)
 
 
 def store_of(kurz: Kurz) -> SqlCheckStore:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from kurz.clicks.batch import Batch, DayTally, JournalPosition, LinkOwner, Subject, SubjectKind
+from kurz.clicks.batch import Batch, DayCounts, JournalPosition, LinkOwner, Subject, SubjectKind
 from kurz.clicks.header import Header, path_of
 from kurz.clicks.record import UNKNOWN_VISITOR, encode, link_tag_of, visit_of
 from kurz.clicks.segments import Corrupt
@@ -21,7 +21,7 @@ from kurz.wiring.core import open_kurz
 from support.journal_reader import Click, read
 from support.program import Program
 
-PATIENCE_SECONDS = 60.0
+DEADLINE_SECONDS = 60.0
 AT_MICROS = 1_772_366_400_000_000  # 2026-03-01 12:00 UTC, where the frozen clock begins
 DAY_MICROS = 86_400_000_000
 
@@ -81,7 +81,7 @@ def loaded(program: Program) -> int:
 
 
 def wait_until(holds: Callable[[], object], pause_seconds: float = 0.05) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + DEADLINE_SECONDS
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(pause_seconds)
@@ -155,5 +155,5 @@ class LinkCounting:
         batch = Batch(start, end, clicks=len(records))
         for record in records:
             key = Subject(SubjectKind.LINK, record.link_id), record.at_micros // DAY_MICROS
-            batch.days.setdefault(key, DayTally()).clicks += 1
+            batch.days.setdefault(key, DayCounts()).clicks += 1
         return batch

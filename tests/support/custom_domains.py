@@ -56,11 +56,11 @@ class HeldLookup:
 
     def __init__(self, lookup: TxtLookup) -> None:
         self._lookup = lookup
-        self.is_asked = asyncio.Event()
+        self.is_requested = asyncio.Event()
         self.may_answer = asyncio.Event()
 
     async def lookup(self, name: str) -> list[str]:
         values = await self._lookup.lookup(name)
-        self.is_asked.set()
+        self.is_requested.set()
         await self.may_answer.wait()
         return values

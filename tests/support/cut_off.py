@@ -9,7 +9,7 @@ from functools import partial
 from typing import Self
 
 from support.editor import Author
-from support.every_worker import PATIENCE_SECONDS, connect_to_each, wait_until
+from support.every_worker import DEADLINE_SECONDS, connect_to_each, wait_until
 from support.instances import WORKERS, Installation, Instance
 from support.slack import DEADLINES, IS_STRICT, slack
 from support.wire import Wire
@@ -21,7 +21,7 @@ MISSING: Said = (404, None)
 GONE: Said = (410, None)
 BOUND_SECONDS = 5.0
 SLACK_SECONDS = 2.0 if IS_STRICT else 5.0  # it is waited for
-ANSWER_SECONDS = DEADLINES.look_up_seconds + 0.15  # that, Redis' 50 ms, and our own work
+ANSWER_SECONDS = DEADLINES.lookup_seconds + 0.15  # that, Redis' 50 ms, and our own work
 LATE_SECONDS = slack(0.7)
 RECOVERY_SECONDS = BOUND_SECONDS + slack(2.0)
 PAUSE_SECONDS = 0.05
@@ -85,7 +85,7 @@ class CutOff:
         """Twice in a row: the second answer comes from memory. Before, a busy machine may not have
         the answer soon enough."""
         for wire in self._wires if case.before else []:
-            deadline, times = time.monotonic() + PATIENCE_SECONDS, 0
+            deadline, times = time.monotonic() + DEADLINE_SECONDS, 0
             while times < 2:
                 assert time.monotonic() < deadline, f"{case.kind}: no answer"
                 said = self._ask(wire, case)

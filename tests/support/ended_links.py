@@ -118,7 +118,7 @@ class World:
         assert await _statuses(self.kurz, "graced-%") == {("EXPIRED", 1)}
         assert await _statuses(self.kurz, "%purged-%") == set()
         assert await _statuses(self.kurz, "%trashed-%") == {("DELETED", 2)}
-        swept = await _counted(self.kurz, history.c.link_id, history.c.act == "sweep")
+        swept = await _counted(self.kurz, history.c.link_id, history.c.action == "sweep")
         assert swept.keys() <= self.ended
         assert (len(swept), set(swept.values())) == (number // 2, {1})
         kept = await _counted(self.kurz, code_quarantine.c.short_code)

@@ -12,11 +12,11 @@ from support.program import Program
 from support.slack import slack
 
 LATE_SECONDS = slack(1.0)
-LOOK_UP_SECONDS = 0.25
+LOOKUP_SECONDS = 0.25
 WRITE_SECONDS = 1.0
 RECOVERY_SECONDS = slack(5.0)
 WORKERS = 2
-# Of a worker: the pool's, the look-ups', and the one that listens. The jobs process has a pool too.
+# Of a worker: the pool's, the lookups', and the one that listens. The jobs process has a pool too.
 MAX_CONNECTIONS = WORKERS * (8 + 2 + 1) + 8
 # A call that is given up asks the server to cancel it, over a connection of its own for a second.
 MAX_IN_OUTAGE = WORKERS * (2 * (8 + 2) + 1) + 2 * 8
@@ -87,7 +87,7 @@ class Endurance:
             assert not believed, f"{len(believed)} like {believed[0]} in {outage}"
         assert not lost, "\n".join(lost[:20])
         assert ledger.longest_seconds("hot", "short", "cold", "unknown") < (
-            LOOK_UP_SECONDS + LATE_SECONDS
+            LOOKUP_SECONDS + LATE_SECONDS
         )
         assert ledger.longest_seconds("create") < WRITE_SECONDS + LATE_SECONDS
         assert self._recovery_seconds() < recovery_seconds

@@ -38,7 +38,7 @@ every_engine = _fixture(*DATABASES, "postgres+redis")
 # For what goes through all parts at once: what lies in between is tried by the parts' contracts.
 first_and_last = _fixture("sqlite", "postgres+redis")
 
-# For tests whose subject is something else: only look-ups, wake-ups and limits ask Redis.
+# For tests whose subject is something else: only lookups, wake-ups and limits ask Redis.
 redis_in_the_long_run = _fixture(*DATABASES)
 
 # For what is the same on every engine as long as the contracts of its stores are.

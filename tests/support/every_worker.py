@@ -16,13 +16,13 @@ from support.slack import slack
 from support.wire import Answer, Wire
 
 UNAVAILABLE = 503
-PATIENCE_SECONDS = 60.0
+DEADLINE_SECONDS = 60.0
 BOUND_SECONDS = 1.0
 SLACK_SECONDS = slack(2.0)
 
 
 class EveryWorker:
-    """Somebody else asks all workers for the same thing all the time, so that look-ups are under
+    """Somebody else asks all workers for the same thing all the time, so that lookups are under
     way when it changes. Each program has so many workers, and all of them have to answer right
     `bound_seconds` after a change.
 
@@ -53,7 +53,7 @@ class EveryWorker:
         The first time, a busy machine may not have the answer soon enough: 503."""
         self._crowd.target = path, host
         for wire in self._wires:
-            deadline = time.monotonic() + PATIENCE_SECONDS
+            deadline = time.monotonic() + DEADLINE_SECONDS
             while (said := _said(wire.get(path, host=host)))[0] == UNAVAILABLE:
                 assert time.monotonic() < deadline, f"no answer for {path}"
             assert said == (status, location), f"{said} for {path}"
@@ -111,7 +111,7 @@ class _Crowd(threading.Thread):
 
     def end(self) -> None:
         self._is_over.set()
-        self.join(PATIENCE_SECONDS)
+        self.join(DEADLINE_SECONDS)
         for wire in self._wires:
             wire.close()
 
@@ -148,7 +148,7 @@ def is_stopped(pid: int) -> bool:
 
 
 def wait_until(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + DEADLINE_SECONDS
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.01)

@@ -14,7 +14,7 @@ from kurz.wiring.core import Kurz, open_kurz
 
 NEVER_SECONDS = 600.0  # a tick that no test lives to see
 SOON_SECONDS = 0.05
-PATIENCE_SECONDS = 40.0  # for a busy machine; nothing here takes a tenth of a second
+DEADLINE_SECONDS = 40.0  # for a busy machine; nothing here takes a tenth of a second
 
 
 class Listener:
@@ -92,7 +92,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 async def until_told(ask: Callable[[], Awaitable[bool]]) -> None:
-    ends_at = time.monotonic() + PATIENCE_SECONDS
+    ends_at = time.monotonic() + DEADLINE_SECONDS
     while not await ask():
         assert time.monotonic() < ends_at, "it did not happen"
         await asyncio.sleep(0.005)

@@ -42,9 +42,9 @@ _WORKSPACE = "/api/v1/workspaces/{workspace}"
 _OTHER_WORKSPACE = "/api/v1/workspaces/{other_workspace}"
 _MANY = json_body(
     items=[
-        {"act": "create", "link": {"original_url": f"{URL}/1", "tags": ["a"]}},
-        {"act": "create", "link": {"original_url": "ftp://example.com"}},
-        {"act": "create", "link": {"original_url": f"{URL}/2", "custom_code": "chosen"}},
+        {"action": "create", "link": {"original_url": f"{URL}/1", "tags": ["a"]}},
+        {"action": "create", "link": {"original_url": "ftp://example.com"}},
+        {"action": "create", "link": {"original_url": f"{URL}/2", "custom_code": "chosen"}},
     ]
 )
 _FEWER = json_body(items=_MANY["json"]["items"][:2])

@@ -20,6 +20,6 @@ SCHEDULE = Schedule(
 
 async def put_back(kurz: Kurz, span: timedelta) -> None:
     """Everything about leases happened so much earlier."""
-    instants = (leases.c.taken_at, leases.c.until, leases.c.ended_at, leases.c.asked_at)
+    instants = (leases.c.taken_at, leases.c.until, leases.c.ended_at, leases.c.requested_at)
     earlier = {column.name: column - span // MICROSECOND for column in instants}
     await kurz.database.write(lambda it: it.execute(sa.update(leases).values(earlier)).close())

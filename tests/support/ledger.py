@@ -15,7 +15,7 @@ from support.program import Program
 from support.wire import Answer, Wire
 
 API = "/api/v1"
-PATIENCE_SECONDS = 40.0
+DEADLINE_SECONDS = 40.0
 HOT_LINKS = 20
 DELETIONS = 15
 SKEW_SECONDS = 0.01  # between our reading of the clock and the server's
@@ -85,7 +85,7 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self._is_over.set()
         for thread in self._threads:
-            thread.join(PATIENCE_SECONDS)
+            thread.join(DEADLINE_SECONDS)
             assert not thread.is_alive()
 
     def wrongs(self) -> list[str]:

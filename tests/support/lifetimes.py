@@ -68,7 +68,7 @@ class Life:
             rule = retention[ended]
             if rule.after is None or since + rule.after > now:
                 return
-            if rule.fate is RetentionAction.TRASH:
+            if rule.action is RetentionAction.TRASH:
                 self.swept_at = now
             else:
                 self.is_gone = True

@@ -19,7 +19,7 @@ STRANGERS = 20  # codes that are nobody's
 CONNECTIONS = 8
 PAUSE_SECONDS = 0.01  # of a visitor: other processes need time too
 EDIT_SECONDS = 0.05  # between two edits
-PATIENCE_SECONDS = 60.0
+DEADLINE_SECONDS = 60.0
 STALE_SECONDS = 5.0  # after which nobody may be sent to what was, whatever is out
 
 
@@ -52,8 +52,8 @@ class History:
     def target(self) -> str | None:
         return self.states[-1].target
 
-    def add(self, target: str | None, asked_at: float, acknowledged_at: float) -> None:
-        self.states.append(State(target, asked_at))
+    def add(self, target: str | None, requested_at: float, acknowledged_at: float) -> None:
+        self.states.append(State(target, requested_at))
         self.ends.append(acknowledged_at)
 
     def staleness(self, visit: Visit) -> float | None:
@@ -134,7 +134,7 @@ class Load:
     def stop(self) -> None:
         self._is_over.set()
         for thread in self._threads:
-            thread.join(PATIENCE_SECONDS)
+            thread.join(DEADLINE_SECONDS)
         assert not any(thread.is_alive() for thread in self._threads)
 
     def _make_links(self) -> dict[str, int]:
@@ -142,7 +142,7 @@ class Load:
         codes = [f"code{number:04}" for number in range(LINKS)]
         items = [
             {
-                "act": "create",
+                "action": "create",
                 "link": {"original_url": f"https://example.com/{code}/0", "custom_code": code},
             }
             for code in codes
@@ -178,7 +178,7 @@ class Load:
         while not self._is_over.wait(EDIT_SECONDS):
             code = chance.choice(codes)
             path, history = f"/links/{self._ids[code]}", self.ledger.links[code]
-            asked_at = time.monotonic()
+            requested_at = time.monotonic()
             self.edits += 1
             try:
                 if history.target is None:
@@ -191,7 +191,7 @@ class Load:
             except (httpx2.HTTPError, AssertionError) as error:
                 self.failed_edits.append(repr(error))
             else:
-                history.add(target, asked_at, time.monotonic())
+                history.add(target, requested_at, time.monotonic())
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:
         answer = self._client.request(method, API + path, json=body)

@@ -11,7 +11,7 @@ from support.instances import WORKERS, Installation, Instance
 from support.program import Program
 from support.wire import Wire
 
-PATIENCE_SECONDS = 60.0
+DEADLINE_SECONDS = 60.0
 
 
 def leave_outdated(
@@ -28,7 +28,7 @@ def leave_outdated(
     with Wire(instance.program.port) as wire:
         for code in made:
             assert wire.get(f"/{code}").status == HTTPStatus.FOUND
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + DEADLINE_SECONDS
     while installation.valkey.ask("DBSIZE") != f":{len(made)}\r\n":
         assert time.monotonic() < deadline, "Redis was not told"
         time.sleep(0.01)
@@ -53,7 +53,7 @@ def check_first_answers(program: Program, answers: dict[str, Said]) -> None:
         wires = connect_to_each(program, WORKERS)
         for wire in wires:
             closing.callback(wire.close)
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + DEADLINE_SECONDS
         for path, right in answers.items():
             for wire in wires:
                 answer = wire.get(path)

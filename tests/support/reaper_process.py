@@ -23,11 +23,11 @@ async def reap_under_leases(reaping: Reaping) -> None:
 async def reap_regardless(reaping: Reaping) -> None:
     """Begins when it is told to. Where others keep it from writing for too long, it tries again."""
     await asyncio.to_thread(sys.stdin.readline)
-    turn, is_done = RunContext(asyncio.Event()), False
+    context, is_done = RunContext(asyncio.Event()), False
     while not is_done:
         with contextlib.suppress(StoreUnavailable):
-            is_done = (await reaping.reaper.run(turn)).reason is None
-    print(turn.counts.total() - turn.counts["marked"], flush=True)
+            is_done = (await reaping.reaper.run(context)).reason is None
+    print(context.counts.total() - context.counts["marked"], flush=True)
 
 
 async def main(mode: str) -> None:

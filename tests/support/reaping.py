@@ -37,7 +37,7 @@ class MemoryReaperStore:
     async def now(self) -> datetime:
         return self.clock.now()
 
-    async def mark(self, now: datetime, limit: int, is_stopping: IsStopping = never) -> int:
+    async def mark_expired(self, now: datetime, limit: int, is_stopping: IsStopping = never) -> int:
         self.before_batch()
         found = [it for it in self.items if not it.is_marked and it.ended_at <= now][:limit]
         for item in found:
@@ -47,7 +47,7 @@ class MemoryReaperStore:
     async def sweep(
         self,
         ended: EndedKind,
-        fate: RetentionAction,
+        action: RetentionAction,
         before: datetime,
         now: datetime,
         limit: int,
@@ -56,9 +56,9 @@ class MemoryReaperStore:
         self.before_batch()
         found = self._due(ended, before)[:limit]
         self.items = [item for item in self.items if not any(item is it for it in found)]
-        if fate is RetentionAction.TRASH:
+        if action is RetentionAction.TRASH:
             self.items += [replace(it, ended=EndedKind.SWEPT, ended_at=now) for it in found]
-        return self._noted(f"{fate} {ended}", len(found))
+        return self._noted(f"{action} {ended}", len(found))
 
     async def count(self, ended: EndedKind, before: datetime, limit: int) -> int:
         return len(self._due(ended, before)[:limit])

@@ -30,10 +30,10 @@ def make_job(kurz: Kurz, store: SqlScreeningStore | None = None, **options: Any)
 
 async def run(job: Screening) -> dict[str, int]:
     """What was done."""
-    turn = RunContext(asyncio.Event())
-    result = await job.run(turn)
+    context = RunContext(asyncio.Event())
+    result = await job.run(context)
     assert result.outcome is RunOutcome.DONE
-    return {name: count for name, count in turn.counts.items() if count and name != "screened"}
+    return {name: count for name, count in context.counts.items() if count and name != "screened"}
 
 
 def rewrite(kurz: Kurz, path: Path, text: str | None) -> None:
@@ -42,12 +42,12 @@ def rewrite(kurz: Kurz, path: Path, text: str | None) -> None:
         path.unlink()
     else:
         path.write_text(text)
-    kurz.screen.shelf.make()
+    kurz.screen.provider.compile()
 
 
-async def is_asked(kurz: Kurz) -> bool:
+async def is_requested(kurz: Kurz) -> bool:
     lease, _ = await SqlLeaseStore(kurz.database, kurz.clock).look(JOB)
-    return lease is not None and lease.asked_at is not None
+    return lease is not None and lease.requested_at is not None
 
 
 async def status_of(kurz: Kurz, link: Link) -> Status:

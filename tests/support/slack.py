@@ -17,4 +17,4 @@ def slack(seconds: float) -> float:
 
 
 # What a busy machine can keep.
-DEADLINES = USUAL if IS_STRICT else Deadlines(look_up_seconds=1.0, write_seconds=3.0)
+DEADLINES = USUAL if IS_STRICT else Deadlines(lookup_seconds=1.0, write_seconds=3.0)

@@ -5,7 +5,7 @@ from collections import Counter
 
 from servers.postgres import PostgresServer
 
-# The look-ups of the read path: many codes at a time, and no parameter after them.
+# The lookups of the read path: many codes at a time, and no parameter after them.
 _CODES = re.compile(r"(?m)arameters: \$1 = '\{[\d,]*\}', \$2 = '\{([^}]*)\}'$")
 
 

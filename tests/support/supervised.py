@@ -14,11 +14,11 @@ import httpx2
 
 from support.program import Program
 
-PATIENCE_SECONDS = 60.0  # for what should take a moment: the machine may be busy
+DEADLINE_SECONDS = 60.0  # for what should take a moment: the machine may be busy
 API = "/api/v1/links"
 
 
-def wait_until(holds: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
+def wait_until(holds: Callable[[], object], seconds: float = DEADLINE_SECONDS) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"

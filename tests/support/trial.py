@@ -10,10 +10,10 @@ from typing import NamedTuple, Self
 from support.load import STALE_SECONDS, Load
 from support.program import Program
 
-PATIENCE_SECONDS = 60.0
+DEADLINE_SECONDS = 60.0
 LOOK_SECONDS = 0.1
 SPAN_SECONDS = 1.2  # workers write their numbers once a second
-WARM = 0.6  # of all look-ups
+WARM = 0.6  # of all lookups
 USUAL = 0.8  # of the share that the second tier had before: it is in use again
 MAX_LATE = 0.001  # of the visits, where PostgreSQL itself was too late: the machine is busy
 
@@ -110,19 +110,19 @@ class Trial:
 
     def _until_in_use(self) -> float:
         """The share that the second tier has then."""
-        ends_at = time.monotonic() + PATIENCE_SECONDS
+        ends_at = time.monotonic() + DEADLINE_SECONDS
         samples = deque([self._sample()])
         share = 0.0
         while share < USUAL * self._share:
-            assert time.monotonic() < ends_at, f"the second tier has {share:.2f} of the look-ups"
+            assert time.monotonic() < ends_at, f"the second tier has {share:.2f} of the lookups"
             time.sleep(LOOK_SECONDS)
             samples.append(self._sample())
             if len(samples) > SPAN_SECONDS / LOOK_SECONDS:
-                hits, look_ups = samples[-1]
-                hits_before, look_ups_before = samples.popleft()
-                share = (hits - hits_before) / max(look_ups - look_ups_before, 1)
+                hits, lookups = samples[-1]
+                hits_before, lookups_before = samples.popleft()
+                share = (hits - hits_before) / max(lookups - lookups_before, 1)
         return share
 
     def _sample(self) -> tuple[float, float]:
         found = self.numbers()
-        return found["cache_hits_total"], found["look_ups_total"]
+        return found["cache_hits_total"], found["lookups_total"]

@@ -9,7 +9,7 @@ from kurz.feed.postgres import APPLICATION
 from servers.fault_proxy import FaultProxy
 from support.instances import Installation, Instance
 
-PATIENCE_SECONDS = 60.0
+DEADLINE_SECONDS = 60.0
 PAUSE_SECONDS = 0.1
 
 Silence = Callable[[Installation, Instance], AbstractContextManager[None]]
@@ -51,7 +51,7 @@ def listeners_swallowed(installation: Installation, instance: Instance) -> Itera
     before = installation.listeners
     instance.database.swallow(APPLICATION.encode())
     installation.end_listeners()
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + DEADLINE_SECONDS
     while not 0 < installation.listeners < before:
         assert time.monotonic() < deadline, "the others did not come back"
         time.sleep(PAUSE_SECONDS)

@@ -22,7 +22,7 @@ def test_one_server_is_taken_as_it_is(url):
 def test_sentinels_name_their_service():
     found = parse("redis+sentinel://me:p%40ss@one,two:26380,[::1]:26381/my%20links/3")
     assert found.kind is RedisKind.SENTINEL
-    assert found.places == (("one", 26379), ("two", 26380), ("::1", 26381))
+    assert found.hosts == (("one", 26379), ("two", 26380), ("::1", 26381))
     assert found.service == "my links"
     assert found.url_of(("fe80::1", 6379)) == "redis://me:p%40ss@[fe80::1]:6379/3"
     assert found.url_of_sentinel(("one", 26379)) == "redis://one:26379/"
@@ -39,7 +39,7 @@ def test_sentinels_have_passwords_of_their_own():
 def test_a_cluster_has_seeds():
     found = parse("rediss+cluster://me:secret@one,two:6380?ssl_check_hostname=false")
     assert found.kind is RedisKind.CLUSTER
-    assert found.places == (("one", 6379), ("two", 6380))
+    assert found.hosts == (("one", 6379), ("two", 6380))
     assert (
         found.url_of(("10.0.0.1", 7)) == "rediss://me:secret@10.0.0.1:7/?ssl_check_hostname=false"
     )

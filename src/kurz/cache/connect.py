@@ -24,16 +24,17 @@ def open_redis(
 
 
 def open_topology(address: RedisAddress, timeout_seconds: float, connections: int) -> Topology:
-    def open_server(place: HostPort) -> Redis:
-        return _open(address.url_of(place), timeout_seconds, connections)
+    def open_server(host_port: HostPort) -> Redis:
+        return _open(address.url_of(host_port), timeout_seconds, connections)
 
     if address.kind is RedisKind.SENTINEL:
         sentinels = [
-            _open(address.url_of_sentinel(place), timeout_seconds, 1) for place in address.places
+            _open(address.url_of_sentinel(host_port), timeout_seconds, 1)
+            for host_port in address.hosts
         ]
         return Sentinels(sentinels, address.service, open_server)
     if address.kind is RedisKind.CLUSTER:
-        return Cluster(address.places, open_server)
+        return Cluster(address.hosts, open_server)
     return OneServer(_open(address.url, timeout_seconds, connections))
 
 

@@ -33,14 +33,14 @@ FLUSH_SECONDS = 0.2  # that a stopping process spends on pending writes
 # After a write marker, only values that are not older are accepted, and none of another link.
 SCRIPT = Script.of("""
 local link_id, version = tonumber(ARGV[3]), tonumber(ARGV[4])
-local position, is_mark = tonumber(ARGV[5]), ARGV[6] == '1'
+local position, is_write_marker = tonumber(ARGV[5]), ARGV[6] == '1'
 local there = redis.call('GET', KEYS[1])
 local is_json, old = pcall(cjson.decode, there or '')
 if is_json and type(old) == 'table' and old.key == KEYS[1] and old.format == tonumber(ARGV[7])
     and type(old.link_id) == 'number' and type(old.version) == 'number'
     and type(old.position) == 'number' then
   local is_same = old.link_id == link_id and link_id > 0
-  if is_mark then
+  if is_write_marker then
     if is_same and old.version >= version then return 0 end
   elseif old.reason == 'written' then
     if not is_same or version < old.version then return 0 end
@@ -89,7 +89,7 @@ class RedisRouteCache:
         self.dropped = 0  # writes that were not even tried
 
     async def find(self, workspace_id: int, short_code: str) -> Cached | None:
-        """Look-ups of one turn of the event loop share a round trip."""
+        """Lookups of one turn of the event loop share a round trip."""
         if not self._breaker.may_try():
             self.misses += 1
             return None
@@ -207,7 +207,9 @@ class RedisRouteCache:
         if isinstance(pending, Change):
             key = self._key(pending.workspace_id, pending.short_code)
             text = encode_change(key, pending)
-            return _call(key, text, WRITTEN_MILLIS, pending.link_id, pending.version, is_mark=True)
+            return _call(
+                key, text, WRITTEN_MILLIS, pending.link_id, pending.version, is_write_marker=True
+            )
         workspace_id, short_code, route, position = pending
         key = self._key(workspace_id, short_code)
         if route is None:
@@ -247,9 +249,9 @@ def _call(
     version: int = 0,
     position: int = 0,
     *,
-    is_mark: bool = False,
+    is_write_marker: bool = False,
 ) -> Call:
-    return _encoded(key), (text, millis, link_id, version, position, int(is_mark), FORMAT)
+    return _encoded(key), (text, millis, link_id, version, position, int(is_write_marker), FORMAT)
 
 
 def _encoded(key: str) -> bytes:

@@ -20,8 +20,8 @@ QUIET_SECONDS = 2.0  # after which a server is pinged
 class Subscription:
     def __init__(self, connection: AbstractConnection) -> None:
         self._connection = connection
-        self._heard_at = time.monotonic()
-        self._is_asked = False
+        self._received_at = time.monotonic()
+        self._is_pinged = False
 
     async def wait(self, seconds: float) -> bool:
         """Whether there was a wake-up within this many seconds. `RedisUnavailable`: no more will
@@ -33,8 +33,8 @@ class Subscription:
                 if answer is None:
                     await self._ask_if_quiet()
                     continue
-                self._heard_at = time.monotonic()
-                self._is_asked = False
+                self._received_at = time.monotonic()
+                self._is_pinged = False
                 if answer[0] == b"message":
                     return True
         except FAILURES as error:
@@ -42,11 +42,11 @@ class Subscription:
         return False
 
     async def _ask_if_quiet(self) -> None:
-        quiet_seconds = time.monotonic() - self._heard_at
-        if quiet_seconds > 2 * QUIET_SECONDS and self._is_asked:
+        quiet_seconds = time.monotonic() - self._received_at
+        if quiet_seconds > 2 * QUIET_SECONDS and self._is_pinged:
             raise TimeoutError("the server no longer answers")
-        if quiet_seconds > QUIET_SECONDS and not self._is_asked:
-            self._is_asked = True
+        if quiet_seconds > QUIET_SECONDS and not self._is_pinged:
+            self._is_pinged = True
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 await self._connection.send_command("PING", check_health=False)
 

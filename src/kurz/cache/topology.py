@@ -128,17 +128,17 @@ class _Learnt(Topology):
         self._task = asyncio.create_task(self._learn())
         return self._task
 
-    def _server_at(self, place: HostPort) -> Redis:
-        server = self._servers.get(place)
+    def _server_at(self, host_port: HostPort) -> Redis:
+        server = self._servers.get(host_port)
         if server is None:
-            server = self._servers[place] = self._open_server(place)
+            server = self._servers[host_port] = self._open_server(host_port)
         return server
 
-    async def _drop_all_but(self, places: Collection[HostPort]) -> None:
-        for place in self._servers.keys() - set(places):
+    async def _drop_all_but(self, host_ports: Collection[HostPort]) -> None:
+        for host_port in self._servers.keys() - set(host_ports):
             with suppress(*FAILURES):
-                await self._servers[place].aclose()
-            self._servers.pop(place, None)  # not before: a cancelled task leaves it to `close`
+                await self._servers[host_port].aclose()
+            self._servers.pop(host_port, None)  # not before: a cancelled task leaves it to `close`
 
 
 class Sentinels(_Learnt):
@@ -172,17 +172,17 @@ class Sentinels(_Learnt):
                     )
                 if found is None:
                     continue
-                place = found[0].decode(), int(found[1])
-                if await self._is_master(place):
-                    self._master = self._server_at(place)
+                host_port = found[0].decode(), int(found[1])
+                if await self._is_master(host_port):
+                    self._master = self._server_at(host_port)
                     self._sentinels.remove(sentinel)
                     self._sentinels.insert(0, sentinel)
-                    await self._drop_all_but({place})
+                    await self._drop_all_but({host_port})
                     return
 
-    async def _is_master(self, place: HostPort) -> bool:
+    async def _is_master(self, host_port: HostPort) -> bool:
         async with asyncio.timeout(LEARN_SECONDS):
-            role = await tell(self._server_at(place), "ROLE")
+            role = await tell(self._server_at(host_port), "ROLE")
         return bool(role[0] == b"master")
 
 
@@ -223,13 +223,13 @@ class Cluster(_Learnt):
     async def _learn(self) -> None:
         # In random order: a server that was cut off from the others must not be asked first every
         # time.
-        places = list({*self._servers, *self._seeds})
-        random.shuffle(places)
-        for place in places:
+        host_ports = list({*self._servers, *self._seeds})
+        random.shuffle(host_ports)
+        for host_port in host_ports:
             with suppress(*FAILURES, *MISUNDERSTANDINGS):
                 async with asyncio.timeout(LEARN_SECONDS):
-                    ranges = await tell(self._server_at(place), "CLUSTER", "SLOTS")
-                await self._use(ranges, place[0])
+                    ranges = await tell(self._server_at(host_port), "CLUSTER", "SLOTS")
+                await self._use(ranges, host_port[0])
                 return
 
     async def _use(self, ranges: list[tuple[int, int, list[bytes]]], asked_host: str) -> None:
@@ -237,9 +237,9 @@ class Cluster(_Learnt):
         slots: list[Redis | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
         used = set()
         for first, last, (host, port, *_), *_ in ranges:
-            place = host.decode() if host else asked_host, int(port)
-            used.add(place)
-            slots[first : last + 1] = [self._server_at(place)] * (last + 1 - first)
+            host_port = host.decode() if host else asked_host, int(port)
+            used.add(host_port)
+            slots[first : last + 1] = [self._server_at(host_port)] * (last + 1 - first)
         if used:
             self._slots = slots
             await self._drop_all_but(used)

@@ -206,7 +206,7 @@ def list_audit(
 
     entries, emails, now = with_kurz(data_dir, work)
     if as_json:
-        fields = ("id", "done_at", "account_id", "via", "act", "subject", "details")
+        fields = ("id", "done_at", "account_id", "via", "action", "subject", "details")
         output.print_json({"entries": [output.fields_of(entry, *fields) for entry in entries]})
         return
     if not entries:
@@ -217,7 +217,7 @@ def list_audit(
             str(entry.id),
             output.relative(entry.done_at, now),
             _who(entry, emails),
-            entry.act,
+            entry.action,
             " ".join(filter(None, (entry.subject, _shown(entry)))),
         )
         for entry in entries

@@ -21,7 +21,7 @@ WAIT_SECONDS = 180
 POLL_SECONDS = 0.2
 EXIT_NO_ANSWER = 69  # "unavailable" of sysexits.h
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_MARKS = {
+_SYMBOLS = {
     DestinationStatus.OK: ("✓", "green"),
     DestinationStatus.BROKEN: ("✗", "red"),
     DestinationStatus.UNKNOWN: ("?", "yellow"),
@@ -101,9 +101,9 @@ def _view(last: "Check") -> dict[str, Any]:
 
 
 def _print(item: Mapping[str, Any], finding: "Finding", now: datetime) -> None:
-    mark, colour = _MARKS[finding.result]
+    symbol, colour = _SYMBOLS[finding.result]
     what = _REASONS[finding.reason]
     if finding.http_status is not None:
         what += f" with {finding.http_status}"
-    typer.echo(f"{typer.style(mark, fg=colour)} {finding.result}: {what}")
+    typer.echo(f"{typer.style(symbol, fg=colour)} {finding.result}: {what}")
     output.print_link(item, now)

@@ -15,7 +15,7 @@ from kurz.settings.values import show_duration
 if TYPE_CHECKING:
     from kurz.cli.findings import DoctorFinding
 
-_MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
+_SYMBOLS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
 
 commands = typer.Typer()
 
@@ -53,8 +53,8 @@ def shown(loaded: LoadedSettings) -> dict[str, dict[str, Any]]:
 def _print(findings: "list[DoctorFinding]", loaded: LoadedSettings) -> None:
     width = max(len(item.about) for item in findings)
     for item in findings:
-        mark, colour = _MARKS[item.verdict]
-        typer.echo(f"{typer.style(mark, fg=colour)} {item.about:<{width}}  {item.says}")
+        symbol, colour = _SYMBOLS[item.verdict]
+        typer.echo(f"{typer.style(symbol, fg=colour)} {item.about:<{width}}  {item.says}")
     typer.echo("\nSettings that differ from their defaults:")
     differing = {name: item for name, item in shown(loaded).items() if item["source"] != "default"}
     for name, given in differing.items():

@@ -38,7 +38,7 @@ from kurz.storage.jobs.runs import last_runs
 from kurz.storage.people.accounts import has_admin
 from kurz.wiring.archive import open_files
 from kurz.wiring.engine import Engine
-from kurz.wiring.screen import open_shelf
+from kurz.wiring.screen import open_list_provider
 
 # A browser keeps a connection for seconds, so these are a few hundred visits a second.
 FEW_CONNECTIONS = 2000
@@ -258,10 +258,10 @@ def _countries(settings: Settings) -> list[DoctorFinding]:
 
 def _lists(settings: Settings) -> list[DoctorFinding]:
     """Whether all lists can be read, and the server uses their current content."""
-    shelf = open_shelf(settings)
-    if shelf.sources.is_empty:
+    provider = open_list_provider(settings)
+    if provider.sources.is_empty:
         return []
-    found = shelf.lists
+    found = provider.lists
     if found is None:
         return [_error("lists", "the lists could not be compiled")]
     judged = [
@@ -277,7 +277,7 @@ def _lists(settings: Settings) -> list[DoctorFinding]:
     ]
     findings = [finding for finding in judged if finding.says]
     compiled = settings.screening_dir / FILE_NAME
-    if not shelf.is_kept and compiled.exists():
+    if not provider.is_stored and compiled.exists():
         says = (
             f"{compiled} is out of date. kurz serve notices changed files within seconds, and"
             " changed settings on SIGHUP."

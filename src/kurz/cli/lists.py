@@ -66,10 +66,10 @@ def _verdict(screen: "ListScreen", url: str) -> dict[str, Any]:
 
 
 def _view(screen: "ListScreen") -> dict[str, Any]:
-    found = screen.shelf.lists
+    found = screen.provider.lists
     return {
         "is_sure": screen.is_sure,
-        "has_other_shorteners": screen.shelf.sources.has_shorteners,
+        "has_other_shorteners": screen.provider.sources.has_shorteners,
         "hosts": 0 if found is None else found.hosts,
         "bytes": 0 if found is None else found.size,
         "banned_hosts": len(screen.banned_hosts),

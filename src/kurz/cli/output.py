@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import typer
 
-_MARKS = {
+_SYMBOLS = {
     "ACTIVE": ("●", "green"),
     "EXPIRED": ("◷", "yellow"),
     "DELETED": ("✕", "red"),
@@ -64,7 +64,7 @@ def print_links(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
     head = ("status", "link", "clicks", "expires", "created", "destination")
     rows = [
         (
-            f"{_MARKS[item['status']][0]} {item['status'].lower()}",
+            f"{_SYMBOLS[item['status']][0]} {item['status'].lower()}",
             _name(item["short_url"]),
             f"{item['redirect_count']:,}",
             relative(item["expires_at"], now) if item["expires_at"] else "never",
@@ -75,8 +75,8 @@ def print_links(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
     ]
     width = max(len(row[0]) for row in (head, *rows))
     for item, line in zip(views, _lines(head, rows), strict=True):
-        mark = line[:width]
-        typer.echo(typer.style(mark, fg=_MARKS[item["status"]][1]) + line[width:])
+        symbol = line[:width]
+        typer.echo(typer.style(symbol, fg=_SYMBOLS[item["status"]][1]) + line[width:])
 
 
 def print_trash(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
@@ -99,11 +99,11 @@ def print_trash(views: Sequence[Mapping[str, Any]], now: datetime) -> None:
 
 def print_link(item: Mapping[str, Any], now: datetime) -> None:
     """One link, one field per line; empty fields are left out."""
-    mark, colour = _MARKS[item["status"]]
+    symbol, colour = _SYMBOLS[item["status"]]
     rows = [
         ("short URL", typer.style(item["short_url"], bold=True)),
         ("destination", printable(item["original_url"])),
-        ("status", typer.style(f"{mark} {item['status'].lower()}", fg=colour)),
+        ("status", typer.style(f"{symbol} {item['status'].lower()}", fg=colour)),
     ]
     rows += [
         (label, _shown(item[name], now))

@@ -51,7 +51,7 @@ def get_ready(settings: Settings, clocks: Clocks) -> tuple[Path | None, str | No
             await keeper.start()
             await keeper.stop()
             clocks.boot.jump(clocks.server.now())
-            own_journals(kurz).make()
+            own_journals(kurz).create()
             return backup, await make_first_admin(kurz)
 
     return asyncio.run(run())

@@ -11,7 +11,7 @@ from kurz.cli import output
 from kurz.cli.reaper_output import (
     Bar,
     Progress,
-    print_chores,
+    print_periodic_tasks,
     print_result,
     print_rules,
     print_state,
@@ -23,7 +23,12 @@ from kurz.scheduling import AlreadyRunning, RunCause, RunOutcome
 
 if TYPE_CHECKING:
     from kurz.jobs.runner import Runner
-    from kurz.links.ending.reaper_admin import ChoreState, ReaperAdmin, ReaperBacklog, ReaperState
+    from kurz.links.ending.reaper_admin import (
+        PeriodicTaskState,
+        ReaperAdmin,
+        ReaperBacklog,
+        ReaperState,
+    )
     from kurz.scheduling import Result, Run
     from kurz.wiring.core import Kurz
     from kurz.wiring.reaper import Reaping
@@ -55,29 +60,29 @@ def reaper(
 def _tell(data_dir: Path | None, as_json: bool) -> None:
     async def work(
         kurz: "Kurz",
-    ) -> "tuple[ReaperAdmin, ReaperState, Sequence[Run], Sequence[ChoreState]]":
-        from kurz.wiring.reaper import open_upkeep
+    ) -> "tuple[ReaperAdmin, ReaperState, Sequence[Run], Sequence[PeriodicTaskState]]":
+        from kurz.wiring.reaper import open_reaper_admin
 
-        reaper_admin = open_upkeep(kurz)
-        runs, chores = await reaper_admin.last_runs(), await reaper_admin.chores()
-        return reaper_admin, await reaper_admin.state(), runs, chores
+        reaper_admin = open_reaper_admin(kurz)
+        runs, tasks = await reaper_admin.last_runs(), await reaper_admin.periodic_tasks()
+        return reaper_admin, await reaper_admin.state(), runs, tasks
 
-    reaper_admin, state, runs, chores = with_kurz(data_dir, work)
+    reaper_admin, state, runs, tasks = with_kurz(data_dir, work)
     if as_json:
-        output.print_json(view(reaper_admin, state, runs, chores))
+        output.print_json(view(reaper_admin, state, runs, tasks))
         return
     print_state(reaper_admin.schedule, state, runs)
     typer.echo()
     print_rules(reaper_admin.plan, state.waiting)
     typer.echo()
-    print_chores(chores, state.now)
+    print_periodic_tasks(tasks, state.now)
 
 
 def _rehearse(data_dir: Path | None, as_json: bool) -> None:
     async def work(kurz: "Kurz") -> "tuple[ReaperAdmin, ReaperBacklog]":
-        from kurz.wiring.reaper import open_upkeep
+        from kurz.wiring.reaper import open_reaper_admin
 
-        reaper_admin = open_upkeep(kurz)
+        reaper_admin = open_reaper_admin(kurz)
         with Bar() as bar:
             return reaper_admin, await reaper_admin.waiting(ALL, bar.count)
 

@@ -10,7 +10,7 @@ import typer
 from kurz.cli import output
 from kurz.cli.output import TerminalLine
 from kurz.links.ending.reaper_admin import (
-    ChoreState,
+    PeriodicTaskState,
     ReaperAdmin,
     ReaperBacklog,
     ReaperState,
@@ -98,7 +98,7 @@ def print_rules(plan: RetentionPlan, waiting: ReaperBacklog) -> None:
     for ended, rule in plan.retention.items():
         number = waiting.by_kind.get(ended)
         due = "-" if number is None else f"{number:,}"
-        rows.append((_KINDS[ended], _after(rule), due, _fate(plan, rule)))
+        rows.append((_KINDS[ended], _after(rule), due, _action(plan, rule)))
     output.print_table(("expired", "after", "due", "action"), rows)
     if any(_lacks_archive(plan, rule) for rule in plan.retention.values()):
         output.print_hint(
@@ -118,18 +118,21 @@ def print_result(result: Result, counts: Mapping[str, int], *, as_json: bool) ->
         typer.secho(result.reason, err=True)
 
 
-def print_chores(chores: Sequence[ChoreState], now: datetime) -> None:
+def print_periodic_tasks(tasks: Sequence[PeriodicTaskState], now: datetime) -> None:
     """The other jobs, and their results."""
     rows = []
-    for chore in chores:
-        last = "none yet" if chore.last_run is None else _past(chore.last_run, now)
-        then = "never" if chore.next_at is None else output.relative(chore.next_at, now)
-        rows.append((chore.schedule.job, then, last))
+    for task in tasks:
+        last = "none yet" if task.last_run is None else _past(task.last_run, now)
+        then = "never" if task.next_at is None else output.relative(task.next_at, now)
+        rows.append((task.schedule.job, then, last))
     output.print_table(("job", "next run", "last run"), rows)
 
 
 def view(
-    reaper_admin: ReaperAdmin, state: ReaperState, runs: Sequence[Run], chores: Sequence[ChoreState]
+    reaper_admin: ReaperAdmin,
+    state: ReaperState,
+    runs: Sequence[Run],
+    tasks: Sequence[PeriodicTaskState],
 ) -> dict[str, Any]:
     return {
         "is_enabled": reaper_admin.schedule.is_enabled,
@@ -144,25 +147,25 @@ def view(
         "runs": [_view_run(run) for run in runs],
         "jobs": [
             {
-                "job": chore.schedule.job,
-                "is_enabled": chore.schedule.is_enabled,
-                "next_run_at": chore.next_at,
-                "last_run": None if chore.last_run is None else _view_run(chore.last_run),
+                "job": task.schedule.job,
+                "is_enabled": task.schedule.is_enabled,
+                "next_run_at": task.next_at,
+                "last_run": None if task.last_run is None else _view_run(task.last_run),
             }
-            for chore in chores
+            for task in tasks
         ],
     }
 
 
 def _view_run(run: Run) -> dict[str, Any]:
-    names = "started_at", "ended_at", "is_asked", "holder", "outcome", "counts", "reason"
+    names = "started_at", "ended_at", "is_requested", "holder", "outcome", "counts", "reason"
     return output.fields_of(run, *names)
 
 
 def _present(state: ReaperState) -> str:
     if state.lease is not None and state.is_running:
         return f"running, started {output.relative(state.lease.taken_at, state.now)}"
-    if state.lease is not None and state.lease.asked_at is not None:
+    if state.lease is not None and state.lease.requested_at is not None:
         return "run requested, starting soon"
     return "idle"
 
@@ -204,9 +207,9 @@ def _after(rule: RetentionRule) -> str:
     )
 
 
-def _fate(plan: RetentionPlan, rule: RetentionRule) -> str:
-    return "keep" if rule.after is None or _lacks_archive(plan, rule) else rule.fate
+def _action(plan: RetentionPlan, rule: RetentionRule) -> str:
+    return "keep" if rule.after is None or _lacks_archive(plan, rule) else rule.action
 
 
 def _lacks_archive(plan: RetentionPlan, rule: RetentionRule) -> bool:
-    return rule.fate is RetentionAction.ARCHIVE and not plan.has_archive
+    return rule.action is RetentionAction.ARCHIVE and not plan.has_archive

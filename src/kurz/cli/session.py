@@ -41,11 +41,11 @@ def with_kurz(data_dir: Path | None, work: Callable[["Kurz"], Awaitable[T]]) -> 
     return asyncio.run(run())
 
 
-async def note(kurz: "Kurz", act: str, subject: str | None = None, **details: object) -> None:
+async def note(kurz: "Kurz", action: str, subject: str | None = None, **details: object) -> None:
     """Writes to the audit log what the operator is about to do."""
     from kurz.safety.audit import OPERATOR
 
-    await kurz.audit.record(OPERATOR, act, subject, details)
+    await kurz.audit.record(OPERATOR, action, subject, details)
 
 
 def shown_base_url(settings: Settings) -> str:

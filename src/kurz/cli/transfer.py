@@ -96,8 +96,8 @@ def import_links(
     async def work(kurz: "Kurz") -> Summary:
         targets = await _targets(kurz, workspace)
         if not dry_run:
-            places = {} if workspace is None else {"workspace": workspace}
-            await note(kurz, "import-links", f"file {file}", **places)
+            details = {} if workspace is None else {"workspace": workspace}
+            await note(kurz, "import-links", f"file {file}", **details)
         with ImportReport(report, as_json=as_json, is_dry=dry_run) as telling:
             try:
                 async for results in kurz.importer.run(
@@ -166,7 +166,7 @@ def _prepare(settings: "Settings", dry_run: bool) -> None:
 
 async def _targets(kurz: "Kurz", workspace: str | None) -> Targets:
     if workspace is None:
-        return _Places(kurz)
+        return _TargetPerRow(kurz)
     return OneTarget(_target(kurz.settings, await get_workspace(kurz, workspace)))
 
 
@@ -178,7 +178,7 @@ def _target(settings: "Settings", workspace: "Workspace | None") -> ImportTarget
     )
 
 
-class _Places:
+class _TargetPerRow:
     """Each row goes where its `workspace` column says; without one, to the root."""
 
     def __init__(self, kurz: "Kurz") -> None:

@@ -11,7 +11,7 @@ from kurz.clicks.agents import Agent, Agents
 from kurz.clicks.batch import (
     INSTALLATION,
     Batch,
-    DayTally,
+    DayCounts,
     Event,
     JournalPosition,
     LinkOwner,
@@ -26,7 +26,7 @@ from kurz.clicks.record import COUNT_ONLY, PREFETCH, UNKNOWN_VISITOR, Fields
 from kurz.clicks.values import host_of, locale_of
 
 HOUR_MICROS: Final = 3_600_000_000
-MAX_HOMES: Final = 16_384
+MAX_OWNERS: Final = 16_384
 TOP_LINKS: Final = 100  # of a batch
 MANY: Final = 8  # from this many clicks on, a Counter is faster
 
@@ -60,7 +60,7 @@ def aggregate(
     for the workspace in the record, and for the installation."""
     result = Batch(start, end)
     wide: dict[tuple[Subject, int], _Many] = {}
-    of_homes: dict[tuple[int, tuple[str, ...], int], list[_Many]] = {}
+    of_owners: dict[tuple[int, tuple[str, ...], int], list[_Many]] = {}
     groups = _grouped(records, owners, agents, countries, result.events)
     for (link_id, space, day), shares in groups.items():
         result.clicks += len(shares)
@@ -69,11 +69,11 @@ def aggregate(
         if home is not None:
             _add(result, _make(Subject, (SubjectKind.LINK, link_id)), day, shares, people)
         tags = home.tags if home is not None else ()
-        manys = of_homes.get((space, tags, day))
+        manys = of_owners.get((space, tags, day))
         if manys is None:
             subjects = _wide_subjects(space, tags)
             manys = [wide.setdefault((subject, day), _Many()) for subject in subjects]
-            of_homes[space, tags, day] = manys
+            of_owners[space, tags, day] = manys
         for many in manys:
             many.shares += shares
             many.people[link_id] = many.people.get(link_id, 0) + people
@@ -171,7 +171,7 @@ def _add(result: Batch, subject: Subject, day: int, shares: list[_Share], people
         moments = Moments.of([latency_ms for _, latency_ms, _ in shares])
         visitors = {visitor for _, _, visitor in shares if visitor is not None}
     visitors.discard(UNKNOWN_VISITOR)
-    result.days[subject, day] = DayTally(len(shares), people, counts, visitors)
+    result.days[subject, day] = DayCounts(len(shares), people, counts, visitors)
     before = result.moments.get(subject)  # of another day
     result.moments[subject] = moments if before is None else before.merge(moments)
 
@@ -186,7 +186,7 @@ def _count(shares: list[_Share]) -> dict[str, int]:
     return counts
 
 
-@lru_cache(MAX_HOMES)
+@lru_cache(MAX_OWNERS)
 def _wide_subjects(space: int, tags: tuple[str, ...]) -> tuple[Subject, ...]:
     """Every subject of a click except its link."""
     tagged = [tag_subject(space, tag) for tag in tags]

@@ -64,7 +64,7 @@ class Event(NamedTuple):
 
 
 @dataclass(slots=True)
-class DayTally:
+class DayCounts:
     """What is added to one subject's day. `counts` has the keys of `clicks/counts`."""
 
     clicks: int = 0
@@ -82,7 +82,7 @@ class Batch:
     start: JournalPosition
     end: JournalPosition
     clicks: int = 0
-    days: dict[tuple[Subject, int], DayTally] = field(default_factory=dict)
+    days: dict[tuple[Subject, int], DayCounts] = field(default_factory=dict)
     moments: dict[Subject, Moments] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     damage: Damage | None = None

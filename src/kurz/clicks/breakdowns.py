@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from kurz.clicks.counts import OTHER, Of
 
 LINKS: Final = "links"
-# All except sorts and bots count people only.
+# All except kinds and bots count people only.
 NAMES: Final = {
     "countries": Of.COUNTRY,
     "referrers": Of.REFERRER,
@@ -15,7 +15,7 @@ NAMES: Final = {
     "systems": Of.SYSTEM,
     "devices": Of.DEVICE,
     "languages": Of.LANGUAGE,
-    "sorts": Of.SORT,
+    "kinds": Of.SORT,
     "bots": Of.BOT,
     LINKS: Of.LINK,
 }

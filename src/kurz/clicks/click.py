@@ -15,7 +15,7 @@ class ClickRow(NamedTuple):
 
     at: datetime
     short_code: str | None
-    sort: str
+    kind: str
     country: str
     referrer: str
     browser: str

@@ -64,10 +64,10 @@ class Live:
         """Yields the numbers at once and when they change, for that long; None if nothing has
         changed for `rest_seconds`. Ends early when this is closed. Raises `ListenersFull` or
         `TooManyStreams` at the start."""
-        heard = self._listen(about, account_id, seconds, rest_seconds)
+        received = self._listen(about, account_id, seconds, rest_seconds)
         # The stream is counted from here on, until the caller closes the generator.
-        await anext(heard)
-        return heard
+        await anext(received)
+        return received
 
     def close(self) -> None:
         """Ends all streams, and accepts no new ones."""

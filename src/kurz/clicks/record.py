@@ -21,7 +21,7 @@ UNKNOWN_VISITOR: Final = bytes(8)
 
 _FRAME = Struct("<HI")
 _TIME = Struct("<QI")
-_MARK = Struct("<QI")
+_LINK_TAG = Struct("<QI")
 _VISIT = Struct("<BB6s8sBBH")
 _FIXED = Struct("<QIQIBB6s8sBBH")  # the three above
 
@@ -54,7 +54,7 @@ def encode(at_micros: int, latency_ns: int, link_tag: bytes, visit: bytes) -> by
 
 def link_tag_of(link_id: int, workspace_id: int) -> bytes:
     """The link's part for `encode`; created once for each cached link."""
-    return _MARK.pack(link_id, workspace_id)
+    return _LINK_TAG.pack(link_id, workspace_id)
 
 
 def visit_of(

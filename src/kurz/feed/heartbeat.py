@@ -47,9 +47,9 @@ class Heartbeat:
         if self._reading is not None:
             await asyncio.wait((self._reading,))
 
-    def is_in_doubt(self, heard_at: float) -> bool:
-        """`heard_at`: when the last complete reading of the log began, by `time.monotonic`."""
-        return self._doubted_at is not None and heard_at < self._doubted_at
+    def is_in_doubt(self, caught_up_at: float) -> bool:
+        """`caught_up_at`: when the last complete reading of the log began, by `time.monotonic`."""
+        return self._doubted_at is not None and caught_up_at < self._doubted_at
 
     async def catch_up(self) -> None:
         """Returns when the log has been read, or cannot be: then memory is in doubt."""

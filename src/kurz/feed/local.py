@@ -17,10 +17,10 @@ log = structlog.get_logger()
 
 def is_anybody_listening(folder: Path) -> bool:
     """Whether a kurz runs on this data folder."""
-    return any(_is_heard(path) for path in folder.glob("*") if path.suffix != ".new")
+    return any(_has_listener(path) for path in folder.glob("*") if path.suffix != ".new")
 
 
-def _is_heard(path: Path) -> bool:
+def _has_listener(path: Path) -> bool:
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
     except OSError as error:

@@ -76,7 +76,7 @@ class ChangeFeed:
         self._task: asyncio.Task[None] | None = None
         self._waiting: list[asyncio.Future[bool]] = []  # for a reading that begins from now on
         self._is_down = False
-        self.heard_at = time.monotonic()  # when the last complete reading of the log began
+        self.caught_up_at = time.monotonic()  # when the last complete reading of the log began
         self.wake_ups = 0
 
     @property
@@ -149,18 +149,18 @@ class ChangeFeed:
 
     async def _catch_up(self) -> None:
         began_at = time.monotonic()
-        if self._is_lost or began_at - self.heard_at > self._max_silence_seconds:
-            await self._start_over()
+        if self._is_lost or began_at - self.caught_up_at > self._max_silence_seconds:
+            await self._reset()
         if self._strangers:
             await self._await_strangers()
         while await self._read_on():
             pass
         if self._gaps:
             await self._close_gaps()
-        self._settle()
-        self.heard_at = began_at
+        self._notify_caught_up()
+        self.caught_up_at = began_at
 
-    async def _start_over(self) -> None:
+    async def _reset(self) -> None:
         begins_at = max(await self._log.last() - self._look_back, 0)
         self._strangers = await self._log.writers() if begins_at else frozenset()
         self._begins_at = begins_at
@@ -188,7 +188,7 @@ class ChangeFeed:
         was_set_back = [*rows[: len(anchors)]] != anchors
         if was_set_back or (new and new[-1][0] - self._position > MAX_LEAP):
             log.warning("change log was replaced: starting over", position=self._position)
-            await self._start_over()
+            await self._reset()
             return True
         for number, change in new:
             self._gaps.update(dict.fromkeys(range(self._position + 1, number)))
@@ -212,7 +212,7 @@ class ChangeFeed:
             else:
                 del self._gaps[number]
 
-    def _settle(self) -> None:
+    def _notify_caught_up(self) -> None:
         position = min(self._gaps, default=self._position + 1) - 1
         for listener in self._listeners:
             listener.on_caught_up(0 if self._strangers else position)

@@ -20,7 +20,7 @@ class BanWork:
         if await self._bans.pending():
             await self._leases.ask(JOB)
 
-    async def run(self, turn: RunContext) -> Result:
-        for name, count in (await self._bans.run(turn.stopping.is_set)).items():
-            turn.add(name, count)
+    async def run(self, context: RunContext) -> Result:
+        for name, count in (await self._bans.run(context.stopping.is_set)).items():
+            context.add(name, count)
         return Result()

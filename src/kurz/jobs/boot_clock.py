@@ -48,17 +48,17 @@ class LookMemory:
         self._memory = mmap.mmap(-1, 1 + 2 * _LOOKS.size)  # which half counts, and two halves
 
     def read(self) -> Looks:
-        numbers = _LOOKS.unpack_from(self._memory, self._place(self._memory[0]))
+        numbers = _LOOKS.unpack_from(self._memory, self._offset(self._memory[0]))
         return Looks(_look(*numbers[:2]), _look(*numbers[2:]))
 
     def write(self, looks: Looks) -> None:
         other = 1 - self._memory[0]
         numbers = (*_numbers(looks.believed), *_numbers(looks.jumped))
-        _LOOKS.pack_into(self._memory, self._place(other), *numbers)
+        _LOOKS.pack_into(self._memory, self._offset(other), *numbers)
         self._memory[0] = other
 
     @staticmethod
-    def _place(half: int) -> int:
+    def _offset(half: int) -> int:
         return 1 + half * _LOOKS.size
 
 

@@ -19,30 +19,30 @@ class ListWatch(Rounds):
 
     def __init__(
         self,
-        shelf: ListProvider,
+        provider: ListProvider,
         *,
         look_seconds: float = LOOK_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__("refreshing lists", partial(asyncio.to_thread, self.look), look_seconds)
-        self._shelf = shelf
+        self._provider = provider
         self._monotonic = monotonic
         self._looks: list[Any] | None = None
         self._made_at = monotonic()
 
     def start(self) -> None:
-        if not self._shelf.sources.is_empty:
+        if not self._provider.sources.is_empty:
             super().start()
 
     def look(self) -> None:
         """Compiles if needed: the lists have changed, or the compiled file is missing or not
         theirs."""
-        self._shelf.refresh()
-        looks = self._shelf.sources.look()
+        self._provider.refresh()
+        looks = self._provider.sources.look()
         is_settled, self._looks = looks == self._looks, looks
-        lists = self._shelf.lists
-        is_sound = lists is not None and lists.is_whole and self._shelf.is_kept
+        lists = self._provider.lists
+        is_sound = lists is not None and lists.is_whole and self._provider.is_stored
         is_due = not is_sound and self._monotonic() - self._made_at >= RETRY_SECONDS
-        if (is_settled and self._shelf.is_outdated) or is_due:
+        if (is_settled and self._provider.is_outdated) or is_due:
             self._made_at = self._monotonic()
-            self._shelf.make()
+            self._provider.compile()

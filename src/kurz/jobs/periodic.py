@@ -31,17 +31,17 @@ class PeriodicTask:
     """The `Work` of a task. It is not done while the clock is not trusted, because what looks too
     old may not be."""
 
-    def __init__(self, errand: Task, boot_clock: BootClock | None = None) -> None:
-        self._errand = errand
+    def __init__(self, task: Task, boot_clock: BootClock | None = None) -> None:
+        self._task = task
         self._boot_clock = boot_clock or BootClock()
         self._ahead: timedelta | None = None
 
     async def look(self, now: datetime) -> None:
         self._ahead = self._boot_clock.jump(now)
 
-    async def run(self, turn: RunContext) -> Result:
+    async def run(self, context: RunContext) -> Result:
         if self._ahead is not None:
             return Result(RunOutcome.SKIPPED, told(self._ahead))
-        for name, count in (await self._errand.run(turn.stopping.is_set)).items():
-            turn.add(name, count)
+        for name, count in (await self._task.run(context.stopping.is_set)).items():
+            context.add(name, count)
         return Result()

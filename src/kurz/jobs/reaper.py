@@ -79,13 +79,13 @@ class Reaper:
             self._looked_at = self._monotonic()
             self._waiting = (await self._plan.count(self._store)).total
 
-    async def run(self, turn: RunContext) -> Result:
+    async def run(self, context: RunContext) -> Result:
         try:
-            return await self._run(turn)
+            return await self._run(context)
         except Jumped as jump:
             return Result(RunOutcome.SKIPPED, str(jump))
 
-    async def _run(self, turn: RunContext) -> Result:
+    async def _run(self, context: RunContext) -> Result:
         """Links that expire during a run are left to the next one. When each batch took the current
         time instead, a steady stream of expiring links kept the run marking until it had to end."""
         until = self._monotonic() + self._pace.longest.total_seconds()
@@ -93,10 +93,10 @@ class Reaper:
         marking = _Phase(None)
         sweeps = [_Phase(ended) for ended in self._plan.rules()]
         trouble: ArchiveUnavailable | None = None
-        while (phase := _next(marking, *sweeps)) is not None and not self._is_over(turn, until):
+        while (phase := _next(marking, *sweeps)) is not None and not self._is_over(context, until):
             started = self._monotonic()
             try:
-                done = await self._do_batch(turn, phase.ended, began_at)
+                done = await self._do_batch(context, phase.ended, began_at)
                 phase.note(done, self._monotonic() - started)
             except ArchiveUnavailable as error:  # this kind waits for the next run
                 trouble, phase.state = error, _State.GIVEN_UP
@@ -106,7 +106,7 @@ class Reaper:
         self._looked_at = -LOOK_SECONDS
         if trouble is not None:
             return Result(RunOutcome.FAILED, trouble.detail)
-        return Result(reason=self._reason(turn, [marking, *sweeps]))
+        return Result(reason=self._reason(context, [marking, *sweeps]))
 
     async def _now(self) -> datetime:
         """Raises `Jumped`."""
@@ -115,45 +115,47 @@ class Reaper:
         return now
 
     async def _do_batch(
-        self, turn: RunContext, ended: EndedKind | None, began_at: datetime
+        self, context: RunContext, ended: EndedKind | None, began_at: datetime
     ) -> BatchDone:
         """One batch of what was due when the run began. `ended` None: links to be marked."""
         now = await self._now()
         due_at = min(began_at, now)
         if ended is None:
-            count = await self._store.mark(due_at, self._pace.batch, turn.stopping.is_set)
+            count = await self._store.mark_expired(
+                due_at, self._pace.batch, context.stopping.is_set
+            )
             done = BatchDone(count, is_more=count > 0)
-            await self._note(turn, MARKED, done)
+            await self._note(context, MARKED, done)
             return done
-        fate, before = self._plan.retention[ended].fate, self._plan.before(ended, due_at)
-        if fate is not RetentionAction.ARCHIVE:
+        action, before = self._plan.retention[ended].action, self._plan.before(ended, due_at)
+        if action is not RetentionAction.ARCHIVE:
             count = await self._store.sweep(
-                ended, fate, before, now, self._pace.batch, turn.stopping.is_set
+                ended, action, before, now, self._pace.batch, context.stopping.is_set
             )
             done = BatchDone(count, is_more=count > 0)
         elif self._archiver is not None:
             done = await self._archiver.run(ended, before, now, self._pace.batch)
         else:
             done = BatchDone(0, is_more=False)
-        await self._note(turn, COUNTS[fate], done)
+        await self._note(context, COUNTS[action], done)
         return done
 
-    async def _note(self, turn: RunContext, name: str, done: BatchDone) -> None:
+    async def _note(self, context: RunContext, name: str, done: BatchDone) -> None:
         """Counts what was done. If there may be more, pauses so that others can work in between."""
         if done.count:
             self._done[name] += done.count
-            turn.add(name, done.count)
+            context.add(name, done.count)
         if done.is_more:
-            await wait_at_most(turn.stopping, self._pace.pause.total_seconds())
+            await wait_at_most(context.stopping, self._pace.pause.total_seconds())
 
-    def _is_over(self, turn: RunContext, until: float) -> bool:
-        return turn.stopping.is_set() or self._monotonic() >= until
+    def _is_over(self, context: RunContext, until: float) -> bool:
+        return context.stopping.is_set() or self._monotonic() >= until
 
-    def _reason(self, turn: RunContext, phases: Sequence["_Phase"]) -> str | None:
+    def _reason(self, context: RunContext, phases: Sequence["_Phase"]) -> str | None:
         states = {phase.state for phase in phases}
         if states == {_State.DONE}:
             return None
-        if turn.stopping.is_set():
+        if context.stopping.is_set():
             return "The run was stopped."
         if _State.MORE in states:
             return "The run reached its time limit; the next run continues."

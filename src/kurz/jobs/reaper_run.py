@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Callable
 
 from kurz.jobs.runner import TICK_SECONDS
-from kurz.links.ending.reaper_admin import ChoreState, ReaperAdmin
+from kurz.links.ending.reaper_admin import PeriodicTaskState, ReaperAdmin
 from kurz.scheduling import Result, Run, RunOutcome
 
-PATIENCE_SECONDS = 2 * TICK_SECONDS  # a running jobs process has looked by then
+DEADLINE_SECONDS = 2 * TICK_SECONDS  # a running jobs process has looked by then
 LOOK_SECONDS = 0.2
 
 LOST = Result(
@@ -32,11 +32,11 @@ class Asking:
         reaper_admin: ReaperAdmin,
         tell: Callable[[bool], None] = lambda _: None,
         *,
-        patience_seconds: float = PATIENCE_SECONDS,
+        deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
         self._reaper_admin = reaper_admin
         self._tell = tell
-        self._patience_seconds = patience_seconds
+        self._deadline_seconds = deadline_seconds
         self._last_id = 0
 
     async def run(self) -> tuple[Result, Run | None] | None:
@@ -47,7 +47,7 @@ class Asking:
         await self._reaper_admin.ask()
         try:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._patience_seconds):
+                async with asyncio.timeout(self._deadline_seconds):
                     await self._look_until(self._has_begun)
         finally:  # a caller that leaves does not want a run hours later
             is_nobody_there = await self._reaper_admin.withdraw()
@@ -66,7 +66,7 @@ class Asking:
     async def _last_run(self) -> Run | None:
         return next(iter(await self._reaper_admin.last_runs(1)), None)
 
-    async def _look_until(self, is_met: Callable[[ChoreState], bool]) -> ChoreState:
+    async def _look_until(self, is_met: Callable[[PeriodicTaskState], bool]) -> PeriodicTaskState:
         while True:
             state = await self._reaper_admin.look_at(self._reaper_admin.schedule)
             if is_met(state):
@@ -74,14 +74,14 @@ class Asking:
             self._tell(self._has_begun(state))
             await asyncio.sleep(LOOK_SECONDS)
 
-    def _has_begun(self, state: ChoreState) -> bool:
+    def _has_begun(self, state: PeriodicTaskState) -> bool:
         return state.lease is not None or self._new_run(state) is not None
 
-    def _is_over(self, state: ChoreState) -> bool:
+    def _is_over(self, state: PeriodicTaskState) -> bool:
         """A lease is released after the end of its run: without one, nothing more will come."""
         run = self._new_run(state)
         return state.lease is None or (run is not None and run.outcome is not None)
 
-    def _new_run(self, state: ChoreState) -> Run | None:
+    def _new_run(self, state: PeriodicTaskState) -> Run | None:
         run = state.last_run
         return run if run is not None and run.id > self._last_id else None

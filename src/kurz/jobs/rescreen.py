@@ -77,7 +77,7 @@ class Screening:
         if is_wanted and await self._leases.ask(JOB) is not None:
             self._asked_for = digest
 
-    async def run(self, turn: RunContext) -> Result:
+    async def run(self, context: RunContext) -> Result:
         self._asked_for = None  # a failed or skipped run is requested again
         await self._learn()
         if not self._screen.is_sure:
@@ -87,35 +87,37 @@ class Screening:
 
         def is_over() -> bool:
             is_other = self._screen.digest != digest or not self._screen.is_sure
-            return is_other or turn.stopping.is_set() or time.monotonic() >= until
+            return is_other or context.stopping.is_set() or time.monotonic() >= until
 
-        await self._walk(self._store.held, self._judge_held, turn, is_over)
-        await self._walk(self._store.banned, self._judge_banned, turn, is_over)
-        if not self._screen.has_rules or await self._walk_all(digest, turn, is_over):
+        await self._walk(self._store.held, self._judge_held, context, is_over)
+        await self._walk(self._store.banned, self._judge_banned, context, is_over)
+        if not self._screen.has_rules or await self._walk_all(digest, context, is_over):
             await self._store.keep(RescreenPosition(digest, 0, self._clock.now()))
             self._asked_for = digest
         return Result()
 
-    async def _walk_all(self, digest: str, turn: RunContext, is_over: Callable[[], bool]) -> bool:
+    async def _walk_all(
+        self, digest: str, context: RunContext, is_over: Callable[[], bool]
+    ) -> bool:
         """Whether it came to the end; it begins where the last run by the same rules left off."""
         settled_at = time.monotonic() + self._pace.settle_seconds
         since = await self._store.last_change() - OVERTAKEN
         known = await self._store.position()
         last = known.link_id if known.digest == digest and known.finished_at is None else 0
 
-        async def judge(seen: Sequence[Seen], turn: RunContext) -> None:
+        async def judge(seen: Sequence[Seen], context: RunContext) -> None:
             nonlocal last
-            await self._judge(seen, turn)
+            await self._judge(seen, context)
             last = seen[-1].link_id
             await self._store.keep(RescreenPosition(digest, last))
 
-        if not await self._walk(self._store.next, judge, turn, is_over, last):
+        if not await self._walk(self._store.next, judge, context, is_over, last):
             return False
-        await wait_at_most(turn.stopping, max(settled_at - time.monotonic(), 0))
-        return await self._walk_changes(since, turn, is_over)
+        await wait_at_most(context.stopping, max(settled_at - time.monotonic(), 0))
+        return await self._walk_changes(since, context, is_over)
 
     async def _walk_changes(
-        self, since: int, turn: RunContext, is_over: Callable[[], bool]
+        self, since: int, context: RunContext, is_over: Callable[[], bool]
     ) -> bool:
         """Screens what was written during the run, perhaps by processes with old rules. Returns
         whether it reached the end."""
@@ -124,7 +126,7 @@ class Screening:
             if is_over():
                 return False
             since, seen = await self._store.changed(since, self._pace.batch)
-            await self._judge(seen, turn)
+            await self._judge(seen, context)
             await self._rest()
         return True
 
@@ -142,7 +144,7 @@ class Screening:
         self,
         read: Callable[[int, int], Awaitable[Sequence[Seen]]],
         judge: Callable[[Sequence[Seen], RunContext], Awaitable[None]],
-        turn: RunContext,
+        context: RunContext,
         is_over: Callable[[], bool],
         after: int = 0,
     ) -> bool:
@@ -151,27 +153,27 @@ class Screening:
             seen = await read(after, self._pace.batch)
             if not seen:
                 return True
-            await judge(seen, turn)
+            await judge(seen, context)
             after = seen[-1].link_id
             await self._rest()
         return False
 
-    async def _judge_held(self, seen: Sequence[Seen], turn: RunContext) -> None:
-        await self._judge(seen, turn)
+    async def _judge_held(self, seen: Sequence[Seen], context: RunContext) -> None:
+        await self._judge(seen, context)
         admitted = [link for link in seen if self._verdict(link) is ScreenVerdict.ADMITTED]
-        self._add(turn, "released", await self._store.release(admitted, self._clock.now()))
+        self._add(context, "released", await self._store.release(admitted, self._clock.now()))
 
-    async def _judge_banned(self, seen: Sequence[Seen], turn: RunContext) -> None:
+    async def _judge_banned(self, seen: Sequence[Seen], context: RunContext) -> None:
         admitted = [link.link_id for link in seen if self._verdict(link) is ScreenVerdict.ADMITTED]
         if admitted:
             unbanned = await self._bans.unban(admitted, RULED, self._clock.now())
-            self._add(turn, "unbanned", unbanned)
+            self._add(context, "unbanned", unbanned)
 
-    async def _judge(self, seen: Sequence[Seen], turn: RunContext) -> None:
+    async def _judge(self, seen: Sequence[Seen], context: RunContext) -> None:
         bans = [ban for link in seen if (ban := self._ban(link)) is not None]
         if bans:
-            self._add(turn, "banned", await self._bans.ban(bans, self._clock.now()))
-        turn.add("screened", len(seen))
+            self._add(context, "banned", await self._bans.ban(bans, self._clock.now()))
+        context.add("screened", len(seen))
 
     def _ban(self, link: Seen) -> LinkBan | None:
         verdict = self._verdict(link)
@@ -185,6 +187,6 @@ class Screening:
     def _verdict(self, link: Seen) -> ScreenVerdict:
         return self._screen.judge(link.location)
 
-    def _add(self, turn: RunContext, name: str, count: int) -> None:
+    def _add(self, context: RunContext, name: str, count: int) -> None:
         self._totals[name] += count
-        turn.add(name, count)
+        context.add(name, count)

@@ -41,8 +41,8 @@ class Work(Protocol):
     async def look(self, now: datetime) -> None:
         """Called every few seconds, whether it is due or not."""
 
-    async def run(self, turn: RunContext) -> Result:
-        """Ends soon when `turn.stopping` is set."""
+    async def run(self, context: RunContext) -> Result:
+        """Ends soon when `context.stopping` is set."""
 
 
 class Runner(Rounds):
@@ -101,33 +101,35 @@ class Runner(Rounds):
         if lease is None:
             return None
         try:
-            run_id = await self._runs.begin(lease, is_asked=cause is not RunCause.DUE)
+            run_id = await self._runs.begin(lease, is_requested=cause is not RunCause.DUE)
         except StoreUnavailable:
             await self._give_back(lease)
             raise
-        turn = RunContext(self._stopping, tell=tell)
+        context = RunContext(self._stopping, tell=tell)
         started = self._monotonic()
-        result = await self._do(turn)
+        result = await self._do(context)
         self._ended[result.outcome] += 1
         seconds = self._last_seconds = self._monotonic() - started
-        self._tell(result, turn.counts)
-        await self._retry_until_done(lambda: self._runs.end(run_id, result, turn.counts, seconds))
+        self._tell(result, context.counts)
+        await self._retry_until_done(
+            lambda: self._runs.end(run_id, result, context.counts, seconds)
+        )
         await self._give_back(lease)
         return result
 
-    async def _do(self, turn: RunContext) -> Result:
+    async def _do(self, context: RunContext) -> Result:
         try:
-            return await self._work_on(turn)
+            return await self._work_on(context)
         except Exception as error:  # noqa: BLE001  the next run may succeed
             if isinstance(error, KurzError):
                 return Result(RunOutcome.FAILED, error.detail)
             _log.exception(f"{self._schedule.job} failed")
             return Result(RunOutcome.FAILED, f"{type(error).__name__}. See the log for details.")
 
-    async def _work_on(self, turn: RunContext) -> Result:
+    async def _work_on(self, context: RunContext) -> Result:
         """A run that does not end soon after a stop is given up at any point: what it was writing
         is written completely, or not at all."""
-        work = asyncio.create_task(self._job.run(turn))
+        work = asyncio.create_task(self._job.run(context))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)

@@ -74,7 +74,7 @@ def code_taken(code: str) -> CustomCodeTaken:
     return CustomCodeTaken(f"The code “{code}” is already taken. Choose another one.")
 
 
-class UrlFlaw(StrEnum):
+class UrlProblem(StrEnum):
     """What is wrong with a URL, for programs that show their own text."""
 
     TEXT = "text"
@@ -93,9 +93,9 @@ class UrlRefused(Invalid):
     title = "URL cannot be shortened"
     field = "original_url"
 
-    def __init__(self, flaw: UrlFlaw, detail: str) -> None:
-        super().__init__(detail, flaw=flaw)
-        self.flaw = flaw
+    def __init__(self, reason: UrlProblem, detail: str) -> None:
+        super().__init__(detail, reason=reason)
+        self.reason = reason
 
 
 class LinkExpired(Gone):

@@ -7,7 +7,7 @@ from datetime import datetime
 from kurz.links import lifecycle
 from kurz.links.code_generator import ATTEMPTS, CodeGenerator
 from kurz.links.errors import CodesExhausted, LinkBanned, LinkChanged, code_taken
-from kurz.links.model import ROOT_WORKSPACE_ID, Act, Created, Link, Status, Strategy
+from kurz.links.model import ROOT_WORKSPACE_ID, Created, Link, LinkAction, Status, Strategy
 from kurz.links.ports import LinkStore
 from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
@@ -130,7 +130,7 @@ class Inserter:
             changes |= {"status": Status.ACTIVE, "deleted_at": None, "swept_at": None}
             changes["clicks_used"] = 0
             revived = await self._store.update(
-                existing, changes, now, Act("revive", wanted.owner_id), receipt=receipt
+                existing, changes, now, LinkAction("revive", wanted.owner_id), receipt=receipt
             )
             if revived is not None:
                 return Created(revived, is_new=True)

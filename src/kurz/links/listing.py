@@ -24,7 +24,7 @@ class Listing:
 
     async def page(self, scope: Scope, wanted: Filter, cursor: str | None, limit: int) -> LinkPage:
         check(wanted)
-        after = None if cursor is None else self._place(cursor, wanted.sort)
+        after = None if cursor is None else self._page_end(cursor, wanted.sort)
         links, total = await self._store.list(
             scope, wanted, self._clock.now(), after=after, limit=limit + 1
         )
@@ -38,7 +38,7 @@ class Listing:
         text = json.dumps(parts, separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
-    def _place(self, cursor: str, sort: Sort) -> PageEnd:
+    def _page_end(self, cursor: str, sort: Sort) -> PageEnd:
         try:
             value, public_id = _read(cursor, sort)
             return PageEnd(value, self._ids.invert(public_id))

@@ -109,21 +109,21 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class LinkAction:
     """An action on a link, for its history. No account: the operator."""
 
     name: str
     account_id: int | None = None
 
 
-OPERATORS_EDIT = Act("edit")
+OPERATORS_EDIT = LinkAction("edit")
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
     """One line of a link's history: field → value before and after."""
 
-    act: str
+    action: str
     account_id: int | None
     version: int
     changed_at: datetime

@@ -6,10 +6,10 @@ from typing import Any, Protocol
 
 from kurz.links.model import (
     OPERATORS_EDIT,
-    Act,
     Filter,
     HistoryEntry,
     Link,
+    LinkAction,
     PageEnd,
     Scope,
 )
@@ -67,13 +67,13 @@ class LinkStore(Protocol):
         link: Link,
         changes: Mapping[str, Any],
         updated_at: datetime,
-        act: Act = OPERATORS_EDIT,
+        action: LinkAction = OPERATORS_EDIT,
         *,
         receipt: Receipt | None = None,
     ) -> Link | None:
         """Writes `changes` (fields of `Link`) if the stored version is still `link.version`, and
         returns the link with its next version. None: another write came first, or the new code is
-        taken or reserved. The act is added to the link's history. The receipt is stored as by
+        taken or reserved. The action is added to the link's history. The receipt is stored as by
         `insert`, and gets the link."""
 
     async def history(self, link_id: int, part: Part = WHOLE) -> Sequence[HistoryEntry]:

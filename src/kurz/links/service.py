@@ -25,13 +25,13 @@ from kurz.links.errors import (
 from kurz.links.inserting import EDIT_ATTEMPTS, Inserter, NewLink
 from kurz.links.listing import Listing
 from kurz.links.model import (
-    Act,
     Created,
     Draft,
     Edit,
     Filter,
     HistoryEntry,
     Link,
+    LinkAction,
     LinkPage,
     Scope,
     Status,
@@ -203,7 +203,7 @@ class LinkService:
             changes = changes_of(link, edit, url, now)
             if url is not None:
                 changes |= {"held_at": self._screened(url.location, now)}
-            edited = await self._store.update(link, changes, now, Act("edit", account_id))
+            edited = await self._store.update(link, changes, now, LinkAction("edit", account_id))
             if edited is not None:
                 return edited
             await self._check_code_is_free(link, edit.get("custom_code"))
@@ -229,7 +229,7 @@ class LinkService:
             check_version(link, expected_version)
             now = self._clock.now()
             changes = {"status": Status.DELETED, "deleted_at": now}
-            deleted = await self._store.update(link, changes, now, Act("delete", account_id))
+            deleted = await self._store.update(link, changes, now, LinkAction("delete", account_id))
             if deleted is not None:
                 return deleted
         raise LinkChanged("Someone else has changed this link. Load it again, then try again.")
@@ -260,7 +260,9 @@ class LinkService:
                 return link
             changes = revival_of(link, expires_at, now)
             changes |= {"held_at": self._screened(link.location, now)}
-            restored = await self._store.update(link, changes, now, Act("restore", account_id))
+            restored = await self._store.update(
+                link, changes, now, LinkAction("restore", account_id)
+            )
             if restored is not None:
                 return restored
         raise LinkChanged("Someone else is changing this link. Try again.")

@@ -7,7 +7,7 @@ from typing import Protocol
 from kurz.clock import Clock
 from kurz.links import fields
 from kurz.links.errors import TagNotFound
-from kurz.links.model import Act
+from kurz.links.model import LinkAction
 from kurz.paging import WHOLE, Part
 
 
@@ -24,7 +24,9 @@ class TagStore(Protocol):
     async def count(self, space: int, tag: str) -> int:
         """How many links have it, including the trash."""
 
-    async def rename(self, space: int, old: str, new: str | None, now: datetime, act: Act) -> int:
+    async def rename(
+        self, space: int, old: str, new: str | None, now: datetime, action: LinkAction
+    ) -> int:
         """Renames it in every link of the space, several per transaction; returns in how many. None
         removes it. A link that has both tags keeps one. After an outage, running it again finishes
         the work."""
@@ -47,8 +49,8 @@ class Tagging:
         fields.check(tags=(old,) if new is None else (old, new))
         if old == new:
             return 0
-        act = Act("tags", account_id)
-        count = await self._store.rename(space, old, new, self._clock.now(), act)
+        action = LinkAction("tags", account_id)
+        count = await self._store.rename(space, old, new, self._clock.now(), action)
         if count == 0:
             raise TagNotFound(f"No link has the tag “{old}”.")
         return count

@@ -15,7 +15,7 @@ class TransferFormat(StrEnum):
     JSONL = "jsonl"
 
 
-MAX_CHOSEN = 1000  # links in an export of chosen ones: to read so many ids takes some 15 ms
+MAX_SELECTED = 1000  # links in an export of selected ones: to read so many ids takes some 15 ms
 MEDIA_TYPES = {
     TransferFormat.CSV: "text/csv; charset=utf-8",
     TransferFormat.JSONL: "application/jsonl",
@@ -59,7 +59,7 @@ class RowOutcome(StrEnum):
 class RowResult:
     """`line` is where the row begins in its file, and `last_line` where it ends, if that is another
     line; `problem` is the stable code of the reason, `field` the column that was refused, and
-    `flaw` what is wrong with a URL."""
+    `url_problem` what is wrong with a URL."""
 
     line: int
     outcome: RowOutcome
@@ -68,7 +68,7 @@ class RowResult:
     problem: str | None = None
     reason: str | None = None
     field: str | None = None
-    flaw: str | None = None
+    url_problem: str | None = None
     last_line: int | None = None
 
     @property
@@ -86,7 +86,7 @@ class RowResult:
             "problem": self.problem,
             "reason": self.reason,
             "field": self.field,
-            "flaw": self.flaw,
+            "url_problem": self.url_problem,
         }
         return {name: value for name, value in fields.items() if value is not None}
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote_plus
 
 from ada_url import idna_to_unicode, normalize_url
 
-from kurz.links.errors import UrlFlaw, UrlRefused
+from kurz.links.errors import UrlProblem, UrlRefused
 
 MAX_URL_BYTES = 2048
 MAX_HOST_LENGTH = 253  # the limits of DNS
@@ -90,20 +90,23 @@ def judge(original: str, *own_hosts: Collection[str]) -> JudgedUrl:
         location = normalize_url(original)
     except ValueError:
         raise UrlRefused(
-            UrlFlaw.MALFORMED, "This is not a valid URL. Check it for typos."
+            UrlProblem.MALFORMED, "This is not a valid URL. Check it for typos."
         ) from None
     if len(location) > MAX_URL_BYTES:
         raise UrlRefused(
-            UrlFlaw.TOO_LONG, f"The URL is longer than {MAX_URL_BYTES} bytes when percent-encoded."
+            UrlProblem.TOO_LONG,
+            f"The URL is longer than {MAX_URL_BYTES} bytes when percent-encoded.",
         )
     parts = _SERIALISED.fullmatch(location)
     if parts is None:
-        raise UrlRefused(UrlFlaw.CREDENTIALS, "URLs with a user name or password are not accepted.")
+        raise UrlRefused(
+            UrlProblem.CREDENTIALS, "URLs with a user name or password are not accepted."
+        )
     scheme, host, port, path, query = parts.groups()
     _check_host(host, port, authority)
     for hosts in own_hosts:
         if hosts and _is_own(host, port or DEFAULT_PORTS[scheme], hosts):
-            raise UrlRefused(UrlFlaw.OWN, "This URL points back to this shortener.")
+            raise UrlRefused(UrlProblem.OWN, "This URL points back to this shortener.")
     return JudgedUrl(original, location, _canonical(scheme, host, port, path, query))
 
 
@@ -160,44 +163,49 @@ def _check_as_given(original: str) -> str:
     try:
         size = len(original.encode())
     except UnicodeEncodeError:
-        raise UrlRefused(UrlFlaw.TEXT, "The URL is not valid Unicode text.") from None
+        raise UrlRefused(UrlProblem.TEXT, "The URL is not valid Unicode text.") from None
     if size > MAX_URL_BYTES:
-        raise UrlRefused(UrlFlaw.TOO_LONG, f"The URL is longer than {MAX_URL_BYTES} bytes.")
+        raise UrlRefused(UrlProblem.TOO_LONG, f"The URL is longer than {MAX_URL_BYTES} bytes.")
     if _FORBIDDEN.search(original):
         raise UrlRefused(
-            UrlFlaw.CHARACTERS, "The URL contains a space, a backslash or an invisible character."
+            UrlProblem.CHARACTERS,
+            "The URL contains a space, a backslash or an invisible character.",
         )
     authority = _AUTHORITY.match(original)
     if authority is None:
         raise UrlRefused(
-            UrlFlaw.SCHEME, "The URL must start with http:// or https://, followed by a host."
+            UrlProblem.SCHEME, "The URL must start with http:// or https://, followed by a host."
         )
     if "@" in authority[1]:
-        raise UrlRefused(UrlFlaw.CREDENTIALS, "URLs with a user name or password are not accepted.")
+        raise UrlRefused(
+            UrlProblem.CREDENTIALS, "URLs with a user name or password are not accepted."
+        )
     return authority[1]
 
 
 def _check_host(host: str, port: str | None, authority: str) -> None:
     if port == "0":
-        raise UrlRefused(UrlFlaw.PORT, "Port 0 is not valid.")
+        raise UrlRefused(UrlProblem.PORT, "Port 0 is not valid.")
     if host.startswith("["):
         return
     if _IPV4.fullmatch(host):
         if _PORT.sub("", authority) != host:
-            raise UrlRefused(UrlFlaw.ADDRESS, f"Write the IPv4 address in its usual form: {host}.")
+            raise UrlRefused(
+                UrlProblem.ADDRESS, f"Write the IPv4 address in its usual form: {host}."
+            )
         return
     name = host.removesuffix(".")
     labels = name.split(".")
     if len(name) > MAX_HOST_LENGTH or not all(0 < len(x) <= MAX_LABEL_LENGTH for x in labels):
         raise UrlRefused(
-            UrlFlaw.HOST, "The host name is not valid: a part of it is empty or too long."
+            UrlProblem.HOST, "The host name is not valid: a part of it is empty or too long."
         )
     for label in labels:
         # The standard accepts any ASCII name, but resolvers and browsers disagree about one that
         # means nothing. ada-url then returns it as it is (UTS 46, ToUnicode).
         if label.startswith("xn--") and idna_to_unicode(label) == label:
             raise UrlRefused(
-                UrlFlaw.HOST, f"The host name is not valid: “{label}” is not valid Punycode."
+                UrlProblem.HOST, f"The host name is not valid: “{label}” is not valid Punycode."
             )
 
 

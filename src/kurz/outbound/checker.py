@@ -82,10 +82,10 @@ class DestinationChecker:
         self._total_seconds = total_seconds
         self._lines = asyncio.Semaphore(at_once)
 
-    async def check(self, location: str, *, was_ok: bool, is_asked: bool = False) -> Finding:
+    async def check(self, location: str, *, was_ok: bool, is_requested: bool = False) -> Finding:
         """Raises only `NoTurn`, and `StoreUnavailable` if our own names are not known."""
         visit = _Visit(
-            self._dialer, self._gate, self._lines, self._total_seconds, is_asked=is_asked
+            self._dialer, self._gate, self._lines, self._total_seconds, is_requested=is_requested
         )
         own_hosts = await self._own_hosts()
         seen: set[str] = set()
@@ -111,8 +111,8 @@ class DestinationChecker:
 
 
 class _Visit:
-    """The requests of one check. `status` is that of the last answer. If the check `is_asked`, it
-    waits for each site only once, and only for other requested checks; then all its requests to
+    """The requests of one check. `status` is that of the last answer. If the check `is_requested`,
+    it waits for each site only once, and only for other requested checks; then all its requests to
     that site, at most 12, follow each other."""
 
     def __init__(
@@ -122,7 +122,7 @@ class _Visit:
         lines: asyncio.Semaphore,
         seconds: float,
         *,
-        is_asked: bool,
+        is_requested: bool,
     ) -> None:
         self._dialer = dialer
         self._gate = gate
@@ -130,7 +130,7 @@ class _Visit:
         self._seconds_left = seconds
         self._waiting_left = ALL_TURNS_SECONDS
         self._is_first = True
-        self._is_asked = is_asked
+        self._is_requested = is_requested
         self._called: set[str] = set()
         self._loop = asyncio.get_running_loop()
         self.status: int | None = None
@@ -190,18 +190,20 @@ class _Visit:
     @asynccontextmanager
     async def _line_to(self, site: str) -> AsyncIterator[None]:
         """Waits until the site may be called, and this machine is not too busy. Raises `NoTurn`."""
-        is_asked = self._is_asked
-        if is_asked and site in self._called:
+        is_requested = self._is_requested
+        if is_requested and site in self._called:
             async with self._lines:
-                self._gate.called(site, is_asked=is_asked)
+                self._gate.called(site, is_requested=is_requested)
                 yield
             return
         most = FIRST_TURN_SECONDS if self._is_first else TURN_SECONDS
         started = self._loop.time()
         async with AsyncExitStack() as line:
-            async with self._gate.turn(site, min(most, self._waiting_left), is_asked=is_asked):
+            async with self._gate.turn(
+                site, min(most, self._waiting_left), is_requested=is_requested
+            ):
                 await line.enter_async_context(self._lines)
-                self._gate.called(site, is_asked=is_asked)
+                self._gate.called(site, is_requested=is_requested)
             self._called.add(site)
             self._is_first = False
             self._waiting_left -= self._loop.time() - started

@@ -57,12 +57,12 @@ class Dialer:
         self._trust.set_alpn_protocols(["http/1.1"])
 
     def may_call(self, target: RequestTarget) -> bool:
-        """False if that is certain without a look-up."""
+        """False if that is certain without a lookup."""
         address = read_address(target.name)
         return address is None or self._policy.allows(address)
 
     async def connect(self, target: RequestTarget) -> "BoundedStream":
-        """Raises `NotPublic`, `NoWay`, what the look-up raises, or `OSError`. The caller limits the
+        """Raises `NotPublic`, `NoWay`, what the lookup raises, or `OSError`. The caller limits the
         total time."""
         last_error: OSError | None = None
         for address in await self._addresses(target.name):

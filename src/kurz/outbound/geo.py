@@ -18,7 +18,7 @@ from kurz.files import open_new
 
 BUILT_IN: Final = "built-in"
 OFF: Final = "off"
-MAX_NETWORKS: Final = 16_384  # a look-up that is not cached takes 2 µs
+MAX_NETWORKS: Final = 16_384  # a lookup that is not cached takes 2 µs
 
 _log = structlog.get_logger(__name__)
 

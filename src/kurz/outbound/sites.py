@@ -66,31 +66,33 @@ class SiteGate:
         """Another process may have called any site until this many seconds ago."""
         self._all_free_at = self._monotonic() - seconds_ago + self._between
 
-    def is_open(self, site: str, *, is_asked: bool = False) -> bool:
+    def is_open(self, site: str, *, is_requested: bool = False) -> bool:
         """Whether it may be called now, or has a queue in which one more does not wait long."""
-        return (site, is_asked) in self._rows or self.seconds_until(site, is_asked=is_asked) <= 0
+        return (site, is_requested) in self._rows or self.seconds_until(
+            site, is_requested=is_requested
+        ) <= 0
 
-    def seconds_until(self, site: str, *, is_asked: bool = False) -> float:
+    def seconds_until(self, site: str, *, is_requested: bool = False) -> float:
         """Until its next turn, whoever gets it."""
-        free_at = max(self._free_at.get((site, is_asked), 0.0), self._all_free_at)
+        free_at = max(self._free_at.get((site, is_requested), 0.0), self._all_free_at)
         return max(0.0, free_at - self._monotonic())
 
-    def called(self, site: str, *, is_asked: bool = False) -> None:
+    def called(self, site: str, *, is_requested: bool = False) -> None:
         """The next turn comes one full interval later."""
         if len(self._free_at) >= REMEMBERED:
             self._forget()
-        for line in {(site, False), (site, is_asked)}:
+        for line in {(site, False), (site, is_requested)}:
             self._free_at[line] = self._monotonic() + self._between
 
     @asynccontextmanager
     async def turn(
-        self, site: str, most_seconds: float, *, is_asked: bool = False
+        self, site: str, most_seconds: float, *, is_requested: bool = False
     ) -> AsyncIterator[None]:
         """Waits for a turn. It ends with the block, and is used up if the site was called. Leaving
         the queue early costs nothing. Raises `NoTurn`: at once, if it would take too long."""
-        line = site, is_asked
+        line = site, is_requested
         row = self._rows.get(line) or _Row()
-        seconds = self.seconds_until(site, is_asked=is_asked)
+        seconds = self.seconds_until(site, is_requested=is_requested)
         if seconds + row.length * self._between > most_seconds:
             raise NoTurn(site)
         self._rows[line] = row
@@ -107,13 +109,13 @@ class SiteGate:
     async def _come_to(
         self, line: _Line, row: _Row, front: AsyncExitStack, most_seconds: float
     ) -> None:
-        site, is_asked = line
+        site, is_requested = line
         self.waiting += 1
         try:
             async with asyncio.timeout(most_seconds):
                 await front.enter_async_context(row.front)
                 # A different time for each.
-                while seconds := self.seconds_until(site, is_asked=is_asked):  # noqa: ASYNC110
+                while seconds := self.seconds_until(site, is_requested=is_requested):  # noqa: ASYNC110
                     await asyncio.sleep(seconds)
         except TimeoutError:
             raise NoTurn(site) from None

@@ -16,7 +16,7 @@
 `caps`: how many of something there may be.
 `quotas`: how many links may be created in a month.
 `receipts`: stored answers to requests with an `Idempotency-Key`.
-`recent`: results of look-ups, cached for a moment.
+`recent`: results of lookups, cached for a moment.
 `keyring`: keys derived from the installation's secret.
 `ids`: random ids.
 `names`: names of workspaces and keys.

@@ -72,11 +72,11 @@ class AccountStore(Protocol):
         *,
         token_hash: bytes | None = None,
         epoch: int | None = None,
-        ends_keys: bool = False,
+        revoke_keys: bool = False,
     ) -> Account | None:
         """With `token_hash`, only if that one-time token still works, which ends it. With `epoch`,
-        only if it is still the account's. `ends_keys` deletes the account's keys, except those for
-        one workspace, and the open one-time tokens that the account made."""
+        only if it is still the account's. `revoke_keys` deletes the account's keys, except those
+        for one workspace, and the open one-time tokens that the account made."""
 
     async def set_admin(self, account_id: int, *, is_admin: bool) -> Account | None:
         """None: there is no such account, or it is the last administrator."""
@@ -135,7 +135,7 @@ class AccountService:
                 raise RegistrationClosed(BY_INVITATION)
             return await self._insert(email, password, asker=asker)
         with renamed("token", "invitation"):
-            found = await self._find_pass(invitation, Purpose.INVITATION)
+            found = await self._find_token(invitation, Purpose.INVITATION)
             return await self._insert(email, password, token_hash=found.token_hash, asker=asker)
 
     async def create_admin(self, email: str, password: str) -> Account:
@@ -151,7 +151,7 @@ class AccountService:
         """The first administrator, with the set-up link that the server printed."""
         email = normalise_email(email)
         passwords.check(password, email)
-        found = await self._find_pass(token, Purpose.SETUP)
+        found = await self._find_token(token, Purpose.SETUP)
         if await self._store.has_admin():
             raise OneTimeLinkRefused("This installation already has an administrator.")
         try:
@@ -200,32 +200,32 @@ class AccountService:
         new: str,
         asker: Asker = NOBODY,
         *,
-        ends_keys: bool = False,
+        revoke_keys: bool = False,
     ) -> Account:
-        """Ends every token of the account; `ends_keys` as in the store."""
+        """Ends every token of the account; `revoke_keys` as in the store."""
         with renamed("password", "old_password"):
             account = await self.check_password(account_id, old, asker)
         with renamed("password", "new_password"):
             passwords.check(new, account.email)
         hashed = await self._passwords.hash(new, asker)
         changed = await self._store.set_password(
-            account_id, hashed, epoch=account.epoch, ends_keys=ends_keys
+            account_id, hashed, epoch=account.epoch, revoke_keys=revoke_keys
         )
         if changed is None:
             raise CredentialRefused("Your password or permissions have changed. Sign in again.")
         return changed
 
     async def reset_password(
-        self, token: str, password: str, asker: Asker = NOBODY, *, ends_keys: bool = True
+        self, token: str, password: str, asker: Asker = NOBODY, *, revoke_keys: bool = True
     ) -> Account:
         """Sets the password with a one-time link from an administrator. Somebody else may have
         known the old password and created keys: these end, unless the person keeps them."""
-        found = await self._find_pass(token, Purpose.RESET)
+        found = await self._find_token(token, Purpose.RESET)
         account = await self.get(found.account_id or 0)
         passwords.check(password, account.email)
         hashed = await self._passwords.hash(password, asker)
         changed = await self._store.set_password(
-            account.id, hashed, token_hash=found.token_hash, ends_keys=ends_keys
+            account.id, hashed, token_hash=found.token_hash, revoke_keys=revoke_keys
         )
         if changed is None:
             raise OneTimeLinkRefused("This link has already been used. Ask for a new one.")
@@ -275,7 +275,7 @@ class AccountService:
             raise AccountNotFound("There is no account with this ID.")
         return changed
 
-    async def _find_pass(self, token: str, purpose: Purpose) -> OneTimeToken:
+    async def _find_token(self, token: str, purpose: Purpose) -> OneTimeToken:
         found = await self._tokens.find(hash_token(token))
         if found is None or found.purpose is not purpose or found.expires_at <= self._clock.now():
             raise OneTimeLinkRefused(

@@ -18,7 +18,7 @@ from kurz.clock import Clock
 from kurz.paging import WHOLE, Part
 from kurz.people.caps import UNCAPPED
 from kurz.people.domains import Domains
-from kurz.people.errors import DomainNotFound, DomainRefused, DomainTaken, DomainUnproven
+from kurz.people.errors import DomainNotFound, DomainNotVerified, DomainRefused, DomainTaken
 from kurz.people.receipts import Receipt
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class CustomDomains:
         if confirmed is None:
             await self._store.doubt(domain, self._clock.now())
             self._domains.forget()
-            raise _unproven(domain, self.instructions(domain))
+            raise _not_verified(domain, self.instructions(domain))
         return confirmed
 
     async def is_proved(self, domain: Domain) -> bool:
@@ -183,11 +183,11 @@ class CustomDomains:
         answer, nothing changes."""
         return await self._prove(domain) is not None
 
-    async def miss(self, seen: Domain, patience: timedelta) -> bool:
+    async def miss(self, seen: Domain, grace: timedelta) -> bool:
         """Notes that the record is missing. True: it is missing for so long that the domain, which
         was active, is no longer served."""
         now = self._clock.now()
-        is_lost = seen.missing_since is not None and seen.missing_since <= now - patience
+        is_lost = seen.missing_since is not None and seen.missing_since <= now - grace
         is_noted = await self._store.miss(seen, now, is_lost=is_lost)
         if not (is_noted and is_lost and seen.is_active):
             return False
@@ -273,9 +273,9 @@ def _is_among(wanted: str, values: list[str]) -> bool:
     return any(hmac.compare_digest(wanted.encode(), value.strip().encode()) for value in values)
 
 
-def _unproven(domain: Domain, record: TxtRecord) -> DomainUnproven:
+def _not_verified(domain: Domain, record: TxtRecord) -> DomainNotVerified:
     lost = " The domain no longer serves your links." if domain.is_active else ""
-    return DomainUnproven(
+    return DomainNotVerified(
         f"There is no TXT record at {record.name} with the value {record.value}.{lost} Add it,"
         " wait a few minutes, then verify again.",
         record_name=record.name,

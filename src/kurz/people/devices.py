@@ -26,7 +26,7 @@ class Device:
 
 class Devices:
     """The signature covers the e-mail address, which is not in the cookie. So it is checked before
-    any look-up, and the cookie has no effect for another account."""
+    any lookup, and the cookie has no effect for another account."""
 
     def __init__(self, key: bytes, clock: Clock) -> None:
         self._key = key

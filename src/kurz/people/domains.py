@@ -18,7 +18,7 @@ class Domains:
     def __init__(self, workspaces: SiteStore) -> None:
         self._workspaces = workspaces
         self._sites: Mapping[str, Site] | None = None
-        self._asked_at = 0.0  # of the cached answer
+        self._read_at = 0.0  # of the cached answer
         self._failures = 0
         self._asking = asyncio.Lock()
         self._forgotten = 0  # times
@@ -35,21 +35,21 @@ class Domains:
             if failures != self._failures:
                 return self._last()  # otherwise those who have waited would wait again, one by one
             forgotten = self._forgotten
-            asked_at = time.monotonic()
+            read_at = time.monotonic()
             try:
                 self._sites = await self._workspaces.verified_sites()
                 self.is_current = forgotten == self._forgotten
             except StoreUnavailable:
                 self._failures += 1
-                asked_at = time.monotonic()  # an outage may take longer than a second to be noticed
+                read_at = time.monotonic()  # an outage may take longer than a second to be noticed
             # Not earlier: until now the cached answer was an older one.
             if forgotten == self._forgotten:
-                self._asked_at = asked_at
+                self._read_at = read_at
             return self._last()
 
     def forget(self) -> None:
         """Reads again at the next call: a domain was added or removed."""
-        self._asked_at = 0.0
+        self._read_at = 0.0
         self._forgotten += 1
         self.is_current = False
 
@@ -79,4 +79,4 @@ class Domains:
         return self._sites
 
     def _is_fresh(self) -> bool:
-        return time.monotonic() - self._asked_at < FRESH_SECONDS
+        return time.monotonic() - self._read_at < FRESH_SECONDS

@@ -119,7 +119,7 @@ class DomainNotFound(NotFound):
     title = "Domain not found"
 
 
-class DomainUnproven(Conflict):
+class DomainNotVerified(Conflict):
     title = "TXT record not found"
 
 

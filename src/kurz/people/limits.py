@@ -21,7 +21,7 @@ from kurz.errors import Limited
 from kurz.rates import DEFAULT_RATES, SECOND, Rate
 
 MAX_SUBJECTS = 100_000  # in memory, some 20 MB; beyond that, the oldest are dropped
-PATIENCE_SECONDS = 0.02  # for a shared store; an answer of kurz takes less
+DEADLINE_SECONDS = 0.02  # for a shared store; an answer of kurz takes less
 
 # A due time this much further ahead than its rate allows was written before the clock was set back:
 # without this rule its subject would wait until then.
@@ -59,7 +59,7 @@ class LimitClass(StrEnum):
     CLAIM = "claim"  # account
     REPORT = "report"  # address; reports of abuse
     CHECK = "check"  # account; checks of destinations that do not wait until they are due
-    VERIFY = "verify"  # account; look-ups of the TXT record of a domain
+    VERIFY = "verify"  # account; lookups of the TXT record of a domain
     AVAILABILITY = "availability"  # account; whether a code is free: no faster than by visiting it
     MISS = "miss"  # address; short links that do not exist
 
@@ -279,20 +279,20 @@ class FallbackLimits:
         shared: LimitStore,
         local: LimitStore,
         *,
-        patience_seconds: float = PATIENCE_SECONDS,
+        deadline_seconds: float = DEADLINE_SECONDS,
         processes: int = 1,
         now_seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self._shared = shared
         self._local = local
-        self._patience_seconds = patience_seconds
+        self._deadline_seconds = deadline_seconds
         self._processes = processes
         self._breaker = Breaker("shared rate limits", now_seconds=now_seconds)
 
     async def hit(self, key: str, rate: Rate, cost: int = 1) -> LimitVerdict:
         if self._breaker.may_try():
             try:
-                async with asyncio.timeout(self._patience_seconds):
+                async with asyncio.timeout(self._deadline_seconds):
                     found = await self._shared.hit(key, rate, cost)
             except (LimitsUnavailable, TimeoutError) as error:
                 self._breaker.note_failure(error)
@@ -303,7 +303,7 @@ class FallbackLimits:
         return await self._local.hit(key, Rate(share, rate.period_seconds), min(cost, share))
 
 
-class ChosenLimits:
+class PolicyLimits:
     """The shared store for some policies, the local one for the others."""
 
     def __init__(self, shared: LimitStore, local: LimitStore, policies: frozenset[str]) -> None:

@@ -1,4 +1,4 @@
-"""Caches look-ups for a moment, to save queries."""
+"""Caches lookups for a moment, to save queries."""
 
 import time
 from collections import OrderedDict

@@ -164,7 +164,7 @@ class RedirectApp:
         if outcome not in (Outcome.REDIRECT, Outcome.HELD):
             return self._dead(outcome, visit, entry)
         if not entry.is_lane_servable:
-            entry.settle(now)  # it may have begun since
+            entry.derive(now)  # it may have begun since
         if is_preview or (
             entry.is_limited and await self._preview_bots.include(visit.method, visit.header)
         ):
@@ -180,7 +180,7 @@ class RedirectApp:
             )
         if entry.is_limited and not await self._links.spend_click(entry.link_id):
             entry.settled = Outcome.EXHAUSTED
-            entry.settle(now)
+            entry.derive(now)
             return self._dead(Outcome.EXHAUSTED, visit)
         if visit.method == "GET":
             described = self._visits.describe(client_of(visit.scope), visit.header)

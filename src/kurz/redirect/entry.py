@@ -10,7 +10,7 @@ from kurz.links.model import Status
 SECOND = 1_000_000  # microseconds
 TOMBSTONE_MICROS = 3600 * SECOND  # how long the end of a link is remembered
 # How long a 404 is remembered. A hidden link (deleted, paused, not active yet) is looked up as
-# often as an unknown code: each look-up is charged as a miss, which must not reveal hidden links.
+# often as an unknown code: each lookup is charged as a miss, which must not reveal hidden links.
 ABSENCE_MICROS = 30 * SECOND
 PERMANENT = (301, 308)
 # Browsers may keep a permanent redirect this long: an edit must get through.
@@ -83,9 +83,9 @@ class Entry:
             self.settled = Outcome.EXHAUSTED if self.settled is Outcome.REDIRECT else self.settled
         if route.is_held and self.settled is Outcome.REDIRECT:
             self.settled = Outcome.HELD
-        self.settle(now)
+        self.derive(now)
 
-    def settle(self, now: int) -> None:
+    def derive(self, now: int) -> None:
         """Computes the derived fields: after loading, and when the link has started or reached its
         click limit."""
         if self.starts_at is not None and self.starts_at <= now:

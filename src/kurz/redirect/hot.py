@@ -5,23 +5,23 @@ from collections import deque
 from kurz.redirect.entry import Entry
 
 MAX_ABSENCES = 10_000  # so that guessing codes does not evict links
-_NEVER = 2**63  # more than any version: two links had the code since the look-up began
+_NEVER = 2**63  # more than any version: two links had the code since the lookup began
 _SLACK = 1000  # stale places in a queue, beyond the number of entries
 
 
 class Load:
-    """A look-up in progress. Its result is kept only if it is not older than `floor`, the version
-    that was written since it began, and belongs to the link that was written."""
+    """A lookup in progress. Its result is kept only if it is not older than `min_version`, the
+    version that was written since it began, and belongs to the link that was written."""
 
-    __slots__ = ("floor", "key", "link_id")
+    __slots__ = ("key", "link_id", "min_version")
 
     def __init__(self, key: bytes) -> None:
         self.key = key
-        self.floor = 0
+        self.min_version = 0
         self.link_id = 0  # any
 
 
-class _Shelf:
+class _EntryQueue:
     """FIFO with a second chance. The oldest entry is evicted, unless it was used since its last
     turn; then it goes to the end of the queue. A hit only has to set a flag."""
 
@@ -68,8 +68,8 @@ class HotSet:
     """The lane reads `entries` and `absences` directly, and sets `was_used`."""
 
     def __init__(self, max_entries: int, max_bytes: int) -> None:
-        self._links = _Shelf(max_entries, max_bytes)
-        self._absent = _Shelf(MAX_ABSENCES, max_bytes)
+        self._links = _EntryQueue(max_entries, max_bytes)
+        self._absent = _EntryQueue(MAX_ABSENCES, max_bytes)
         self._loads: dict[bytes, set[Load]] = {}
         self.entries = self._links.entries
         self.absences = self._absent.entries
@@ -98,7 +98,7 @@ class HotSet:
         """Keeps what was found, unless something newer was written or is known."""
         self.give_up(load)
         known = self.entries.get(load.key)
-        if entry.version < load.floor or (load.link_id and entry.link_id != load.link_id):
+        if entry.version < load.min_version or (load.link_id and entry.link_id != load.link_id):
             return
         if known is not None and known.version > entry.version:
             return
@@ -110,12 +110,12 @@ class HotSet:
             self._absent.put(entry)
 
     def clear(self) -> None:
-        """Drops everything, including the results of look-ups in progress."""
+        """Drops everything, including the results of lookups in progress."""
         self._links.clear()
         self._absent.clear()
         for loads in self._loads.values():
             for load in loads:
-                load.floor = _NEVER
+                load.min_version = _NEVER
 
     def give_up(self, load: Load) -> None:
         loads = self._loads.get(load.key)
@@ -125,7 +125,7 @@ class HotSet:
                 del self._loads[load.key]
 
     def forget(self, key: bytes, version: int, link_id: int = 0) -> None:
-        """Something was written under this key: drops what is older, also results of look-ups in
+        """Something was written under this key: drops what is older, also results of lookups in
         progress. An entry of another link is dropped whatever its version; 0 is any link."""
         self._absent.drop(key)
         known = self.entries.get(key)
@@ -135,5 +135,5 @@ class HotSet:
             self._links.drop(key)
         for load in self._loads.get(key, ()):
             is_of_another = link_id and load.link_id not in (0, link_id)
-            load.floor = _NEVER if is_of_another else max(load.floor, version, 1)
+            load.min_version = _NEVER if is_of_another else max(load.min_version, version, 1)
             load.link_id = link_id or load.link_id

@@ -16,13 +16,13 @@ class Misses:
         self._refused: dict[str, tuple[float, asyncio.Lock]] = {}  # until when, and their queue
 
     def is_slowed(self, subject: str) -> bool:
-        """Whether this visitor has missed too often and gets one look-up at a time."""
+        """Whether this visitor has missed too often and gets one lookup at a time."""
         refused = self._refused.get(subject)
         return refused is not None and refused[0] >= time.monotonic()
 
     @contextlib.asynccontextmanager
     async def turn(self, subject: str) -> AsyncIterator[None]:
-        """Around a look-up: one at a time for a visitor who has missed too often."""
+        """Around a lookup: one at a time for a visitor who has missed too often."""
         refused = self._refused.get(subject)
         if refused is None:
             yield

@@ -1,5 +1,5 @@
 """Looks up a code: in memory, then in the second tier, then in the store. Requests that wait for
-the same code share one look-up."""
+the same code share one lookup."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ from kurz.links.lifecycle import Outcome
 from kurz.redirect.entry import Entry, absence, key_of
 from kurz.redirect.hot import HotSet, Load
 
-# How long a look-up is used while the feed is stale: changes must be seen within 5 s then, too.
+# How long a lookup is used while the feed is stale: changes must be seen within 5 s then, too.
 BELIEF_SECONDS = 4.0
 MAX_CHECKED = 100_000
 
@@ -45,7 +45,7 @@ class Resolver:
         self._checked_at: dict[bytes, float] = {}  # while the feed is stale
         self._breaker = Breaker("database", failures_to_open=1, now_seconds=now_seconds)
         self.is_feed_stale = False
-        self.look_ups = 0
+        self.lookups = 0
 
     def peek(self, workspace_id: int, short_code: str) -> Entry | None:
         """What memory knows."""
@@ -66,13 +66,13 @@ class Resolver:
         entry = Entry(load.key, workspace_id, found, now)
         if entry.outcome(now) is Outcome.MISSING:
             return None
-        self.look_ups += 1
+        self.lookups += 1
         return self._remember(load, entry)
 
     def fetch(self, workspace_id: int, short_code: str) -> asyncio.Task[Entry]:
         """For a code that is not in memory, and a caller that cannot await. The task has the result
         of `get`."""
-        self.look_ups += 1
+        self.lookups += 1
         return self._flight(Load(key_of(workspace_id, short_code)), workspace_id, short_code)
 
     async def get(self, workspace_id: int, short_code: str) -> Entry:
@@ -81,14 +81,14 @@ class Resolver:
         known = self.peek(workspace_id, short_code)
         if known is not None:
             return known
-        self.look_ups += 1
+        self.lookups += 1
         load = Load(key_of(workspace_id, short_code))
         try:
             return self._keep(load, workspace_id, self._store.peek(workspace_id, short_code))
         except NotNow:
             task = self._flight(load, workspace_id, short_code)
-        # The look-up continues if a visitor leaves, because others may wait for it. No `shield`:
-        # from Python 3.14 on it logs what a look-up raises after the visitor has left.
+        # The lookup continues if a visitor leaves, because others may wait for it. No `shield`:
+        # from Python 3.14 on it logs what a lookup raises after the visitor has left.
         await asyncio.wait((task,))
         return task.result()
 
@@ -109,9 +109,9 @@ class Resolver:
         return checked_at is not None and self._now_seconds() - checked_at < BELIEF_SECONDS
 
     def _flight(self, load: Load, workspace_id: int, short_code: str) -> asyncio.Task[Entry]:
-        """The running look-up for this key, or a new one."""
+        """The running lookup for this key, or a new one."""
         flight = self._flights.get(load.key)
-        if flight is None or flight[0].floor:  # one that began before a write may find an old value
+        if flight is None or flight[0].min_version:  # one from before a write may be old
             task = asyncio.create_task(self._look_up(load, workspace_id, short_code))
             task.add_done_callback(_retrieve)
             flight = self._flights[load.key] = (load, task)
@@ -134,7 +134,7 @@ class Resolver:
     async def _ask_store(self, load: Load, workspace_id: int, short_code: str) -> Entry:
         position = self._recent_writes.position
         found = await self._store.find(workspace_id, short_code)
-        if not load.floor:
+        if not load.min_version:
             self._cache.keep(workspace_id, short_code, found, position)
         return self._keep(load, workspace_id, found)
 

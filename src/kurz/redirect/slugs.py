@@ -23,4 +23,4 @@ class Slugs:
 
     def forget(self) -> None:
         """The slugs of a workspace have changed, or it is gone."""
-        self.known = {}  # not cleared: a running look-up stores its result in the old one
+        self.known = {}  # not cleared: a running lookup stores its result in the old one

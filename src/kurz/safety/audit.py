@@ -1,4 +1,4 @@
-"""The audit log: what administrators and the operator did. It is written before the act, so that
+"""The audit log: what administrators and the operator did. It is written before the action, so that
 nothing is done without an entry."""
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class AuditEntry:
     done_at: datetime
     account_id: int | None
     via: Via
-    act: str
+    action: str
     subject: str | None
     details: Mapping[str, Any]
 
@@ -44,18 +44,18 @@ class AuditStore(Protocol):
     async def record(
         self,
         actor: Actor,
-        act: str,
+        action: str,
         subject: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        """To be called before the act. `details` are plain values, and no secrets."""
+        """To be called before the action. `details` are plain values, and no secrets."""
 
     async def list(
         self,
         *,
         before: int | None = None,
         limit: int,
-        act: str | None = None,
+        action: str | None = None,
         account_id: int | None = None,
         via: Via | None = None,
     ) -> Sequence[AuditEntry]:

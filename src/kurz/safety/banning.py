@@ -139,7 +139,7 @@ class Bans:
                 counts[name] += await work(ban, is_stopping)
                 is_done = ban.lifted_at is not None or began >= ban.banned_at + SETTLED
                 if is_done and not is_stopping():
-                    await self._store.settle(ban)
+                    await self._store.confirm(ban)
             await asyncio.sleep(PAUSE_SECONDS)
         return counts
 
@@ -209,9 +209,11 @@ class Bans:
             is_pending=kind is BanKind.ACCOUNT,
         )
 
-    async def _note(self, actor: Actor, act: str, subject: str, reason: str | None = None) -> None:
+    async def _note(
+        self, actor: Actor, action: str, subject: str, reason: str | None = None
+    ) -> None:
         details = {} if reason is None else {"reason": reason}
-        await self._audit.record(actor, act, subject, details)
+        await self._audit.record(actor, action, subject, details)
 
     def _name(self, link: Link) -> str:
         return f"link {self._links.public_id(link)}"

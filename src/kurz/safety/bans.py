@@ -108,7 +108,7 @@ class BanStore(Protocol):
     async def lift(self, kind: BanKind, subject: str, now: datetime) -> bool:
         """Lifts a ban; an account's ban stays marked until it is undone. False: there was none."""
 
-    async def settle(self, ban: Ban) -> None:
+    async def confirm(self, ban: Ban) -> None:
         """Notes that the ban in this state is carried out, or undone."""
 
     async def find(self, kind: BanKind, subject: str) -> Ban | None: ...

@@ -52,12 +52,12 @@ def conclude(
     clicked_at = now if clicks.now > clicks.before else clicks.clicked_at
     interval = interval_of(standing, replace(clicks, clicked_at=clicked_at), now)
     return CheckVerdict(
-        check=Check(started_at, finding, destination.asked_at is not None),
+        check=Check(started_at, finding, destination.requested_at is not None),
         standing=standing,
         clicks=clicks.now,
         clicked_at=clicked_at,
         concluded_at=now,
-        asked_at=destination.asked_at,
+        requested_at=destination.requested_at,
         due_at=now + spread(interval, key_of(destination.location)),
     )
 
@@ -77,12 +77,14 @@ def stand(checks: Sequence[Check], answered_at: datetime | None = None) -> Stand
     `answered_at`."""
     standing = Standing()
     for check in as_seen(checks):
-        is_asked = check.checked_at == answered_at
-        standing = judge(standing, check.finding, check.checked_at, is_asked=is_asked)
+        is_requested = check.checked_at == answered_at
+        standing = judge(standing, check.finding, check.checked_at, is_requested=is_requested)
     return standing
 
 
-def judge(before: Standing, finding: Finding, now: datetime, *, is_asked: bool = False) -> Standing:
+def judge(
+    before: Standing, finding: Finding, now: datetime, *, is_requested: bool = False
+) -> Standing:
     """The status to show. A destination is broken only after several failures, or for a link whose
     check was requested; until then the status stays. Name servers that do not answer say nothing
     about a destination, unless that lasts."""
@@ -101,7 +103,7 @@ def judge(before: Standing, finding: Finding, now: datetime, *, is_asked: bool =
         failing_since=before.failing_since or now,
         unanswered=0,
     )
-    if is_asked or _is_broken(failing, finding, now):
+    if is_requested or _is_broken(failing, finding, now):
         broken = DestinationStatus.BROKEN
         return replace(failing, status=broken, http_status=finding.http_status)
     if before.status is None:

@@ -59,10 +59,10 @@ class NoTurn(Exception):
 
 
 class Checker(Protocol):
-    async def check(self, location: str, *, was_ok: bool, is_asked: bool = False) -> Finding:
+    async def check(self, location: str, *, was_ok: bool, is_requested: bool = False) -> Finding:
         """Calls a destination; each request waits until its site may be called. `was_ok`: it has
-        answered before. `is_asked`: somebody waits for it, so all requests to a site are made in
-        one turn. Takes seconds, plus the waiting time. Raises `NoTurn`."""
+        answered before. `is_requested`: somebody waits for it, so all requests to a site are made
+        in one turn. Takes seconds, plus the waiting time. Raises `NoTurn`."""
 
 
 class SiteTurns(Protocol):
@@ -74,17 +74,17 @@ class SiteTurns(Protocol):
     def rest(self, seconds_ago: float) -> None:
         """Another process may have called any site until this many seconds ago."""
 
-    def is_open(self, site: str, *, is_asked: bool = False) -> bool:
+    def is_open(self, site: str, *, is_requested: bool = False) -> bool:
         """Whether a check of it may start; a requested check does not wait for others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One of a destination's last checks. `is_asked`: somebody asked for it."""
+    """One of a destination's last checks. `is_requested`: somebody asked for it."""
 
     checked_at: datetime
     finding: Finding
-    is_asked: bool = False
+    is_requested: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Destination:
     location: str
     standing: Standing
     clicks: Clicks
-    asked_at: int | None = None  # as `Waiting.due_at`
+    requested_at: int | None = None  # as `Waiting.due_at`
 
 
 class WaitingChecks(NamedTuple):
@@ -132,7 +132,7 @@ class WaitingChecks(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckVerdict:
-    """The result for a destination of a check that ended at `concluded_at`. `asked_at` is the
+    """The result for a destination of a check that ended at `concluded_at`. `requested_at` is the
     request it answers: a later request needs another check."""
 
     check: Check
@@ -140,14 +140,14 @@ class CheckVerdict:
     clicks: int
     clicked_at: datetime
     concluded_at: datetime
-    asked_at: int | None
+    requested_at: int | None
     due_at: datetime
 
 
 class CheckStore(Protocol):
     """Destinations and their checks. An outage raises `StoreUnavailable`."""
 
-    async def find_asked(
+    async def find_requested(
         self, now: datetime, after: WaitingChecks | None, limit: int
     ) -> Sequence[WaitingChecks]:
         """The next requested ones, in the order of the requests, after one of them."""
@@ -169,7 +169,7 @@ class CheckStore(Protocol):
 
     async def count_due(self, now: datetime, limit: int) -> int: ...
 
-    async def has_asked(self, now: datetime) -> bool: ...
+    async def has_requested(self, now: datetime) -> bool: ...
 
     async def ask(self, link_id: int, now: datetime) -> bool:
         """Requests a check of its destination as soon as possible. False: no active link leads

@@ -15,8 +15,8 @@ from kurz.safety.lists_file import (
     Source,
     Sources,
     compile_lists,
-    keep_lists,
     open_lists,
+    save_lists,
 )
 
 # For how long lists are used after one of their files has changed: it may be being written, and
@@ -44,7 +44,7 @@ class ListProvider:
         self._is_opened = False
         self._looks: Looks = None  # of the compiled file
         self._outdated_since: float | None = None
-        self.is_kept = False  # the file matches what is loaded here
+        self.is_stored = False  # the file matches what is loaded here
 
     @property
     def lists(self) -> Lists | None:
@@ -73,20 +73,20 @@ class ListProvider:
     def prepare(self) -> None:
         """Writes the file, if there is none for these sources."""
         self._refresh(_log)
-        if not self.sources.is_empty and (self.is_outdated or not self.is_kept):
-            self.make()
+        if not self.sources.is_empty and (self.is_outdated or not self.is_stored):
+            self.compile()
 
     def refresh(self) -> None:
         """Loads a newer file, if there is one. Reads from disk: not for an event loop."""
         self._refresh(_log)
 
-    def make(self) -> None:
+    def compile(self) -> None:
         """Compiles the current sources for all processes. If the file cannot be written, only this
         process has them, and the lists of the others become outdated."""
         self._is_opened = True
         data = compile_lists(self.sources)
         try:
-            keep_lists(self._folder, data)
+            save_lists(self._folder, data)
         except OSError as error:
             _log.error("lists cannot be saved", folder=str(self._folder), reason=error.strerror)
             self._use(data)
@@ -106,7 +106,7 @@ class ListProvider:
         """Lists that only this process has."""
         self._lists = Lists(data)
         self._outdated_since = None
-        self.is_kept = False
+        self.is_stored = False
 
     def _refresh(self, log: Log) -> None:
         self._is_opened = True
@@ -123,7 +123,7 @@ class ListProvider:
 
     def _take(self, log: Log) -> None:
         """A file of other sources is not for this process, which keeps what it has."""
-        self.is_kept = False
+        self.is_stored = False
         try:
             lists = open_lists(self._folder)
         except FileNotFoundError:
@@ -134,7 +134,7 @@ class ListProvider:
             return
         if lists.is_of(self.sources):
             self._lists = lists
-            self.is_kept = True
+            self.is_stored = True
 
     def _tell(self, log: Log) -> None:
         if self._lists is None or log is None:

@@ -33,7 +33,7 @@ _HEAD = struct.Struct("<8sQQQQQQQQ32s")
 _ROW_BYTES = 8
 _KEY = ~7 & (2**64 - 1)  # the last bits of a number in the table are flags
 _WORD = 64
-_PLACE = struct.Struct("<I")
+_OFFSET = struct.Struct("<I")
 
 
 # What lists say about a text: a host, or a URL without its scheme. Plain numbers, for speed.
@@ -50,7 +50,7 @@ def key_of(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little") & _KEY
 
 
-class TableMaker:
+class TableBuilder:
     """Collects rules, and builds the bytes of a table."""
 
     def __init__(self) -> None:
@@ -61,10 +61,10 @@ class TableMaker:
 
     def add(self, rule: ListRule, *, is_allowed: bool = False) -> bool:
         """False: there are too many like this one."""
-        mark = ALLOWED if is_allowed or rule.is_exception else BLOCKED
+        flag = ALLOWED if is_allowed or rule.is_exception else BLOCKED
         host, port, path, _ = rule
         if path is not None and len(path) > 1:
-            pattern = (host, (mark, port or "", path))
+            pattern = (host, (flag, port or "", path))
             if pattern in self._patterns:
                 return True
             if self._alike[host, path[0]] >= MOST_ALIKE:
@@ -73,22 +73,22 @@ class TableMaker:
             self._patterns[pattern] = None
         self._depths |= 1 << _depth(host)
         if port is None and path is None:
-            self._rows.append(key_of(host) | mark)
+            self._rows.append(key_of(host) | flag)
             return True
         self._rows.append(key_of(host) | MORE)
         if path is None or len(path) == 1:
             authority = host if port is None else f"{host}:{port}"
-            self._rows.append(key_of(authority + "".join(path or ())) | mark)
+            self._rows.append(key_of(authority + "".join(path or ())) | flag)
         return True
 
-    def mark(self) -> tuple[int, int]:
+    def position(self) -> tuple[int, int]:
         """The current position, for `go_back`."""
         return len(self._rows), len(self._patterns)
 
-    def go_back(self, mark: tuple[int, int]) -> None:
+    def go_back(self, position: tuple[int, int]) -> None:
         """Removes everything that was added since then."""
-        del self._rows[mark[0] :]
-        while len(self._patterns) > mark[1]:
+        del self._rows[position[0] :]
+        while len(self._patterns) > position[1]:
             (host, (_, _, path)), _ = self._patterns.popitem()
             self._alike[host, path[0]] -= 1
 
@@ -100,7 +100,7 @@ class TableMaker:
         place = -1
         for row in _merge(self._rows):
             place = max(place + 1, (row & _KEY) * slots >> _WORD)
-            if place >= len(table) - 1:  # the last one stays empty: a look-up ends there
+            if place >= len(table) - 1:  # the last one stays empty: a lookup ends there
                 table.extend([0] * TAIL)
             table[place] = row
             hosts += 1
@@ -150,12 +150,12 @@ class Table:
 
     def find(self, address: UrlAddress) -> int:
         """The flags of everything that names the address: its host, a parent domain, or a URL."""
-        marks = 0
+        flags = 0
         labels = address.host.split(".")
         table, slots = self._table, self._slots
         for depth in self._depths_of(len(labels)):
             host = ".".join(labels[-depth:])
-            # Like `key_of` and `_marks`, but inlined: calls would take half of the time.
+            # Like `key_of` and `_flags`, but inlined: calls would take half of the time.
             digest = blake2b(host.encode(), digest_size=8).digest()
             key = int.from_bytes(digest, "little") & _KEY
             place = key * slots >> _WORD
@@ -164,10 +164,10 @@ class Table:
                 place += 1
                 row = table[place]
             if row & _KEY == key:
-                marks |= row & 7
+                flags |= row & 7
                 if row & MORE:
-                    marks |= self._marks_of_urls(host, address)
-        return marks
+                    flags |= self._flags_of_urls(host, address)
+        return flags
 
     def _depths_of(self, labels: int) -> Iterable[int]:
         """How many of its labels to search: only as many as there are in the lists."""
@@ -175,7 +175,7 @@ class Table:
             return self._some_depths[: bisect_right(self._some_depths, labels)]
         return (*self._some_depths, *range(DEEP, labels + 1))
 
-    def _marks(self, key: int) -> int:
+    def _flags(self, key: int) -> int:
         table = self._table
         place = key * self._slots >> _WORD
         while True:
@@ -186,16 +186,16 @@ class Table:
                 return 0
             place += 1
 
-    def _marks_of_urls(self, host: str, address: UrlAddress) -> int:
+    def _flags_of_urls(self, host: str, address: UrlAddress) -> int:
         path, target = target_of(address.path, ""), target_of(address.path, address.query)
         there = f"{host}:{address.port}"
-        marks = self._marks(key_of(there))
+        flags = self._flags(key_of(there))
         for text in {path, target}:
-            marks |= self._marks(key_of(host + text)) | self._marks(key_of(there + text))
-        for mark, port, others in self._patterns_of(host, target.encode()):
+            flags |= self._flags(key_of(host + text)) | self._flags(key_of(there + text))
+        for flag, port, others in self._patterns_of(host, target.encode()):
             if port in ("", address.port) and _fits(others, target):
-                marks |= mark
-        return marks
+                flags |= flag
+        return flags
 
     def _patterns_of(self, host: str, target: bytes) -> Iterator[tuple[int, str, list[str]]]:
         """The patterns whose first piece the target begins with: flags, ports, and the pieces of
@@ -228,19 +228,19 @@ def _pack(patterns: Iterable[_Pattern]) -> bytes:
     ends, body = bytearray(), bytearray()
     for first in sorted(groups):
         body += first
-        ends += _PLACE.pack(len(body))
+        ends += _OFFSET.pack(len(body))
         body += json.dumps(groups[first]).encode()
-        ends += _PLACE.pack(len(body))
-    return _PLACE.pack(len(groups)) + ends + body
+        ends += _OFFSET.pack(len(body))
+    return _OFFSET.pack(len(groups)) + ends + body
 
 
 class _Groups(Sequence[bytes]):
     """The sorted first pieces of patterns, read in place."""
 
     def __init__(self, data: memoryview) -> None:
-        self._count: int = _PLACE.unpack_from(data)[0]
-        self._ends = data[_PLACE.size :]
-        self._body = data[_PLACE.size * (1 + 2 * self._count) :]
+        self._count: int = _OFFSET.unpack_from(data)[0]
+        self._ends = data[_OFFSET.size :]
+        self._body = data[_OFFSET.size * (1 + 2 * self._count) :]
 
     def __len__(self) -> int:
         return self._count
@@ -254,7 +254,7 @@ class _Groups(Sequence[bytes]):
     def _end(self, number: int) -> int:
         if number < 0:
             return 0
-        end: int = _PLACE.unpack_from(self._ends, number * _PLACE.size)[0]
+        end: int = _OFFSET.unpack_from(self._ends, number * _OFFSET.size)[0]
         return end
 
 

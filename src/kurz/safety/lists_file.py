@@ -18,7 +18,7 @@ from kurz import __version__
 from kurz.files import open_new
 from kurz.links.urls import UrlAddress
 from kurz.safety.blocklists import MAX_LINE_BYTES, ListUnreadable, Reading
-from kurz.safety.list_table import Table, TableBroken, TableMaker
+from kurz.safety.list_table import Table, TableBroken, TableBuilder
 
 FILE_NAME = "lists"
 FORGOTTEN_SECONDS = 3600.0  # a draft that was not changed for this long is abandoned
@@ -130,22 +130,22 @@ class Lists:
 def compile_lists(sources: Sources) -> bytes:
     """What can be read of them, and which cannot. A million lines take some seconds."""
     looks = sources.look()  # before: what changes meanwhile is read again
-    creator, digest = TableMaker(), blake2b(digest_size=16)
-    states = [_read(source, creator, digest) for source in sources.lists]
+    builder, digest = TableBuilder(), blake2b(digest_size=16)
+    states = [_read(source, builder, digest) for source in sources.lists]
     if sources.has_shorteners:
         digest.update(b"\0shorteners\0")
         with SHORTENERS.open("rb") as lines:
             for rule in Reading(_told(lines, digest)):
-                creator.add(rule)
+                builder.add(rule)
     about: Mapping[str, Any] = {
         "looks": looks,
         "digest": digest.hexdigest(),
         "sources": [asdict(state) for state in states],
     }
-    return creator.to_bytes(about)
+    return builder.to_bytes(about)
 
 
-def keep_lists(folder: Path, data: bytes) -> None:
+def save_lists(folder: Path, data: bytes) -> None:
     """Writes them where every process finds them: completely, or not at all. Raises `OSError`."""
     folder.mkdir(mode=0o700, exist_ok=True)
     _clear(folder)
@@ -179,22 +179,22 @@ def open_lists(folder: Path) -> Lists:
         return Lists(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def _read(source: Source, creator: TableMaker, digest: Any) -> SourceState:
+def _read(source: Source, builder: TableBuilder, digest: Any) -> SourceState:
     """Adds the rules of a list; none if it turns out to be unreadable."""
     name = str(source.path)
     digest.update(f"\0{source.role}\0".encode())
-    is_allowed, mark = source.role is ListRole.ALLOW, creator.mark()
+    is_allowed, position = source.role is ListRole.ALLOW, builder.position()
     try:
         if not stat.S_ISREG(source.path.stat().st_mode):
             raise ListUnreadable("it is not a file")
         with source.path.open("rb") as file:
             lines = iter(partial(file.readline, MAX_LINE_BYTES + 1), b"")
             reading = Reading(_told(lines, digest))
-            left_out = sum(not creator.add(rule, is_allowed=is_allowed) for rule in reading)
+            left_out = sum(not builder.add(rule, is_allowed=is_allowed) for rule in reading)
         if not is_allowed and not reading.rules:
             raise ListUnreadable("it has no rules")
     except (OSError, ListUnreadable) as error:
-        creator.go_back(mark)
+        builder.go_back(position)
         problem = error.strerror if isinstance(error, OSError) else str(error)
         return SourceState(source.role, name, problem=problem or str(error))
     rules, bad = reading.rules - left_out, reading.bad + left_out

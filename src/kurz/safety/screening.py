@@ -28,8 +28,8 @@ class ListScreen:
     """The `Screen` of links. A ban of a host includes its subdomains, and overrides what lists
     allow."""
 
-    def __init__(self, shelf: ListProvider, banned: HostSource) -> None:
-        self.shelf = shelf
+    def __init__(self, provider: ListProvider, banned: HostSource) -> None:
+        self.provider = provider
         self._banned = banned
         self.refused = 0
         self.held = 0
@@ -59,29 +59,29 @@ class ListScreen:
         banned = self._banned.get()
         if banned and above(address.host, banned) is not None:
             return ScreenVerdict.BANNED
-        shelf = self.shelf
-        lists = shelf.lists
-        marks = 0 if lists is None else lists.find(address)
-        if marks & ALLOWED:
+        provider = self.provider
+        lists = provider.lists
+        flags = 0 if lists is None else lists.find(address)
+        if flags & ALLOWED:
             return ScreenVerdict.ADMITTED
-        if lists is not None and marks & BLOCKED:
+        if lists is not None and flags & BLOCKED:
             return ScreenVerdict.LISTED if lists.knows_allowed else ScreenVerdict.UNKNOWN
         return ScreenVerdict.ADMITTED if self._knows_all else ScreenVerdict.UNKNOWN
 
     @property
     def is_sure(self) -> bool:
         """Whether all lists can be read."""
-        lists = self.shelf.lists
-        return self.shelf.is_current and (lists is None or lists.is_whole)
+        lists = self.provider.lists
+        return self.provider.is_current and (lists is None or lists.is_whole)
 
     @property
     def has_rules(self) -> bool:
-        return bool(self.banned_hosts) or not self.shelf.sources.is_empty
+        return bool(self.banned_hosts) or not self.provider.sources.is_empty
 
     @property
     def digest(self) -> str:
         """The digest of all rules."""
-        lists = self.shelf.lists
+        lists = self.provider.lists
         digest = blake2b(digest_size=16)
         digest.update(("" if lists is None else lists.digest).encode())
         for host in sorted(self.banned_hosts):
@@ -91,5 +91,5 @@ class ListScreen:
     @property
     def _knows_all(self) -> bool:
         """Whether a destination that no list names is certainly not blocked."""
-        lists = self.shelf.lists
-        return self.shelf.is_current and (lists is None or lists.knows_blocked)
+        lists = self.provider.lists
+        return self.provider.is_current and (lists is None or lists.knows_blocked)

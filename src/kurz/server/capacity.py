@@ -72,19 +72,19 @@ class Admission(Enum):
 
 
 class Capacity:
-    """The connections of a worker. `settle` is called before any of them is closed to make room: it
+    """The connections of a worker. `flush` is called before any of them is closed to make room: it
     writes the answers that are ready. `on_full` is called when none can be closed: no more should
     be accepted until `has_room`, or for `PAUSE_SECONDS`."""
 
     def __init__(
-        self, most: int = sys.maxsize, *, settle: Callable[[], None] = lambda: None
+        self, most: int = sys.maxsize, *, flush: Callable[[], None] = lambda: None
     ) -> None:
         self.most = most
         self.open = 0
         self.closed_early = 0
         self.refused = 0
         self.on_full: Callable[[], None] = lambda: None
-        self._settle = settle
+        self._flush = flush
         self._full_since = math.inf
         self._leaving = 0  # closed early, but with files still open
         self._logged = (0, 0)
@@ -115,7 +115,7 @@ class Capacity:
             self._leaving -= 1
 
     def _make_room(self, newcomer: Occupant, occupants: Iterable[Occupant], now: float) -> bool:
-        self._settle()
+        self._flush()
         waiting = [
             (since, id(occupant), occupant)
             for occupant in occupants

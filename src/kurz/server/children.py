@@ -46,7 +46,7 @@ class Child:
     is_retired: bool = False  # it was told to end
     kill_at: float | None = None
 
-    def hear(self) -> None:
+    def read_report(self) -> None:
         """Takes the report, if there is one."""
         if self.report is None:
             return
@@ -66,10 +66,10 @@ class Child:
             os.close(self.report)
             self.report = None
 
-    def retire(self, patience_seconds: float, number: int = signal.SIGTERM) -> None:
+    def retire(self, deadline_seconds: float, number: int = signal.SIGTERM) -> None:
         """Tells it to end; after `kill_at` it is killed."""
         self.is_retired = True
-        self.kill_at = time.monotonic() + patience_seconds
+        self.kill_at = time.monotonic() + deadline_seconds
         self.send(number)
 
     def send(self, number: int) -> None:

@@ -54,9 +54,9 @@ class Connection(Intake):
         self.takes_shortcut = shortcut is not None
         self.lane_head: bytes | None = None  # the last head that the lane has read
         self.lane_parsed: Any = None
-        self.is_waiting = False  # for the look-up of a parked chunk
+        self.is_waiting = False  # for the lookup of a parked chunk
         self._parked = b""
-        self._waited_for: asyncio.Task[Any] | None = None
+        self._lookup: asyncio.Task[Any] | None = None
         self._is_at_end = False  # the client has sent its end while a chunk is parked
         self._is_lingering = False
         self._linger_timer: asyncio.TimerHandle | None = None
@@ -119,7 +119,7 @@ class Connection(Intake):
         self.flow.pause_reading()
         until.add_done_callback(self._go_on)
 
-    def _go_on(self, waited_for: asyncio.Task[Any]) -> None:
+    def _go_on(self, lookup: asyncio.Task[Any]) -> None:
         self.is_waiting = False
         data, self._parked = self._parked, b""
         if self.transport.is_closing():
@@ -128,7 +128,7 @@ class Connection(Intake):
         self._read_on()
         self.takes_shortcut = not self.is_draining
         if not self.takes_shortcut or not self.shortcut(self, data, self._chunk_ns):  # type: ignore[misc]
-            self._waited_for = waited_for
+            self._lookup = lookup
             self._take(data)
         if self._is_at_end:
             self.loop.call_soon(self._end)
@@ -161,8 +161,8 @@ class Connection(Intake):
     def on_headers_complete(self) -> None:
         scope: Any = self.scope
         scope[BEGAN_NS] = self._began_ns
-        scope[LOOKUP] = self._waited_for
-        self._waited_for = None  # what follows is another request
+        scope[LOOKUP] = self._lookup
+        self._lookup = None  # what follows is another request
         super().on_headers_complete()
         if self.is_draining:
             self.cycle.keep_alive = self._keeps_alive = False

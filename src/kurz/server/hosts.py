@@ -54,7 +54,7 @@ class Hosts:
     def forget(self) -> None:
         """The domains of a workspace have changed."""
         self._domains.forget()
-        self.known = {}  # not cleared: a running look-up stores its result in the old one
+        self.known = {}  # not cleared: a running lookup stores its result in the old one
 
     def _is_certain(self, site: Site) -> bool:
         """False if the domains may be outdated because the store is down: a cached site would be

@@ -57,7 +57,7 @@ def work_of(method: str, path: str) -> WorkKind | None:
     return WorkKind.REQUESTS
 
 
-class Places:
+class Slots:
     """The limit for work of one kind. Only so much is done at once that a turn of the loop stays
     short; some more waits, so that a burst is not refused."""
 
@@ -73,7 +73,7 @@ class Places:
         return self.in_flight >= self.most
 
     def expect(self) -> bool:
-        """Whether there is a place for a request whose task starts in the next turn of the loop."""
+        """Whether there is a slot for a request whose task starts in the next turn of the loop."""
         if self.in_flight + self._coming >= self.most:
             return False
         if not self._coming:
@@ -85,7 +85,7 @@ class Places:
         self._coming = 0
 
     async def take(self) -> None:
-        """Not to be called if all places are taken. Returns when it is this request's turn."""
+        """Not to be called if all slots are taken. Returns when it is this request's turn."""
         self.in_flight += 1
         try:
             await self._turns.acquire()
@@ -99,14 +99,14 @@ class Places:
 
 
 class Stay:
-    """The place of one request, which it may leave and enter again."""
+    """The slot of one request, which it may leave and enter again."""
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
         self._is_in = False
 
     async def enter(self) -> None:
-        await self._places.take()
+        await self._slots.take()
         self._is_in = True
 
     def leave(self) -> bool:
@@ -114,7 +114,7 @@ class Stay:
         if not self._is_in:
             return False
         self._is_in = False
-        self._places.give_back()
+        self._slots.give_back()
         return True
 
 
@@ -123,22 +123,22 @@ class BoundedWork:
 
     def __init__(self, app: AsgiApp, most: Mapping[WorkKind, int]) -> None:
         self._app = app
-        self._places = {work: Places(most[work], AT_ONCE[work]) for work in WorkKind}
+        self._slots = {work: Slots(most[work], AT_ONCE[work]) for work in WorkKind}
         self._open_transfers = 0
         self._logged_at = -LOG_SECONDS
         self._unlogged = 0
         self._bodies = {work: _body(work) for work in WorkKind}
 
     def counts(self) -> dict[str, int]:
-        counts = {f"{work}_in_flight": places.in_flight for work, places in self._places.items()}
-        refused = {f"{work}_refused": places.refused for work, places in self._places.items()}
+        counts = {f"{work}_in_flight": slots.in_flight for work, slots in self._slots.items()}
+        refused = {f"{work}_refused": slots.refused for work, slots in self._slots.items()}
         return counts | refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         work = work_of(scope["method"], scope["path"])
         if work is None:
             await self._app(scope, receive, send)
-        elif self._places[work].are_taken:
+        elif self._slots[work].are_taken:
             await self._refuse(work, scope, send)
         elif work is WorkKind.TRANSFERS:
             await self._run_transfer(scope, receive, send)
@@ -149,11 +149,11 @@ class BoundedWork:
         else:
             await self._run(work, scope, receive, send)
 
-    def work_without_place(self, method: str, path: str) -> WorkKind | None:
-        """The kind of work as which a new request would be refused; None: there is a place for
+    def work_without_slot(self, method: str, path: str) -> WorkKind | None:
+        """The kind of work as which a new request would be refused; None: there is a slot for
         it."""
         work = work_of(method, path)
-        return None if work is None or self._places[work].expect() else work
+        return None if work is None or self._slots[work].expect() else work
 
     def refuse(self, work: WorkKind) -> bytes:
         """Counts a refusal, and returns its body."""
@@ -161,12 +161,12 @@ class BoundedWork:
         return self._bodies[work]
 
     async def _run(self, work: WorkKind, scope: Scope, receive: Receive, send: Send) -> None:
-        places = self._places[work]
-        await places.take()
+        slots = self._slots[work]
+        await slots.take()
         try:
             await self._app(scope, receive, send)
         finally:
-            places.give_back()
+            slots.give_back()
 
     async def _run_with_body(
         self, work: WorkKind, scope: Scope, receive: Receive, send: Send
@@ -181,7 +181,7 @@ class BoundedWork:
             return
         first = await receive()
         replayed = _replay(first, receive)
-        if self._places[work].are_taken:
+        if self._slots[work].are_taken:
             await self._refuse(work, scope, send)
         elif first.get("more_body", False):
             await self._run_long(work, scope, replayed, send)
@@ -192,7 +192,7 @@ class BoundedWork:
         """The application reads the body while it arrives, and may refuse it before its end. Many
         routes never read it, and it is not known which. So the request counts until the application
         first asks for the body, and again when the body is complete."""
-        stay = Stay(self._places[work])
+        stay = Stay(self._slots[work])
         await stay.enter()
         try:
             await self._app(scope, self._counted(work, scope, receive, stay), send)
@@ -201,7 +201,7 @@ class BoundedWork:
 
     async def _run_stream(self, work: WorkKind, scope: Scope, receive: Receive, send: Send) -> None:
         """Counts until the answer begins: open streams have their own limits."""
-        stay = Stay(self._places[work])
+        stay = Stay(self._slots[work])
 
         async def send_outside(message: Message) -> None:
             stay.leave()
@@ -217,11 +217,11 @@ class BoundedWork:
         """Counts only while it is worked on: a client that sends or reads a file slowly blocks
         nobody."""
         work = WorkKind.TRANSFERS
-        places = self._places[work]
-        if self._open_transfers >= OPEN_TRANSFERS * places.most:
+        slots = self._slots[work]
+        if self._open_transfers >= OPEN_TRANSFERS * slots.most:
             await self._refuse(work, scope, send)
             return
-        stay = Stay(places)
+        stay = Stay(slots)
 
         async def send_outside(message: Message) -> None:
             # A request that is answered before its body is complete does not enter again.
@@ -253,7 +253,7 @@ class BoundedWork:
             stay.leave()
             message = await receive()
             if not message.get("more_body", False):
-                if self._places[work].are_taken:
+                if self._slots[work].are_taken:
                     self._note(work)
                     scope[OVERLOADED] = True
                     raise _overloaded(work)
@@ -270,11 +270,11 @@ class BoundedWork:
         await send({"type": "http.response.body", "body": body})
 
     def _note(self, work: WorkKind) -> None:
-        self._places[work].refused += 1
+        self._slots[work].refused += 1
         self._unlogged += 1
         now = time.monotonic()
         if now - self._logged_at >= LOG_SECONDS:
-            in_flight = {work.value: places.in_flight for work, places in self._places.items()}
+            in_flight = {work.value: slots.in_flight for work, slots in self._slots.items()}
             log.warning("overloaded: refusing requests", refused=self._unlogged, **in_flight)
             self._logged_at, self._unlogged = now, 0
 

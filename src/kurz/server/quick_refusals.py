@@ -50,7 +50,7 @@ class QuickRefusals:
         ):
             return None
         target = data[5:end].partition(b"?")[0]
-        work = self._bounded.work_without_place("POST", target.decode("latin-1"))
+        work = self._bounded.work_without_slot("POST", target.decode("latin-1"))
         if work is None or not self._is_for_api(data) or not self._parser.is_whole(data):
             return None
         body = self._bounded.refuse(work)

@@ -1,4 +1,4 @@
-"""The places of child processes, and when the next one is due after one has ended."""
+"""The slots of child processes, and when the next one is due after one has ended."""
 
 import time
 from dataclasses import dataclass, field

@@ -86,8 +86,8 @@ class Supervisor:
         gc.collect()
         gc.freeze()
         try:
-            for place in self._workers:
-                place.start_again_in(0)
+            for worker_slot in self._workers:
+                worker_slot.start_again_in(0)
             while self._children or not self._is_stopping:
                 self._keep_up()
                 self._wait()
@@ -101,20 +101,20 @@ class Supervisor:
     def _wait(self) -> None:
         """Waits until a signal or a report comes or the next action is due; then notes it."""
         reports = [child.report for child in self._children if child.report is not None]
-        select.select([self._signals.reading, *reports], [], [], self._patience_seconds())
+        select.select([self._signals.reading, *reports], [], [], self._timeout_seconds())
         for child in self._children:
-            child.hear()
+            child.read_report()
         for number in self._signals.read():
             self._on_signal(number)
         self._reap()
 
-    def _patience_seconds(self) -> float | None:
+    def _timeout_seconds(self) -> float | None:
         moments = [child.kill_at for child in self._children]
-        moments += [place.start_at for place in self._places()]
+        moments += [worker_slot.start_at for worker_slot in self._worker_slots()]
         due = [moment for moment in moments if moment is not None]
         return max(min(due) - time.monotonic(), 0.0) if due else None
 
-    def _places(self) -> list[WorkerSlot]:
+    def _worker_slots(self) -> list[WorkerSlot]:
         return [*self._workers, self._jobs]
 
     def _on_signal(self, number: int) -> None:
@@ -140,10 +140,10 @@ class Supervisor:
         self._is_stopping = True
         self._notify(systemd.STOPPING)
         self._listener.close()
-        for place in self._places():
-            place.start_at = None
-        for child, place in self._children.items():
-            if not child.is_retired and place.role is ProcessRole.WORKER:
+        for worker_slot in self._worker_slots():
+            worker_slot.start_at = None
+        for child, worker_slot in self._children.items():
+            if not child.is_retired and worker_slot.role is ProcessRole.WORKER:
                 child.retire(self._plan.stop_seconds, number)
 
     @staticmethod
@@ -155,7 +155,7 @@ class Supervisor:
 
     def _stop_jobs(self) -> None:
         """Called when no worker is left: the jobs process counts the last of their clicks."""
-        if any(place.role is ProcessRole.WORKER for place in self._children.values()):
+        if any(worker_slot.role is ProcessRole.WORKER for worker_slot in self._children.values()):
             return
         for child in self._children:
             if not child.is_retired:
@@ -174,15 +174,15 @@ class Supervisor:
         if self._is_stopping:
             self._stop_jobs()
             return
-        for place in self._places():
-            if place.start_at is not None and place.start_at <= now:
-                place.start_at = None
-                place.child = self._start(place, self._plan)
+        for worker_slot in self._worker_slots():
+            if worker_slot.start_at is not None and worker_slot.start_at <= now:
+                worker_slot.start_at = None
+                worker_slot.child = self._start(worker_slot, self._plan)
         self._announce()
         self._renew()
 
     def _announce(self) -> None:
-        ready = [place.is_ready for place in self._workers]
+        ready = [worker_slot.is_ready for worker_slot in self._workers]
         if any(ready) and not self._was_ready:
             self._was_ready = True
             self._jobs.start_again_in(0)
@@ -191,14 +191,14 @@ class Supervisor:
             self._on_ready()
             self._notify(systemd.READY)
 
-    def _start(self, place: WorkerSlot, plan: ProcessPlan) -> Child:
+    def _start(self, worker_slot: WorkerSlot, plan: ProcessPlan) -> Child:
         work, slot = plan.jobs, JOBS_SLOT
-        if place.role is ProcessRole.WORKER:
+        if worker_slot.role is ProcessRole.WORKER:
             taken = {child.slot for child in self._children}
             work, slot = plan.work, next(n for n in range(WORKER_SLOTS) if n not in taken)
-        child = fork(work, slot, self._lifeline, lambda: self._cut_loose(place.role))
+        child = fork(work, slot, self._lifeline, lambda: self._cut_loose(worker_slot.role))
         child.kill_at = child.started_at + START_SECONDS
-        self._children[child] = place
+        self._children[child] = worker_slot
         return child
 
     def _cut_loose(self, role: ProcessRole) -> None:
@@ -221,13 +221,17 @@ class Supervisor:
             if pid == 0:
                 return
             if (child := by_pid.get(pid)) is not None:  # an adopted process, if kurz is process 1
-                child.hear()
+                child.read_report()
                 child.hang_up()
                 self._on_end(child, self._children.pop(child), os.waitstatus_to_exitcode(status))
 
-    def _on_end(self, child: Child, place: WorkerSlot, code: int) -> None:
-        is_successor = place.successor is child
-        if not place.vacate(child) or self._is_stopping or place not in self._places():
+    def _on_end(self, child: Child, worker_slot: WorkerSlot, code: int) -> None:
+        is_successor = worker_slot.successor is child
+        if (
+            not worker_slot.vacate(child)
+            or self._is_stopping
+            or worker_slot not in self._worker_slots()
+        ):
             return
         if child.refusal is not None and not self._was_ready:
             self._refusal = child.refusal
@@ -235,22 +239,22 @@ class Supervisor:
             return
         pause = 0.0
         if not child.is_retired:
-            pause = self._pause_seconds(child, place, code)
-            _log_end(child, place, code, pause)
+            pause = self._pause_seconds(child, worker_slot, code)
+            _log_end(child, worker_slot, code, pause)
         if is_successor:
-            self._on_failed_renewal(place)
-        if place.child is None and place.successor is None:
-            place.start_again_in(pause)
+            self._on_failed_renewal(worker_slot)
+        if worker_slot.child is None and worker_slot.successor is None:
+            worker_slot.start_again_in(pause)
 
     @staticmethod
-    def _pause_seconds(child: Child, place: WorkerSlot, code: int) -> float:
+    def _pause_seconds(child: Child, worker_slot: WorkerSlot, code: int) -> float:
         """A process that was asked to end from outside, and ended without an error, has not
         failed."""
         if code == 0 and child.is_ready:
             return 0.0
         is_outage = child.refusal is not None and child.refusal.kind is Kind.UNAVAILABLE
         up_seconds = time.monotonic() - child.started_at
-        return place.backoff.pause_seconds(up_seconds, is_outage=is_outage)
+        return worker_slot.backoff.pause_seconds(up_seconds, is_outage=is_outage)
 
     def _renew(self) -> None:
         """The next step: workers are renewed one by one, then the jobs process."""
@@ -260,12 +264,12 @@ class Supervisor:
         if self._coming is None:
             return
         if self._to_renew:
-            place = self._to_renew[0]
-            if place.successor is None and len(self._children) < WORKER_SLOTS:
-                place.start_at = None
-                place.successor = self._start(place, self._coming)
-            elif place.successor is not None and place.successor.is_ready:
-                self._replace(place)
+            worker_slot = self._to_renew[0]
+            if worker_slot.successor is None and len(self._children) < WORKER_SLOTS:
+                worker_slot.start_at = None
+                worker_slot.successor = self._start(worker_slot, self._coming)
+            elif worker_slot.successor is not None and worker_slot.successor.is_ready:
+                self._replace(worker_slot)
         if not self._to_renew:
             self._end_renewal()
 
@@ -279,9 +283,13 @@ class Supervisor:
             return
         self._to_renew = deque(self._workers)
 
-    def _replace(self, place: WorkerSlot) -> None:
+    def _replace(self, worker_slot: WorkerSlot) -> None:
         """The successor is ready: its predecessor may end."""
-        old, place.child, place.successor = place.child, place.successor, None
+        old, worker_slot.child, worker_slot.successor = (
+            worker_slot.child,
+            worker_slot.successor,
+            None,
+        )
         if old is not None:
             old.retire(self._plan.stop_seconds)
         self._to_renew.popleft()
@@ -291,19 +299,21 @@ class Supervisor:
 
     def _follow_number(self, wanted: int) -> None:
         surplus, self._workers = self._workers[wanted:], self._workers[:wanted]
-        for place in surplus:
-            if place.child is not None:
-                place.child.retire(self._plan.stop_seconds)
-        self._to_renew = deque(place for place in self._to_renew if place not in surplus)
+        for worker_slot in surplus:
+            if worker_slot.child is not None:
+                worker_slot.child.retire(self._plan.stop_seconds)
+        self._to_renew = deque(
+            worker_slot for worker_slot in self._to_renew if worker_slot not in surplus
+        )
         for _ in range(wanted - len(self._workers)):
             self._workers.append(WorkerSlot(ProcessRole.WORKER))
             self._workers[-1].start_again_in(0)
 
-    def _on_failed_renewal(self, place: WorkerSlot) -> None:
+    def _on_failed_renewal(self, worker_slot: WorkerSlot) -> None:
         """The old worker stays. If no new one has worked yet, all other old workers stay too."""
         _log().error("new worker did not start; keeping the old one")
         if self._plan is self._coming:
-            self._to_renew.remove(place)
+            self._to_renew.remove(worker_slot)
         else:
             self._to_renew.clear()
 
@@ -322,7 +332,7 @@ def _log() -> structlog.typing.FilteringBoundLogger:
     return log
 
 
-def _log_end(child: Child, place: WorkerSlot, code: int, pause_seconds: float) -> None:
+def _log_end(child: Child, worker_slot: WorkerSlot, code: int, pause_seconds: float) -> None:
     how: dict[str, object] = (
         {"signal": signal.Signals(-code).name} if code < 0 else {"exit_code": code}
     )
@@ -331,7 +341,7 @@ def _log_end(child: Child, place: WorkerSlot, code: int, pause_seconds: float) -
     tell = _log().info if code == 0 else _log().error
     tell(
         "process ended; starting another one",
-        process=place.role.value,
+        process=worker_slot.role.value,
         pid=child.pid,
         pause_seconds=pause_seconds,
         **how,

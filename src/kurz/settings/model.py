@@ -55,7 +55,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
         "Replicas of that PostgreSQL database, for redirect lookups and lists.",
         is_secret=True,
     )
-    database_look_up_milliseconds: int = _setting(
+    database_lookup_milliseconds: int = _setting(
         250,
         values.integer(10, 60_000),
         "Time a visitor waits for PostgreSQL before 503, for a link that is not in memory.",

@@ -7,7 +7,7 @@
 `preparing`: a record as a row that can be stored.
 `rows`: a record as a link.
 `codes`: codes for rows that bring none.
-`keeping`: stores rows, and decides conflicts.
+`row_inserter`: stores rows, and decides conflicts.
 `rehearsal`: dry runs.
 `pacing`: slices, so that others are served in between.
 `tuning`: memory and speed of a process that only transfers.

@@ -53,7 +53,7 @@ class Archiver:
     async def run(self, ended: EndedKind, before: datetime, now: datetime, limit: int) -> BatchDone:
         """Finishes first what another process began. Links that must not be kept are only
         purged."""
-        purged = await self._settle(now)
+        purged = await self._finish_begun_files(now)
         purged += await self._store.purge_ownerless(ended, before, now, limit)
         found = await self._next_file(ended, before, now, limit)
         if found is None:
@@ -85,7 +85,7 @@ class Archiver:
             if encoded.links:
                 return encoded
 
-    async def _settle(self, now: datetime) -> int:
+    async def _finish_begun_files(self, now: datetime) -> int:
         """Handles files that were begun: a complete one is finished, any other is given up."""
         purged = 0
         for entry in await self._store.files(FileState.BEGUN):

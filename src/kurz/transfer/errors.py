@@ -4,7 +4,7 @@ from kurz.errors import Invalid
 
 
 class FileRefused(Invalid):
-    """Columns that are unknown or doubled are named in the error's fields, under `flaw`, so that
+    """Columns that are unknown or doubled are named in the error's fields, under `reason`, so that
     other languages can say it too."""
 
     title = "File cannot be imported"

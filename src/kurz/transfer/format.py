@@ -79,7 +79,7 @@ def fields_of(given: Iterable[str]) -> list[str]:
             raise FileRefused(
                 f"{both} are the same field: {field}. Remove one of them.",
                 field=field,
-                flaw="doubled-column",
+                reason="doubled-column",
             )
         else:
             found[field] = name
@@ -87,7 +87,7 @@ def fields_of(given: Iterable[str]) -> list[str]:
         names = ", ".join(f"“{name}”" for name in unknown)
         raise FileRefused(
             f"Unknown fields: {names}. The fields are {', '.join(FIELDS)}.",
-            flaw="unknown-columns",
+            reason="unknown-columns",
             names=unknown,
         )
     return list(found)

@@ -14,11 +14,11 @@ from kurz.people.own_hosts import OwnHosts
 from kurz.people.quotas import Allowance
 from kurz.transfer.codes import RowCodes
 from kurz.transfer.errors import FileRefused
-from kurz.transfer.keeping import Keeper
 from kurz.transfer.pacing import ImportPace, NoPace, courtesy
 from kurz.transfer.preparing import ImportRow, Preparer
 from kurz.transfer.reading import MAX_LINE_BYTES, Reader, Record, reader
 from kurz.transfer.rehearsal import Rehearsal
+from kurz.transfer.row_inserter import RowInserter
 
 # Rows per transaction: about 25 ms of SQLite's time, of the 50 that a write may take
 # (`benchmarks/transfer.py`). A power of two is one statement there.
@@ -68,16 +68,16 @@ class Importer:
         hosts = (await self._own_hosts.get(), own_hosts)
         preparer = Preparer(targets, self._codes, hosts, self._clock, self._screen)
         store = Rehearsal(self._store) if is_dry else self._store
-        keeper = Keeper(store, self._codes, allowances, self._clock)
+        inserter = RowInserter(store, self._codes, allowances, self._clock)
         batches = _batches(source, reader(format), preparer, pace, size)
         with courtesy.shown() if gives_way else nullcontext():
-            async for results in self._keep(batches, keeper, BATCH // size):
+            async for results in self._insert(batches, inserter, BATCH // size):
                 yield results
 
-    async def _keep(
+    async def _insert(
         self,
         batches: AsyncIterator[list[ImportRow | RowResult]],
-        keeper: Keeper,
+        inserter: RowInserter,
         refresh_after: int,
     ) -> AsyncIterator[list[RowResult]]:
         under_way: asyncio.Task[list[RowResult]] | None = None
@@ -86,7 +86,7 @@ class Importer:
             async for batch in batches:
                 if under_way is not None:
                     yield await under_way
-                under_way = asyncio.create_task(keeper.keep(batch))
+                under_way = asyncio.create_task(inserter.insert(batch))
                 number += 1
                 if number % refresh_after == 0:
                     await self._refresh()
@@ -120,7 +120,7 @@ class Importer:
                 raise FileRefused(
                     f"The first {most_lines(most):,} lines contain only {rows}."
                     " Remove the empty lines.",
-                    flaw="empty-lines",
+                    reason="empty-lines",
                 )
         return False
 
@@ -130,7 +130,7 @@ def _check_quotes(reading: Reader) -> None:
         raise FileRefused(
             f"The quote in line {reading.unclosed_line} is not closed, or its row has more than"
             f" {MAX_LINE_BYTES >> 10} KiB. Close the quote and import the file again.",
-            flaw="unclosed-quote",
+            reason="unclosed-quote",
             line=reading.unclosed_line,
         )
 

@@ -110,6 +110,6 @@ def refusal(record: Record, error: KurzError) -> RowResult:
         error.code,
         error.detail,
         error.field,
-        error.flaw if isinstance(error, UrlRefused) else None,
+        error.reason if isinstance(error, UrlRefused) else None,
         last_line if last_line > line else None,
     )

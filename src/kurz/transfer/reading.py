@@ -143,7 +143,7 @@ class CsvReader:
             yield from self._give_up()
         if self._fields is None:
             raise FileRefused(
-                "The file is empty. Its first line must name the columns.", flaw="empty"
+                "The file is empty. Its first line must name the columns.", reason="empty"
             )
 
     def _take(self, lines: Iterator[tuple[int, bytes | None]]) -> Iterator[Record]:

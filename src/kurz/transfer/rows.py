@@ -61,7 +61,7 @@ def to_link(
     _check_fields(link)
     if link.starts_at and link.expires_at and link.starts_at >= link.expires_at:
         raise InstantRefused("`starts_at` must be before the link expires.", field="starts_at")
-    _settle(link, record, now)
+    _set_derived_fields(link, record, now)
     return link
 
 
@@ -95,7 +95,7 @@ def _is_plain(text: str | None, longest: int) -> bool:
     return text.isprintable() and len(text) <= longest and bool(text.strip())
 
 
-def _settle(link: Link, record: dict[str, Any], now: datetime) -> None:
+def _set_derived_fields(link: Link, record: dict[str, Any], now: datetime) -> None:
     """Status, type and strategy, which follow from more than one field."""
     link.status = _status(_choice(record, "status", _STATUSES), link, now)
     _begin_trash(link, now)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # their driver is not needed on SQLite
 
 # For each connection of a background process: two for writing and four for reading.
 BACKGROUND_CACHE_KIB = 4 * 1024
-LOOK_UP_CONNECTIONS = 2  # one of which is kept
+LOOKUP_CONNECTIONS = 2  # one of which is kept
 # Of a batch on SQLite, which blocks other writers: half of what a write may take.
 MAX_HELD_SECONDS = 0.025
 
@@ -129,8 +129,8 @@ class Engine:
             return PostgresDatabase(
                 settings.database_url,
                 deadlines=self.deadlines(),
-                # Without the connections reserved for look-ups of redirects.
-                pool_size=settings.database_connections - LOOK_UP_CONNECTIONS,
+                # Without the connections reserved for lookups of redirects.
+                pool_size=settings.database_connections - LOOKUP_CONNECTIONS,
                 kept_idle=settings.database_idle_connections - 1,
             )
         if settings.database_replica_urls:
@@ -185,12 +185,12 @@ class Engine:
         """Links as the read path looks them up."""
         if not self._is_remote:
             return SqliteRouteStore(cast("SqliteDatabase", database))
-        from kurz.storage.routes.lookups import LookUps
+        from kurz.storage.routes.lookups import Lookups
         from kurz.storage.routes.postgres import PostgresRouteStore
 
         postgres = cast("PostgresDatabase", database)
-        look_ups = LookUps(postgres.hosts, seconds=postgres.deadlines.look_up_seconds)
-        return PostgresRouteStore(look_ups, replicas)
+        lookups = Lookups(postgres.hosts, seconds=postgres.deadlines.lookup_seconds)
+        return PostgresRouteStore(lookups, replicas)
 
     def waker(self, database: Database) -> Waker:
         """What wakes other processes after changes, if there is no Redis."""
@@ -208,7 +208,7 @@ class Engine:
 
     def deadlines(self) -> Deadlines:
         return Deadlines(
-            look_up_seconds=self.settings.database_look_up_milliseconds / 1000,
+            lookup_seconds=self.settings.database_lookup_milliseconds / 1000,
             write_seconds=self.settings.database_write_milliseconds / 1000,
         )
 

@@ -16,7 +16,6 @@ from kurz.api.http.health import assess
 from kurz.api.routes.cleanup import job_read
 from kurz.api.schemas.cleanup import JobRead
 from kurz.api.schemas.system import (
-    ChosenRead,
     DatabaseRead,
     DiskRead,
     FeedRead,
@@ -28,6 +27,7 @@ from kurz.api.schemas.system import (
     MemoryRead,
     RedisRead,
     SystemRead,
+    SystemSettingsRead,
 )
 from kurz.errors import KurzError, SchemaOutdated, StoreUnavailable
 from kurz.links.ending.reaper_admin import ReaperAdmin
@@ -37,7 +37,7 @@ from kurz.storage.engine.migrate import Migrations, tell_version
 from kurz.wiring.checks import are_on
 from kurz.wiring.checks import schedule_of as schedule_of_checks
 from kurz.wiring.core import Kurz
-from kurz.wiring.reaper import chore_schedules
+from kurz.wiring.reaper import periodic_task_schedules
 from kurz.wiring.rescreen import SCHEDULE as SCREENING
 
 
@@ -53,7 +53,7 @@ class Watch:
         kurz, settings = self._kurz, self._kurz.settings
         database = await self._database(numbers)
         system = SystemRead(
-            told_at=datetime.now(UTC),
+            measured_at=datetime.now(UTC),
             health=HealthRead(components=[]),
             instance=self._instance(numbers),
             database=database,
@@ -69,7 +69,7 @@ class Watch:
             jobs=None if database.version is None else await self._jobs(),
             disk=await asyncio.to_thread(_disk, settings.data_dir),
             lists=await asyncio.to_thread(_lists, kurz, numbers),
-            chosen=_chosen(kurz),
+            settings=_settings(kurz),
         )
         return system.model_copy(update={"health": assess(system)})
 
@@ -122,7 +122,7 @@ class Watch:
         return RedisRead(
             is_up=await redis.answers(),
             kind=redis.kind,
-            workers_without=numbers.sum_of_live_processes("cache_out"),
+            workers_disconnected=numbers.sum_of_live_processes("cache_out"),
             hits=numbers.total("cache_hits"),
             misses=numbers.total("cache_misses"),
             errors=numbers.total("cache_errors"),
@@ -132,7 +132,7 @@ class Watch:
         settings = self._kurz.settings
         schedules = [
             self._reaper_admin.schedule,
-            *chore_schedules(settings).values(),
+            *periodic_task_schedules(settings).values(),
             SCREENING,
             schedule_of_checks(settings),
         ]
@@ -155,13 +155,13 @@ def _tell_schema(connection: sa.Connection) -> tuple[str, str | None, str | None
 
 def _memory(numbers: InstanceNumbers) -> MemoryRead:
     visits = sum(numbers.total(f"outcome_{outcome}") for outcome in metrics.OUTCOMES)
-    look_ups = numbers.total("look_ups")
+    lookups = numbers.total("lookups")
     return MemoryRead(
         links=numbers.sum_of_live_processes("hot_links"),
         bytes=numbers.sum_of_live_processes("hot_bytes"),
         visits=visits,
-        look_ups=look_ups,
-        hit_rate=max(visits - look_ups, 0) / visits if visits else None,
+        lookups=lookups,
+        hit_rate=max(visits - lookups, 0) / visits if visits else None,
     )
 
 
@@ -191,8 +191,8 @@ def _disk(folder: Path) -> DiskRead | None:
 
 def _lists(kurz: Kurz, numbers: InstanceNumbers) -> ListsRead:
     """The lists of this worker. Reads from disk."""
-    shelf = kurz.screen.shelf
-    found, sources = shelf.lists, shelf.sources
+    provider = kurz.screen.provider
+    found, sources = provider.lists, provider.sources
     states = (
         [
             SourceState(it.role, str(it.path), problem="could not be compiled")
@@ -219,9 +219,9 @@ def _changed_at(source: Source) -> datetime | None:
         return None
 
 
-def _chosen(kurz: Kurz) -> ChosenRead:
+def _settings(kurz: Kurz) -> SystemSettingsRead:
     settings = kurz.settings
-    return ChosenRead(
+    return SystemSettingsRead(
         access=settings.access,
         base_url=settings.base_url,
         trusted_proxies=[*settings.trusted_proxies],

@@ -11,17 +11,17 @@ from kurz.jobs.boot_clock import BootClock
 from kurz.server.scoreboard import Scoreboard
 from kurz.server.usage import own_usage
 from kurz.storage.engine.database import Database
-from kurz.storage.followers.change_log_trimmer import ChangeTrimmer
+from kurz.storage.followers.backlogs import Backlogs
+from kurz.storage.followers.change_log_trimmer import ChangeLogTrimmer
 from kurz.storage.followers.event_trimmer import EventTrimmer
 from kurz.storage.followers.link_counter import LinkCounter
 from kurz.storage.followers.month_folder import MonthFolder
 from kurz.storage.followers.search_indexer import SearchIndexer
-from kurz.storage.jobs.backlogs import Backlogs
 from kurz.wiring.checks import are_on as are_checks_on
 from kurz.wiring.checks import open_checking
 from kurz.wiring.core import Kurz
 from kurz.wiring.loader import open_loader
-from kurz.wiring.reaper import open_chores, open_reaper
+from kurz.wiring.reaper import open_periodic_tasks, open_reaper
 from kurz.wiring.rescreen import open_screening
 from kurz.wiring.worker import Board
 
@@ -44,7 +44,7 @@ async def open_jobs(
         kurz.engine.open_followers_database(kurz.database) as followers_database,
         _open_followers(kurz, followers_database, boot_clock) as backlogs,
         open_reaper(kurz, boot_clock) as reaping,
-        open_chores(kurz, boot_clock) as chores,
+        open_periodic_tasks(kurz, boot_clock) as tasks,
         open_screening(kurz) as screening,
         open_checking(kurz, boot_clock, followers_database) as checking,
         open_loader(kurz, journals) as loader,
@@ -72,7 +72,7 @@ async def open_jobs(
             yield tick
         finally:  # all end at the same time, while the remaining clicks are counted
             checking.request_stop()
-            for runner in (reaping.runner, screening.runner, *chores):
+            for runner in (reaping.runner, screening.runner, *tasks):
                 runner.request_stop()
 
 
@@ -89,10 +89,10 @@ async def _open_followers(
     are_followed = are_checks_on(settings)
     backlogs = Backlogs(database, are_followed=are_followed)
     jobs: list[
-        Backlogs | SearchIndexer | ChangeTrimmer | EventTrimmer | MonthFolder | LinkCounter
+        Backlogs | SearchIndexer | ChangeLogTrimmer | EventTrimmer | MonthFolder | LinkCounter
     ] = [
         backlogs,
-        ChangeTrimmer(database, clock, are_followed=are_followed, is_believed=is_believed),
+        ChangeLogTrimmer(database, clock, are_followed=are_followed, is_believed=is_believed),
         EventTrimmer(
             kurz.database, clock, kept_days=settings.click_event_days, is_believed=is_believed
         ),

@@ -4,18 +4,18 @@ from kurz.people.caps import Caps
 from kurz.people.keyring import Keyring
 from kurz.people.limits import (
     WORTH_A_WRITE,
-    ChosenLimits,
     FallbackLimits,
     Limits,
     MemoryLimits,
     NullLimits,
+    PolicyLimits,
     hashing,
     limit_table,
 )
 from kurz.settings.model import Settings
 from kurz.wiring.core import Kurz
 
-DATABASE_PATIENCE_SECONDS = 0.5  # for a limit that is kept in the database
+DATABASE_DEADLINE_SECONDS = 0.5  # for a limit that is kept in the database
 
 
 def caps_of(settings: Settings) -> Caps:
@@ -50,8 +50,8 @@ def open_limits(kurz: Kurz, keyring: Keyring) -> Limits:
         shared = FallbackLimits(
             shared_store,
             local,
-            patience_seconds=DATABASE_PATIENCE_SECONDS,
+            deadline_seconds=DATABASE_DEADLINE_SECONDS,
             processes=settings.workers,
         )
-        return Limits(ChosenLimits(shared, local, WORTH_A_WRITE), table)
+        return Limits(PolicyLimits(shared, local, WORTH_A_WRITE), table)
     return Limits(local, table)

@@ -9,7 +9,7 @@ from kurz.jobs.clicks.journals import JournalFolder
 from kurz.jobs.clicks.loader import Loader
 from kurz.outbound.geo import open_countries
 from kurz.storage.clicks.store import SqlClickStore
-from kurz.storage.followers.click_count_copier import ClickCopier
+from kurz.storage.followers.click_count_copier import ClickCountCopier
 from kurz.wiring.core import Kurz
 
 
@@ -21,7 +21,7 @@ async def open_loader(kurz: Kurz, journals: Sequence[Path] = ()) -> AsyncIterato
     folders = _find_folders(kurz, journals)
     kept_days = kurz.settings.click_event_days
     store = SqlClickStore(kurz.database, kurz.clock, kept_days=kept_days)
-    copier = ClickCopier(kurz.database)
+    copier = ClickCountCopier(kurz.database)
     countries = open_countries(kurz.settings.geoip_db, kurz.settings.data_dir)
     loader = Loader(
         folders,

@@ -1,4 +1,4 @@
-"""The read path of a worker: look-ups, memory, and the feed of changes."""
+"""The read path of a worker: lookups, memory, and the feed of changes."""
 
 import asyncio
 import time
@@ -109,9 +109,9 @@ async def open_read_path(
     parts = RedirectParts(resolver, slugs, visits, misses, clock, settings.abuse_contact, dashboard)
 
     def set_stale() -> None:
-        heard_at = shared.feed.heard_at
-        is_silent = time.monotonic() - heard_at > FEED_STALE_SECONDS
-        resolver.set_stale(is_feed_stale=is_silent or heartbeat.is_in_doubt(heard_at))
+        caught_up_at = shared.feed.caught_up_at
+        is_silent = time.monotonic() - caught_up_at > FEED_STALE_SECONDS
+        resolver.set_stale(is_feed_stale=is_silent or heartbeat.is_in_doubt(caught_up_at))
         lane.renew(settings.keep_alive_seconds)
 
     heartbeat = Heartbeat(shared.feed.read_now, on_failure=set_stale)

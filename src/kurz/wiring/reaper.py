@@ -30,13 +30,13 @@ from kurz.wiring.archive import open_archiver
 from kurz.wiring.core import Kurz, open_custom_domains, retention_of
 
 HOUSEKEEPING, WORKSPACES, DOMAINS = "housekeeping", "workspaces", "domains"
-CHORES = {  # how often
+PERIODIC_TASKS = {  # how often
     HOUSEKEEPING: timedelta(hours=1),
     WORKSPACES: timedelta(days=1),
     DOMAINS: timedelta(days=1),
     BANS: timedelta(hours=1),
 }
-CHORE_TICK_SECONDS = 60.0  # except for bans, which somebody waits for
+PERIODIC_TASK_TICK_SECONDS = 60.0  # except for bans, which somebody waits for
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def schedule_of(settings: Settings) -> Schedule:
     )
 
 
-def open_upkeep(kurz: Kurz) -> ReaperAdmin:
+def open_reaper_admin(kurz: Kurz) -> ReaperAdmin:
     """The reaper as any process can show it."""
     return ReaperAdmin(
         RetentionPlan(retention_of(kurz.settings), has_archive=kurz.settings.archive is not None),
@@ -81,14 +81,14 @@ def open_upkeep(kurz: Kurz) -> ReaperAdmin:
         SqlLeaseStore(kurz.database, kurz.clock),
         SqlRunStore(kurz.database, kurz.clock),
         preset=kurz.settings.retention,
-        chores=[*chore_schedules(kurz.settings).values()],
+        periodic_tasks=[*periodic_task_schedules(kurz.settings).values()],
     )
 
 
 @asynccontextmanager
 async def open_reaper(kurz: Kurz, boot_clock: BootClock | None = None) -> AsyncIterator[Reaping]:
     """It reaps from the start of the runner on. At the end, a current run is finished."""
-    settings, reaper_admin = kurz.settings, open_upkeep(kurz)
+    settings, reaper_admin = kurz.settings, open_reaper_admin(kurz)
     reaper = Reaper(
         _store(kurz),
         reaper_admin.plan,
@@ -110,11 +110,11 @@ async def open_reaper(kurz: Kurz, boot_clock: BootClock | None = None) -> AsyncI
 
 
 @asynccontextmanager
-async def open_chores(
+async def open_periodic_tasks(
     kurz: Kurz, boot_clock: BootClock | None = None
 ) -> AsyncIterator[Sequence[Runner]]:
     """Other periodic tasks that one process of the installation does."""
-    runners = make_chores(kurz, boot_clock)
+    runners = make_periodic_tasks(kurz, boot_clock)
     for runner in runners:
         runner.start()
     try:
@@ -126,19 +126,17 @@ async def open_chores(
             await runner.stop()
 
 
-def make_chores(kurz: Kurz, boot_clock: BootClock | None = None) -> list[Runner]:
+def make_periodic_tasks(kurz: Kurz, boot_clock: BootClock | None = None) -> list[Runner]:
     database, kept = kurz.database, kurz.settings.code_quarantine
     clock = kurz.engine.job_clock(kurz.clock)
-    schedules = chore_schedules(kurz.settings)
-    errands: dict[str, Task] = {
+    schedules = periodic_task_schedules(kurz.settings)
+    tasks: dict[str, Task] = {
         HOUSEKEEPING: Housekeeping(SqlHousekeepingStore(database), clock),
         WORKSPACES: WorkspacePurger(SqlWorkspaceEnds(database, kept), clock),
         DOMAINS: DomainChecks(open_custom_domains(kurz), clock),
     }
     leases = SqlLeaseStore(database, clock)
-    works: dict[str, Work] = {
-        job: PeriodicTask(errand, boot_clock) for job, errand in errands.items()
-    }
+    works: dict[str, Work] = {job: PeriodicTask(task, boot_clock) for job, task in tasks.items()}
     works[BANS] = BanWork(kurz.bans, leases)
     return [
         Runner(
@@ -146,13 +144,13 @@ def make_chores(kurz: Kurz, boot_clock: BootClock | None = None) -> list[Runner]
             work,
             leases,
             SqlRunStore(database, clock),
-            tick_seconds=TICK_SECONDS if job == BANS else CHORE_TICK_SECONDS,
+            tick_seconds=TICK_SECONDS if job == BANS else PERIODIC_TASK_TICK_SECONDS,
         )
         for job, work in works.items()
     ]
 
 
-def chore_schedules(settings: Settings) -> dict[str, Schedule]:
+def periodic_task_schedules(settings: Settings) -> dict[str, Schedule]:
     """Tasks by name. If nothing is reaped, no workspace is purged either."""
     return {
         job: Schedule(
@@ -163,7 +161,7 @@ def chore_schedules(settings: Settings) -> dict[str, Schedule]:
             at_most=timedelta(minutes=30),
             is_enabled=job != WORKSPACES or settings.reaper_enabled == "on",
         )
-        for job, every in CHORES.items()
+        for job, every in PERIODIC_TASKS.items()
     }
 
 

@@ -28,7 +28,7 @@ SCHEDULE = Schedule(
 )
 
 
-class ListKeeper:
+class ListRefresher:
     """Checks every second whether there are newer lists for this worker."""
 
     def __init__(self, screen: ListScreen) -> None:
@@ -45,9 +45,9 @@ class ListKeeper:
 
     def tick(self) -> None:
         """In a thread, so that a slow disk delays nothing."""
-        shelf = self._screen.shelf
-        if not shelf.sources.is_empty and (self._task is None or self._task.done()):
-            self._task = asyncio.create_task(asyncio.to_thread(shelf.refresh))
+        provider = self._screen.provider
+        if not provider.sources.is_empty and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(asyncio.to_thread(provider.refresh))
 
     async def stop(self) -> None:
         if self._task is not None:
@@ -55,14 +55,14 @@ class ListKeeper:
 
 
 @asynccontextmanager
-async def open_lists(kurz: Kurz) -> AsyncIterator[ListKeeper]:
+async def open_lists(kurz: Kurz) -> AsyncIterator[ListRefresher]:
     """Lists are loaded, as far as they can be read, before anything is served."""
-    await asyncio.to_thread(kurz.screen.shelf.open)
-    keeper = ListKeeper(kurz.screen)
+    await asyncio.to_thread(kurz.screen.provider.open)
+    refresher = ListRefresher(kurz.screen)
     try:
-        yield keeper
+        yield refresher
     finally:
-        await keeper.stop()
+        await refresher.stop()
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Rescreening:
 @asynccontextmanager
 async def open_screening(kurz: Kurz) -> AsyncIterator[Rescreening]:
     """Lists are compiled, and links screened, from the start of the runner on."""
-    watch = ListWatch(kurz.screen.shelf)
+    watch = ListWatch(kurz.screen.provider)
     rescreening = make_screening(kurz)
     watch.start()
     try:

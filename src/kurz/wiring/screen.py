@@ -19,16 +19,16 @@ def sources_of(settings: Settings) -> Sources:
     )
 
 
-def open_shelf(settings: Settings) -> ListProvider:
+def open_list_provider(settings: Settings) -> ListProvider:
     return ListProvider(sources_of(settings), settings.screening_dir)
 
 
 def open_screen(settings: Settings, banned: BannedHosts) -> ListScreen:
     """No list is read before it is asked."""
-    return ListScreen(open_shelf(settings), banned)
+    return ListScreen(open_list_provider(settings), banned)
 
 
 async def refresh_screen(screen: ListScreen, banned: BannedHosts) -> None:
     """For long work in a process without a feed: the current lists and bans."""
     await banned.refresh(is_feed_stale=True)
-    await asyncio.to_thread(screen.shelf.refresh)
+    await asyncio.to_thread(screen.provider.refresh)

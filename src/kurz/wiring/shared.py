@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # late: without Redis nothing of it is needed
     from kurz.cache.client import RedisClient
     from kurz.cache.routes import RedisRouteCache
 
-FLOORS_LOOK_BACK = 10_000  # changes that a new process reads: half of what `RecentWrites` holds
+RECENT_WRITES_LOOK_BACK = 10_000  # changes that a new process reads: half of `RecentWrites`
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _feed(
         waker = engine.waker(database)
     else:
         waker = _redis_waker(url, redis, f"kurz:{namespace}:changes")
-    return ChangeFeed(change_log, waker, look_back=FLOORS_LOOK_BACK)
+    return ChangeFeed(change_log, waker, look_back=RECENT_WRITES_LOOK_BACK)
 
 
 def _redis_waker(url: str, redis: "RedisClient", channel: str) -> Waker:

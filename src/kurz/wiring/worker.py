@@ -56,7 +56,7 @@ from kurz.wiring.core import Kurz, open_custom_domains
 from kurz.wiring.health import Watch
 from kurz.wiring.limits import caps_of, open_limits
 from kurz.wiring.read_path import ReadPath, open_read_path
-from kurz.wiring.reaper import open_upkeep
+from kurz.wiring.reaper import open_reaper_admin
 from kurz.wiring.rescreen import open_lists
 from kurz.wiring.worker_numbers import failing_writes, numbers_of
 
@@ -164,7 +164,7 @@ def _capacity(settings: Settings, path: ReadPath) -> Capacity:
     """From the number of files that can still be opened. Files that are opened later, such as
     connections to the database, come out of the reserve."""
     cap = connection_cap(settings.max_connections, file_limit(), other_files=open_files())
-    return Capacity(cap, settle=path.lane.flush)
+    return Capacity(cap, flush=path.lane.flush)
 
 
 def _numbers_of(capacity: Capacity) -> dict[str, int]:
@@ -269,7 +269,7 @@ def _context(
         stats=kurz.stats,
         live=_live(kurz),
         totals=RecentTotals(SqlTotalsStore(database, clock)),
-        reaper_admin=open_upkeep(kurz),
+        reaper_admin=open_reaper_admin(kurz),
         exporter=kurz.exporter,
         downloads=Downloads(settings.limit_downloads),
         importer=kurz.importer,

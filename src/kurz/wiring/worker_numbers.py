@@ -21,7 +21,7 @@ def numbers_of(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
     return {
         metrics.ALIVE_AT: int(now),
         **own_usage(),
-        metrics.HEARD_AT: int(now - (time.monotonic() - kurz.shared.feed.heard_at)),
+        metrics.CAUGHT_UP_AT: int(now - (time.monotonic() - kurz.shared.feed.caught_up_at)),
         **{f"outcome_{outcome}": number for outcome, number in counters.outcomes.items()},
         "outcome_limited": counters.limited,
         "outcome_unavailable": counters.unavailable,
@@ -29,7 +29,7 @@ def numbers_of(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
         **metrics.latency_counts(counters.latencies),
         "latency_ns": counters.latency_ns,
         "lane_answers": counters.lane_answers,
-        "look_ups": resolver.look_ups,
+        "lookups": resolver.lookups,
         "journal_records": journal.records,
         "journal_bytes": journal.bytes,
         "journal_dropped": journal.dropped,

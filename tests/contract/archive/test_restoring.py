@@ -95,7 +95,7 @@ async def test_a_link_that_comes_back_is_told_to_everybody(kurz, archiver, clock
     [tag] = await rows(kurz, link_tags)
     assert (tag.tag, tag.in_trash, tag.link_id) == ("tag", False, link.id)
     [entry] = await rows(kurz, history)
-    assert (entry.act, entry.account_id, entry.version) == ("restore", None, back.version)
+    assert (entry.action, entry.account_id, entry.version) == ("restore", None, back.version)
 
 
 async def test_the_next_new_link_has_another_id(kurz, archiver):
@@ -135,7 +135,7 @@ async def test_what_belongs_to_somebody_banned_stays_in_the_archive(kurz, archiv
     await run_until_done(kurz, archiver)
     name = await only_file(kurz)
     ban = await kurz.bans.ban_account(OWNER, None, OPERATOR)
-    await kurz.bans._store.settle(ban)  # nobody looks for links any more
+    await kurz.bans._store.confirm(ban)  # nobody looks for links any more
     assert await restore(kurz, name) == [Obstacle.OWNER_BANNED] * 3
     await kurz.bans.unban_account(OWNER, OPERATOR)
     assert [link.id for link in await restore(kurz, name)] == [link.id for link in made]

@@ -11,7 +11,7 @@ import pytest
 
 from kurz.outbound.dns import TOTAL_SECONDS
 from kurz.people.custom_domains import Domain
-from kurz.people.errors import DomainLookupFailed, DomainUnproven
+from kurz.people.errors import DomainLookupFailed, DomainNotVerified
 from servers.dns import Trouble
 from support.custom_domains import HOST, KEY, make_service, served
 from support.engines import usually_on
@@ -61,10 +61,10 @@ async def test_only_the_exact_value_proves(dns, service, one, other):
     bare = value.removeprefix("kurz-verification=")
     for wrong in (foreign, bare, value[:-1], value + "A", value.upper(), "", "ünicode"):
         dns.put(name, wrong)
-        with pytest.raises(DomainUnproven):
+        with pytest.raises(DomainNotVerified):
             await service.verify(one, HOST)
     dns.put(name, (b"\xff\xfe",))
-    with pytest.raises(DomainUnproven):
+    with pytest.raises(DomainNotVerified):
         await service.verify(one, HOST)
     dns.put(name, f" {value} ")  # as some panels of name servers store what was pasted
     assert (await service.verify(one, HOST)).is_active
@@ -76,7 +76,7 @@ async def test_a_missing_record_is_named(kurz, dns, service, one, clock, has_nam
     name, value = service.instructions(domain)
     if has_name:
         dns.put(name)
-    with pytest.raises(DomainUnproven) as caught:
+    with pytest.raises(DomainNotVerified) as caught:
         await service.verify(one, HOST)
     assert name in caught.value.detail
     assert value in caught.value.detail
@@ -110,7 +110,7 @@ async def test_a_lost_record_makes_it_inactive_and_says_so(kurz, dns, service, p
     verified = await prove(one)
     dns.forget(f"_kurz.{HOST}")
     clock.advance(days=1)
-    with pytest.raises(DomainUnproven, match="no longer serves your links"):
+    with pytest.raises(DomainNotVerified, match="no longer serves your links"):
         await service.verify(one, HOST)
     now = clock.now()
     lost = replace(verified, checked_at=now, verified_at=None, missing_since=now)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from kurz.people.errors import DomainNotFound, DomainTaken, DomainUnproven
+from kurz.people.errors import DomainNotFound, DomainNotVerified, DomainTaken
 from support.custom_domains import (
     BARELY_LESS,
     HOST,
@@ -107,7 +107,7 @@ async def test_a_failed_proof_does_not_end_the_quarantine(dns, service, prove, o
     await prove(one)
     await service.remove(one, HOST)
     dns.forget(f"_kurz.{HOST}")
-    with pytest.raises(DomainUnproven):
+    with pytest.raises(DomainNotVerified):
         await service.verify(one, HOST)
     assert (await service.get(one, HOST)).is_given_up
     with pytest.raises(DomainTaken):
@@ -123,11 +123,11 @@ async def test_what_is_removed_during_a_lookup_stays_removed(
         dns.forget(f"_kurz.{HOST}")
     held = HeldLookup(lookup)
     verifying = asyncio.create_task(make_service(kurz, held).verify(one, HOST))
-    await held.is_asked.wait()
+    await held.is_requested.wait()
     await service.remove(one, HOST)
     removed = await service.get(one, HOST)
     held.may_answer.set()
-    with pytest.raises(DomainNotFound if is_proved else DomainUnproven):
+    with pytest.raises(DomainNotFound if is_proved else DomainNotVerified):
         await verifying
     assert await service.get(one, HOST) == removed
     assert await served(kurz) == {}

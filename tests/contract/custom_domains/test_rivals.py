@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from kurz.people.custom_domains import Domain
-from kurz.people.errors import DomainNotFound, DomainTaken, DomainUnproven
+from kurz.people.errors import DomainNotFound, DomainNotVerified, DomainTaken
 from support.custom_domains import HOST, add_workspace, served
 
 
@@ -34,7 +34,7 @@ async def test_who_loses_the_record_loses_the_domain(kurz, dns, service, prove, 
     waiting = await service.add(other, HOST)
     await prove(one)
     dns.put(*service.instructions(waiting))
-    with pytest.raises(DomainUnproven):
+    with pytest.raises(DomainNotVerified):
         await service.verify(one, HOST)
     assert (await service.verify(other, HOST)).is_active
     assert await served(kurz) == {HOST: other}

@@ -45,8 +45,8 @@ async def test_after_another_log_a_worker_looks_everything_up_again(kurz, people
         connection.execute(sa.update(workspace_slugs).values(slug="crew"))
 
     await kurz.database.write(replace)
-    heard_at = kurz.shared.feed.heard_at
-    await until(lambda: kurz.shared.feed.heard_at > heard_at)
+    caught_up_at = kurz.shared.feed.caught_up_at
+    await until(lambda: kurz.shared.feed.caught_up_at > caught_up_at)
     assert await places() == before
 
     def lose_log(connection: sa.Connection) -> None:

@@ -175,11 +175,11 @@ class Ledger(Listener):
 
     def __init__(self, feed) -> None:
         super().__init__(feed)
-        self.heard_at: dict[int, float] = {}
+        self.received_at: dict[int, float] = {}
         self.started_at = 0.0
 
     def on_changes(self, changes) -> None:
-        self.heard_at |= dict.fromkeys([each.link_id for _, each in changes], time.monotonic())
+        self.received_at |= dict.fromkeys([each.link_id for _, each in changes], time.monotonic())
 
     def reset(self, position: int) -> None:
         self.started_at = time.monotonic()
@@ -233,7 +233,7 @@ async def test_of_many_writers_at_once_nothing_is_missed(kurz, connect):
             assert ledger.feed._gaps == {}
             for link_id, at in committed.items():
                 if at > started_at:
-                    assert max(ledger.heard_at.get(link_id, 0.0), ledger.started_at) >= at
+                    assert max(ledger.received_at.get(link_id, 0.0), ledger.started_at) >= at
     assert len(committed) > 100
 
 
@@ -308,7 +308,7 @@ async def test_a_feed_goes_on_after_a_trouble(kurz, trouble):
     logs: list[TroubledLog] = []
     async with another_process(kurz, tick_seconds=SOON_SECONDS, wrap=troubled(logs)) as other:
         (log,) = logs
-        log.trouble, heard_at = trouble, other.feed.heard_at
+        log.trouble, caught_up_at = trouble, other.feed.caught_up_at
         with capture_logs() as lines:
             made = await create_link(kurz)
             seen = log.readings
@@ -320,7 +320,7 @@ async def test_a_feed_goes_on_after_a_trouble(kurz, trouble):
         assert other.heard == []
         log.trouble = None
         await other.wait_for(of(made))
-        assert other.feed.heard_at > heard_at
+        assert other.feed.caught_up_at > caught_up_at
         assert len(other.starts) == 1
 
 
@@ -345,4 +345,4 @@ async def test_a_reading_is_as_old_as_its_beginning(kurz):
             return await super().read(after, limit)
 
     async with another_process(kurz, tick_seconds=NEVER_SECONDS, wrap=SlowLog) as other:
-        assert time.monotonic() - other.feed.heard_at >= 0.2
+        assert time.monotonic() - other.feed.caught_up_at >= 0.2

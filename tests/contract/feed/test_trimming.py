@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from kurz.storage.engine.changes import KEPT_NUMBERS
-from kurz.storage.followers.change_log_trimmer import BATCH, ChangeTrimmer
+from kurz.storage.followers.change_log_trimmer import BATCH, ChangeLogTrimmer
 from kurz.storage.schema.links import changes, count_position, search_position
 from kurz.storage.schema.safety import destination_position
 from kurz.wiring.core import Kurz
@@ -58,7 +58,7 @@ async def until_first(kurz: Kurz, number: int) -> None:
 
 async def trim(kurz: Kurz, *, times: int = 1) -> None:
     """By so many at once, until each has done what there is to do."""
-    trimmers = [ChangeTrimmer(kurz.database, kurz.clock) for _ in range(times)]
+    trimmers = [ChangeLogTrimmer(kurz.database, kurz.clock) for _ in range(times)]
     await asyncio.gather(*(trimmer._trim() for trimmer in trimmers))
 
 
@@ -80,7 +80,7 @@ async def test_rows_that_are_old_and_far_behind_are_removed(kurz, clock, times):
 async def test_nothing_is_removed_while_the_clock_is_not_believed(kurz, clock):
     await fill(kurz, KEPT_NUMBERS + OLD, indexed=KEPT_NUMBERS + OLD)
     clock.advance(days=2)
-    await ChangeTrimmer(kurz.database, kurz.clock, is_believed=lambda _: False)._trim()
+    await ChangeLogTrimmer(kurz.database, kurz.clock, is_believed=lambda _: False)._trim()
     assert await first(kurz) == 1
 
 
@@ -129,7 +129,7 @@ async def test_what_is_not_followed_to_its_destination_yet_stays(kurz, clock):
 async def test_where_nothing_is_checked_the_log_does_not_wait_for_it(kurz, clock):
     await fill(kurz, KEPT_NUMBERS + OLD, indexed=KEPT_NUMBERS + OLD, followed=0)
     clock.advance(days=2)
-    await ChangeTrimmer(kurz.database, kurz.clock, are_followed=False)._trim()
+    await ChangeLogTrimmer(kurz.database, kurz.clock, are_followed=False)._trim()
     assert await first(kurz) == OLD + 1
 
 
@@ -148,7 +148,7 @@ async def test_an_outage_is_waited_out(kurz, clock):
     failing: Any = FailingWrites(kurz.database)
     await fill(kurz, KEPT_NUMBERS + 10, indexed=KEPT_NUMBERS + 10)
     clock.advance(days=2)
-    trimmer = ChangeTrimmer(failing, kurz.clock, wake_seconds=0.01)
+    trimmer = ChangeLogTrimmer(failing, kurz.clock, wake_seconds=0.01)
     trimmer.start()
     await until_first(kurz, 11)
     await trimmer.stop()

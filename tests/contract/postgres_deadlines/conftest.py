@@ -8,7 +8,7 @@ import pytest
 
 from kurz.settings.model import Settings
 from kurz.storage.engine.postgres import PostgresDatabase
-from kurz.storage.routes.lookups import LookUps
+from kurz.storage.routes.lookups import Lookups
 from kurz.wiring.engine import prepare
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresServer
@@ -51,18 +51,18 @@ async def patient_database(proxied_url: str) -> AsyncIterator[PostgresDatabase]:
 
 
 @pytest.fixture
-def look_ups(database: PostgresDatabase) -> Iterator[LookUps]:
-    look_ups = LookUps(database.hosts, seconds=DEADLINES.look_up_seconds)
-    yield look_ups
-    look_ups.close()
+def lookups(database: PostgresDatabase) -> Iterator[Lookups]:
+    lookups = Lookups(database.hosts, seconds=DEADLINES.lookup_seconds)
+    yield lookups
+    lookups.close()
 
 
 @pytest.fixture
-def patient_look_ups(patient_database: PostgresDatabase) -> Iterator[LookUps]:
+def patient_lookups(patient_database: PostgresDatabase) -> Iterator[Lookups]:
     """As `patient_database`."""
-    look_ups = LookUps(patient_database.hosts, seconds=PATIENT.look_up_seconds)
-    yield look_ups
-    look_ups.close()
+    lookups = Lookups(patient_database.hosts, seconds=PATIENT.lookup_seconds)
+    yield lookups
+    lookups.close()
 
 
 @pytest.fixture

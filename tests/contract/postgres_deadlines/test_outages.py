@@ -43,46 +43,46 @@ async def read_soon(database: PostgresDatabase) -> None:
 
 @pytest.mark.parametrize(("fault", "connections"), [*TROUBLES, *in_the_long_run(*MORE_TROUBLES)])
 async def test_every_call_ends_in_time_and_all_is_well_soon_after(
-    own_postgres, proxy, database, look_ups, fault, connections
+    own_postgres, proxy, database, lookups, fault, connections
 ):
     tasks_before = asyncio.all_tasks()
     if connections != "none yet":
-        await recovered(lambda: look_ups.find(0, "none"), lambda: use_all(database))
+        await recovered(lambda: lookups.find(0, "none"), lambda: use_all(database))
     if connections == "idle":
         await asyncio.sleep(2 * postgres_engine.TESTED_AFTER_SECONDS)
     with fault(own_postgres, proxy):
         for _ in range(2):
             reads = [seconds_of_outage(read_soon(database)) for _ in range(2 * POOL_SIZE)]
             writes = [seconds_of_outage(database.write(touch)) for _ in range(POOL_SIZE)]
-            visits = [seconds_of_outage(look_ups.find(0, "none")) for _ in range(150)]
+            visits = [seconds_of_outage(lookups.find(0, "none")) for _ in range(150)]
             *_, check = took = await asyncio.gather(
                 *visits, *writes, *reads, seconds_of_outage(database.check())
             )
-            assert max(took[:150]) < DEADLINES.look_up_seconds + LATE_SECONDS
+            assert max(took[:150]) < DEADLINES.lookup_seconds + LATE_SECONDS
             assert max(took) < DEADLINES.write_seconds + LATE_SECONDS
             assert check < DEADLINES.write_seconds + LATE_SECONDS
     await recovered(
         lambda: database.write(touch),
         lambda: database.read(touch),
-        lambda: look_ups.find(0, "none"),
+        lambda: lookups.find(0, "none"),
         database.check,
     )
     await recovered(lambda: use_all(database))
     await nothing_is_left(database, tasks_before)
     assert 1 <= database.counts()["database_connections"] <= POOL_SIZE
-    assert 1 <= look_ups.connections <= 2
+    assert 1 <= lookups.connections <= 2
     if fault is not swallowed:  # which tells the server nothing, either
         await number_of_backends(own_postgres, "true", POOL_SIZE + 2)
 
 
 @pytest.mark.long  # there, deadlines are the usual ones
 async def test_a_connection_that_takes_longer_than_anybody_waits_is_made_all_the_same(
-    proxy, database, look_ups
+    proxy, database, lookups
 ):
     proxy.delay(0.12)
     with pytest.raises(StoreUnavailable):
         await database.write(touch)
-    await recovered(lambda: database.write(touch), lambda: look_ups.find(0, "none"))
+    await recovered(lambda: database.write(touch), lambda: lookups.find(0, "none"))
 
 
 async def test_a_hole_that_opens_while_connections_are_made_swallows_none(proxy, database):
@@ -110,16 +110,16 @@ async def test_what_takes_long_by_its_nature_is_given_the_time(database):
     )
 
 
-async def test_a_process_that_stood_still_itself_does_not_blame_postgres(proxy, look_ups):
-    await recovered(lambda: look_ups.find(0, "abc"))  # connects
-    timeouts, replies = look_ups.timeouts, proxy.replies
-    asked = asyncio.create_task(look_ups.find(0, "abc"))
+async def test_a_process_that_stood_still_itself_does_not_blame_postgres(proxy, lookups):
+    await recovered(lambda: lookups.find(0, "abc"))  # connects
+    timeouts, replies = lookups.timeouts, proxy.replies
+    asked = asyncio.create_task(lookups.find(0, "abc"))
     for _ in range(10):
         await asyncio.sleep(0)  # until the query is on its way
     started = time.monotonic()
     while proxy.replies == replies:  # the proxy has a thread of its own
         assert time.monotonic() - started < RECOVERY_SECONDS
         time.sleep(0.01)  # noqa: ASYNC251  as an import or the machine's load may
-    time.sleep(DEADLINES.look_up_seconds + 0.1)  # noqa: ASYNC251  likewise
+    time.sleep(DEADLINES.lookup_seconds + 0.1)  # noqa: ASYNC251  likewise
     assert (await asked).route is None
-    assert look_ups.timeouts == timeouts
+    assert lookups.timeouts == timeouts

@@ -1,4 +1,4 @@
-"""How many connections there are, who waits for one, and that look-ups have their own."""
+"""How many connections there are, who waits for one, and that lookups have their own."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ from kurz.settings.model import Settings
 from kurz.storage.engine import postgres as postgres_engine
 from kurz.storage.engine.deadlines import LONG_SECONDS, deadline
 from kurz.storage.engine.postgres import MAX_WAITING, POOL_SIZE
-from kurz.storage.routes.lookups import LookUps
+from kurz.storage.routes.lookups import Lookups
 from kurz.wiring.engine import Engine
 from support.patience import PATIENCE
 from support.postgres_calls import (
@@ -31,22 +31,22 @@ from support.postgres_calls import (
 pytestmark = pytest.mark.deadlines
 
 
-async def test_look_ups_do_not_notice_that_their_connections_were_ended(
-    own_postgres, patient_look_ups
+async def test_lookups_do_not_notice_that_their_connections_were_ended(
+    own_postgres, patient_lookups
 ):
-    look_ups = patient_look_ups
+    lookups = patient_lookups
     for _ in range(5):
-        await recovered(lambda: use_both(look_ups))
+        await recovered(lambda: use_both(lookups))
         own_postgres.ask(  # and no turn of the event loop in between, to notice it
             "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
             " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
         )
-        await asyncio.gather(*(look_ups.find(0, f"{n}") for n in range(150)))
+        await asyncio.gather(*(lookups.find(0, f"{n}") for n in range(150)))
 
 
-async def use_both(look_ups: LookUps) -> None:
-    await asyncio.gather(*(look_ups.find(0, f"{n}") for n in range(150)))
-    if look_ups.connections < 2:
+async def use_both(lookups: Lookups) -> None:
+    await asyncio.gather(*(lookups.find(0, f"{n}") for n in range(150)))
+    if lookups.connections < 2:
         raise StoreUnavailable("One is being connected.")
 
 
@@ -56,21 +56,21 @@ async def test_as_many_connections_are_used_as_is_set(own_postgres, locker):
     async with links_locked(locker):
         with deadline(LONG_SECONDS):
             waiting = [asyncio.create_task(database.read(touch)) for _ in range(6)]
-        await until_in_use(database, 3)  # two are for look-ups of redirects
+        await until_in_use(database, 3)  # two are for lookups of redirects
         assert database.counts()["database_waiting"] == 3
     await asyncio.gather(*waiting)
     assert database.counts()["database_connections"] == 3
     await database.close()
 
 
-async def test_slow_calls_hold_no_look_up_up(patient_database, patient_look_ups):
-    database, look_ups = patient_database, patient_look_ups
-    await look_ups.find(0, "none")
+async def test_slow_calls_hold_no_lookup_up(patient_database, patient_lookups):
+    database, lookups = patient_database, patient_lookups
+    await lookups.find(0, "none")
     with deadline(LONG_SECONDS):
         slow = [asyncio.create_task(database.read(sleep, 60)) for _ in range(POOL_SIZE + 5)]
     await until_in_use(database, POOL_SIZE)
     for _ in range(10):
-        await look_ups.find(0, "none")
+        await lookups.find(0, "none")
     assert not any(call.done() for call in slow)
     await leave(slow)
 

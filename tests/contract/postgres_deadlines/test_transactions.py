@@ -80,20 +80,20 @@ async def test_a_process_that_stood_still_in_a_transaction_is_told_of_an_outage(
 
 
 async def test_what_waits_for_a_lock_is_given_up_on_the_server_too(
-    own_postgres, database, look_ups, locker
+    own_postgres, database, lookups, locker
 ):
-    await recovered(lambda: look_ups.find(0, "none"), lambda: database.write(touch))
+    await recovered(lambda: lookups.find(0, "none"), lambda: database.write(touch))
     async with links_locked(locker):
         for _ in range(8 if IS_STRICT else 2):  # patient deadlines take three times as long
             took = await asyncio.gather(
                 seconds_of_outage(database.write(touch)),
-                *(seconds_of_outage(look_ups.find(0, f"{n}")) for n in range(5)),
+                *(seconds_of_outage(lookups.find(0, f"{n}")) for n in range(5)),
             )
             assert took[0] < DEADLINES.write_seconds + LATE_SECONDS
-            assert max(took[1:]) < DEADLINES.look_up_seconds + LATE_SECONDS
+            assert max(took[1:]) < DEADLINES.lookup_seconds + LATE_SECONDS
         waiting, started = "SELECT count(*) FROM pg_locks WHERE NOT granted", time.monotonic()
         while await locker.fetchval(waiting) > 1:  # one may just be on its way
             assert time.monotonic() - started < RECOVERY_SECONDS
             await asyncio.sleep(0.05)
-    await recovered(lambda: database.write(touch), lambda: look_ups.find(0, "none"))
+    await recovered(lambda: database.write(touch), lambda: lookups.find(0, "none"))
     await number_of_backends(own_postgres, "true", 4)

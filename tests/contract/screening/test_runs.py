@@ -21,7 +21,7 @@ from kurz.wiring.core import Kurz
 from kurz.wiring.screen import open_screen
 from support.clock import FrozenClock
 from support.endings import make, rows, throw_away, write
-from support.screening import get, is_asked, make_job, rewrite, run, status_of
+from support.screening import get, is_requested, make_job, rewrite, run, status_of
 
 
 async def test_a_run_goes_on_where_the_last_one_ended(kurz, blocklist, clock):
@@ -29,17 +29,19 @@ async def test_a_run_goes_on_where_the_last_one_ended(kurz, blocklist, clock):
         await make(kurz, original_url=f"https://a.example/{number}")
     rewrite(kurz, blocklist, "a.example\n")
     stopping = asyncio.Event()
-    turn = RunContext(stopping, tell=lambda name, _: stopping.set() if name == "banned" else None)
-    await make_job(kurz).run(turn)
-    assert turn.counts["banned"] == 2
+    context = RunContext(
+        stopping, tell=lambda name, _: stopping.set() if name == "banned" else None
+    )
+    await make_job(kurz).run(context)
+    assert context.counts["banned"] == 2
     [position] = await rows(kurz, screening_position)
     assert position["finished_at"] is None
     job = make_job(kurz)
     await job.look(clock.now())
-    assert await is_asked(kurz)
-    turn = RunContext(asyncio.Event())
-    await job.run(turn)
-    assert turn.counts["banned"] == 3
+    assert await is_requested(kurz)
+    context = RunContext(asyncio.Event())
+    await job.run(context)
+    assert context.counts["banned"] == 3
     [position] = await rows(kurz, screening_position)
     assert position["finished_at"] is not None
 
@@ -47,13 +49,13 @@ async def test_a_run_goes_on_where_the_last_one_ended(kurz, blocklist, clock):
 async def test_what_was_seen_by_the_same_rules_is_not_seen_again(kurz):
     links = [await make(kurz) for _ in range(5)]
     stopping = asyncio.Event()
-    turn = RunContext(stopping, tell=lambda *_: stopping.set())
-    await make_job(kurz).run(turn)
+    context = RunContext(stopping, tell=lambda *_: stopping.set())
+    await make_job(kurz).run(context)
     [position] = await rows(kurz, screening_position)
     assert (position["link_id"], position["finished_at"]) == (links[1].id, None)
-    turn = RunContext(asyncio.Event())
-    await make_job(kurz).run(turn)
-    assert turn.counts["screened"] == 3 + 5  # the last ones are looked at once more at the end
+    context = RunContext(asyncio.Event())
+    await make_job(kurz).run(context)
+    assert context.counts["screened"] == 3 + 5  # the last ones are looked at once more at the end
 
 
 async def test_a_link_that_is_held_for_no_reason_any_more_is_looked_at(kurz, job, clock):
@@ -62,7 +64,7 @@ async def test_a_link_that_is_held_for_no_reason_any_more_is_looked_at(kurz, job
     link = await make(kurz)
     await kurz.store.update(link, {"held_at": clock.now()}, clock.now())
     await job.look(clock.now())
-    assert await is_asked(kurz)
+    assert await is_requested(kurz)
     assert await run(job) == {"released": 1}
 
 
@@ -89,10 +91,10 @@ async def lead_astray(kurz: Kurz, link: Link) -> None:
     assert await kurz.store.update(link, {"original_url": "https://bad.example/"}, now)
 
 
-async def is_asked_anew(kurz: Kurz, job: Screening, clock: FrozenClock) -> bool:
-    await write(kurz, sa.update(leases).values(asked_at=None))
+async def is_requested_anew(kurz: Kurz, job: Screening, clock: FrozenClock) -> bool:
+    await write(kurz, sa.update(leases).values(requested_at=None))
     await job.look(clock.now())
-    return await is_asked(kurz)
+    return await is_requested(kurz)
 
 
 async def test_a_run_that_failed_is_asked_for_again(kurz, clock):
@@ -103,14 +105,14 @@ async def test_a_run_that_failed_is_asked_for_again(kurz, clock):
     await lead_astray(kurz, link)
     job = make_job(kurz, Eventful(kurz, fail))
     await job.look(clock.now())
-    assert await is_asked(kurz)
-    assert not await is_asked_anew(kurz, job, clock)
+    assert await is_requested(kurz)
+    assert not await is_requested_anew(kurz, job, clock)
     with pytest.raises(StoreUnavailable):
         await job.run(RunContext(asyncio.Event()))
-    assert await is_asked_anew(kurz, job, clock)
+    assert await is_requested_anew(kurz, job, clock)
     await run(job)
     assert await status_of(kurz, link) is Status.BANNED
-    assert not await is_asked_anew(kurz, job, clock)
+    assert not await is_requested_anew(kurz, job, clock)
 
 
 async def test_a_run_that_was_skipped_is_asked_for_again(kurz, job, clock, blocklist):
@@ -118,7 +120,7 @@ async def test_a_run_that_was_skipped_is_asked_for_again(kurz, job, clock, block
     rewrite(kurz, blocklist, None)
     assert (await job.run(RunContext(asyncio.Event()))).outcome is RunOutcome.SKIPPED
     rewrite(kurz, blocklist, "bad.example\n")
-    assert await is_asked_anew(kurz, job, clock)
+    assert await is_requested_anew(kurz, job, clock)
 
 
 async def test_instances_with_other_lists_do_not_keep_each_other_busy(kurz, job, clock):
@@ -127,7 +129,7 @@ async def test_instances_with_other_lists_do_not_keep_each_other_busy(kurz, job,
         kurz, screen=open_screen(replace(kurz.settings, blocklists=()), kurz.banned_hosts)
     )
     await run(make_job(others))
-    assert not await is_asked_anew(kurz, job, clock)
+    assert not await is_requested_anew(kurz, job, clock)
 
 
 async def test_what_was_edited_by_old_rules_behind_its_back_is_found(kurz):
@@ -166,9 +168,9 @@ async def test_a_host_that_is_banned_during_a_run_does_not_wait_for_its_end(kurz
         )
 
     job = make_job(kurz, Eventful(kurz, ban), learn_seconds=0)
-    turn = RunContext(asyncio.Event())
-    await job.run(turn)
-    assert turn.counts["screened"] == 2
-    assert await is_asked_anew(kurz, job, clock)
+    context = RunContext(asyncio.Event())
+    await job.run(context)
+    assert context.counts["screened"] == 2
+    assert await is_requested_anew(kurz, job, clock)
     assert await run(job) == {"banned": 5}
     assert {await status_of(kurz, link) for link in links} == {Status.BANNED}

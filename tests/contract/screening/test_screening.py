@@ -21,7 +21,7 @@ from kurz.storage.schema.safety import link_bans
 from kurz.wiring.screen import open_screen
 from support.endings import make, restore, rows, throw_away, write
 from support.plans import plans_of
-from support.screening import get, is_asked, make_job, rewrite, run, status_of
+from support.screening import get, is_requested, make_job, rewrite, run, status_of
 
 
 async def test_what_a_list_names_by_now_is_banned_and_comes_back(kurz, job, blocklist):
@@ -57,13 +57,13 @@ async def test_held_links_are_released_or_banned(kurz, job, blocklist, clock):
     ]
     assert {link.held_at for link in held} == {clock.now()}
     assert outcome(held[0], clock.now()) is Outcome.HELD
-    turn = RunContext(asyncio.Event())
-    assert (await job.run(turn)).outcome is RunOutcome.SKIPPED
+    context = RunContext(asyncio.Event())
+    assert (await job.run(context)).outcome is RunOutcome.SKIPPED
     await job.look(clock.now())
-    assert not await is_asked(kurz)
+    assert not await is_requested(kurz)
     rewrite(kurz, blocklist, "bad.example\n")
     await job.look(clock.now())
-    assert await is_asked(kurz)
+    assert await is_requested(kurz)
     assert await run(job) == {"released": 2, "banned": 1}
     [good, bad, _] = [await get(kurz, link) for link in held]
     assert (good.held_at, good.version) == (None, held[0].version + 1)
@@ -78,8 +78,8 @@ async def test_nothing_is_brought_back_while_a_list_cannot_be_read(kurz, job, bl
     rewrite(kurz, blocklist, "a.example\n")
     await run(job)
     rewrite(kurz, blocklist, None)
-    turn = RunContext(asyncio.Event())
-    assert (await job.run(turn)).outcome is RunOutcome.SKIPPED
+    context = RunContext(asyncio.Event())
+    assert (await job.run(context)).outcome is RunOutcome.SKIPPED
     assert await status_of(kurz, link) is Status.BANNED
 
 
@@ -96,7 +96,7 @@ async def test_a_banned_host_takes_its_links_along(kurz, job):
     below = await make(kurz, original_url="https://x.host.example/")
     beside = await make(kurz, original_url="https://nothost.example/")
     await kurz.bans.ban_host("host.example", None, OPERATOR)
-    assert await is_asked(kurz)
+    assert await is_requested(kurz)
     assert await run(job) == {"banned": 1}
     assert await status_of(kurz, below) is Status.BANNED
     assert await status_of(kurz, beside) is Status.ACTIVE
@@ -123,9 +123,9 @@ async def test_a_ban_of_a_host_that_nobody_asked_for_is_carried_out(kurz, job, c
     """It was running when it was asked for."""
     await run(job)
     await kurz.bans.ban_host("host.example", None, OPERATOR)
-    await write(kurz, sa.update(leases).values(asked_at=None))
+    await write(kurz, sa.update(leases).values(requested_at=None))
     await job.look(clock.now())
-    assert await is_asked(kurz)
+    assert await is_requested(kurz)
 
 
 async def test_bans_end_with_the_last_rule(kurz, job, clock, blocklist):
@@ -170,10 +170,10 @@ async def test_no_batch_sorts_or_reads_what_is_not_looked_for(kurz):
 async def test_it_is_asked_for_once_by_the_same_rules(kurz, job, clock, blocklist):
     await run(job)
     await job.look(clock.now())
-    assert not await is_asked(kurz)
+    assert not await is_requested(kurz)
     rewrite(kurz, blocklist, "other.example\n")
     await job.look(clock.now())
-    assert await is_asked(kurz)
+    assert await is_requested(kurz)
 
 
 async def test_a_deterministic_link_does_not_come_back_while_it_is_listed(

@@ -155,9 +155,9 @@ async def test_every_forged_token_gets_401_and_a_problem(client, people, kurz, c
     ("way", "more", "are_ended"),
     [
         ("reset", {}, True),
-        ("reset", {"ends_keys": False}, False),
+        ("reset", {"revoke_keys": False}, False),
         ("change", {}, False),
-        ("change", {"ends_keys": True}, True),
+        ("change", {"revoke_keys": True}, True),
     ],
 )
 async def test_a_new_password_ends_keys_where_it_should_but_none_of_a_workspace(

@@ -35,7 +35,7 @@ async def test_a_disabled_account_opens_nothing(client, people, kurz):
     assert await status_of(client, person.headers) == 401
     assert await status_of(client, {"x-api-key": key}) == 401
     assert (await sign_in(client)).status_code == 401
-    body = {"token": reset, "password": OTHER_PASSWORD, "ends_keys": False}
+    body = {"token": reset, "password": OTHER_PASSWORD, "revoke_keys": False}
     answer = await client.post(f"{AUTH}/reset", json=body)
     if answer.status_code == 200:  # a new password, but no way in
         assert await status_of(client, bearer(answer.json()["token"])) == 401

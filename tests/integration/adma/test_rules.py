@@ -187,7 +187,7 @@ async def test_rule_a_redirect_is_302_found(adma):
 
 @on_postgres
 async def test_rule_the_pool_has_10_connections(kurz):
-    """Ten at most: two more are for the look-ups of redirects."""
+    """Ten at most: two more are for the lookups of redirects."""
 
     def wait(connection: sa.Connection) -> None:
         connection.execute(sa.text("SELECT pg_sleep(0.05)"))

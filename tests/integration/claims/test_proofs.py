@@ -64,7 +64,7 @@ async def test_a_link_that_was_called_expired_while_a_clock_was_ahead_can_be_cla
 ):
     link, late = await browser.make(), await browser.make()
     reaper = SqlReaperStore(kurz.database, clock, timedelta(days=365))
-    assert await reaper.mark(clock.now() + timedelta(hours=9), 10) == 2
+    assert await reaper.mark_expired(clock.now() + timedelta(hours=9), 10) == 2
     [result] = await browser.claim(ada, proof(link))
     assert (result["result"], result["link"]["status"]) == ("claimed", "ACTIVE")
     assert {row["short_code"]: row["status"] for row in await browser.rows()} == {
@@ -81,7 +81,7 @@ async def test_the_claim_is_in_the_links_history(browser, ada):
     await browser.claim(ada, proof(link))
     answer = await browser.client.get(f"{LINKS}/{link['id']}/history", headers=ada.headers)
     [entry] = answer.json()["history"]
-    assert (entry["act"], entry["account_id"], entry["version"]) == ("claim", ada.id, 2)
+    assert (entry["action"], entry["account_id"], entry["version"]) == ("claim", ada.id, 2)
     assert link["claim_token"] not in answer.text
 
 

@@ -83,7 +83,7 @@ async def test_twenty_claims_at_once_give_one_link(browser, ada, kind):
     results = answers[0].json()["results"]
     assert all(item["link"]["owner_id"] == ada.id for item in results)
     assert len(await browser.rows()) == (1 if kind == "token" else 2)
-    query = sa.select(sa.func.count()).where(history.c.act == "claim")
+    query = sa.select(sa.func.count()).where(history.c.action == "claim")
     claims = await browser.kurz.database.read(lambda it: it.execute(query).scalar_one())
     assert claims == (0 if kind == "url" else 1)
 

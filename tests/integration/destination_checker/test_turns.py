@@ -54,12 +54,12 @@ async def test_who_asks_waits_for_the_turn_of_a_site_once(dns, web, base):
     web.manners = {"/": redirects("/b"), "/b": says(404)}
     gate = SiteGate(seconds_between=1000)
     checker = make_checker(dns, {web.port}, gate=gate)
-    finding = await checker.check(f"{base}/", was_ok=False, is_asked=True)
+    finding = await checker.check(f"{base}/", was_ok=False, is_requested=True)
     assert finding == answered(BROKEN, 404)
     assert web.lines == ["HEAD /", "HEAD /b", "GET /b"]
     assert gate.seconds_until("site.example") > 900  # the next one is a whole turn later
     with pytest.raises(NoTurn):
-        await checker.check(f"{base}/", was_ok=False, is_asked=True)
+        await checker.check(f"{base}/", was_ok=False, is_requested=True)
 
 
 async def test_who_asks_does_not_wait_for_checks_that_nobody_asked_for(dns, web, base):
@@ -67,7 +67,7 @@ async def test_who_asks_does_not_wait_for_checks_that_nobody_asked_for(dns, web,
     gate = SiteGate(seconds_between=1000)
     gate.called("site.example")
     checker = make_checker(dns, {web.port}, gate=gate)
-    finding = await checker.check(f"{base}/", was_ok=False, is_asked=True)
+    finding = await checker.check(f"{base}/", was_ok=False, is_requested=True)
     assert finding == answered(BROKEN, 404)
 
 

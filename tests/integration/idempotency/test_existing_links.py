@@ -68,16 +68,16 @@ def _bulk(*items: dict[str, Any]) -> Way:
 async def test_a_changed_list_does_nothing_at_all(world):
     """Neither items that the first list did not have, nor ones that failed then, nor edits."""
     made = (await world.send(WAYS["a link"], {})).json()
-    good = {"act": "create", "link": {"original_url": URL}}
-    bad = {"act": "create", "link": {"original_url": "nonsense"}}
+    good = {"action": "create", "link": {"original_url": URL}}
+    bad = {"action": "create", "link": {"original_url": "nonsense"}}
     assert (await world.send(_bulk(good, bad))).status_code == 200
     assert await world.made(links) == 2
     for items in (
         [good, good],
         [good, bad, good],
         [bad, good],
-        [{"act": "delete", "id": made["id"]}],
-        [good, bad, {"act": "edit", "id": made["id"], "changes": {"title": "x"}}],
+        [{"action": "delete", "id": made["id"]}],
+        [good, bad, {"action": "edit", "id": made["id"], "changes": {"title": "x"}}],
         [good],
     ):
         assert code_of(await world.send(_bulk(*items))) == REUSED
@@ -87,8 +87,8 @@ async def test_a_changed_list_does_nothing_at_all(world):
 
 
 async def test_a_list_that_made_nothing_keeps_its_key_too(world):
-    bad = {"act": "create", "link": {"original_url": "nonsense"}}
-    good = {"act": "create", "link": {"original_url": URL}}
+    bad = {"action": "create", "link": {"original_url": "nonsense"}}
+    good = {"action": "create", "link": {"original_url": URL}}
     assert (await world.send(_bulk(bad))).status_code == 200
     assert (await world.send(_bulk(bad))).status_code == 200
     assert code_of(await world.send(_bulk(good))) == REUSED
@@ -103,6 +103,8 @@ async def test_a_key_of_one_link_is_none_for_a_list(world):
 
 async def test_a_list_without_a_key_is_done_as_often_as_it_is_sent(world):
     for _ in range(2):
-        assert (await world.send(_bulk({"act": "create", "link": {"original_url": URL}}), {})).text
+        assert (
+            await world.send(_bulk({"action": "create", "link": {"original_url": URL}}), {})
+        ).text
     assert await world.made(links) == 2
     assert await count(world.kurz, receipts) == 0

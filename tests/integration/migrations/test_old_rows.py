@@ -156,3 +156,24 @@ async def test_an_upgrade_keeps_one_time_links_and_reserved_codes(upgraded, unti
     assert found == (1, b"hash", "reset", 7, 2, "viewer", 8, 100, 200)
     reserved = select("SELECT short_code, reserved_for, until FROM code_quarantine")
     assert await read(upgraded, reserved) == [("gone", 7, 300)]
+
+
+async def test_an_upgrade_keeps_what_was_done_and_requested(upgraded, until):
+    await upgrade(upgraded, until("0014"))
+    is_true = "TRUE" if upgraded.database_url else "1"
+    for table, columns, values in (
+        ("history", "link_id, version, changed_at, act, changes", "1, 2, 3, 'edit', '{}'"),
+        ("audit", "done_at, via, act, details", "3, 'cli', 'ban-host', '{}'"),
+        ("leases", "name, holder, taken_at, until, asked_at", "'old', 'one', 1, 2, 3"),
+        ("job_runs", "job, holder, is_asked, started_at, counts", f"'a', 'b', {is_true}, 1, ''"),
+    ):
+        row = f"INSERT INTO {table} ({columns}) VALUES ({values})"  # noqa: S608
+        await execute(upgraded, row)
+    await upgrade(upgraded, until("0015"))
+    for query, expected in (
+        ("SELECT action FROM history WHERE version = 2", "edit"),
+        ("SELECT action FROM audit", "ban-host"),
+        ("SELECT requested_at FROM leases WHERE name = 'old'", 3),
+        ("SELECT is_requested FROM job_runs", True),
+    ):
+        assert await read(upgraded, select(query)) == [(expected,)]

@@ -64,7 +64,7 @@ async def test_lists_and_claims_and_single_links_share_a_quota_at_once(own):
     proofs = [
         {"short_code": link["short_code"], "claim_token": link["claim_token"]} for link in made
     ]
-    many = {"items": [{"act": "create", "link": {"original_url": URL}} for _ in range(10)]}
+    many = {"items": [{"action": "create", "link": {"original_url": URL}} for _ in range(10)]}
     answers = await asyncio.gather(
         *(place.post(f"{LINKS}/bulk", many) for _ in range(2)),
         *(place.post("/api/v1/claims", {"items": [proof]}) for proof in proofs),

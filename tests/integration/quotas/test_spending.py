@@ -83,8 +83,8 @@ async def test_a_retry_with_its_key_spends_nothing(quota):
 
 async def test_many_links_in_one_request_pass_up_to_the_quota(quota):
     place = await quota(10)
-    good = [{"act": "create", "link": {"original_url": f"{URL}/{n}"}} for n in range(30)]
-    bad = [{"act": "create", "link": {"original_url": "ftp://example.com"}} for _ in range(5)]
+    good = [{"action": "create", "link": {"original_url": f"{URL}/{n}"}} for n in range(30)]
+    bad = [{"action": "create", "link": {"original_url": "ftp://example.com"}} for _ in range(5)]
     answer = await place.post(f"{place.path}/bulk", {"items": bad + good})
     results = answer.json()["results"]
     assert Counter(item["status"] for item in results) == {201: 10, 429: 20, 422: 5}

@@ -14,7 +14,7 @@ from support.program import KURZ, Program
 from support.slack import slack
 from support.supervised import (
     API,
-    PATIENCE_SECONDS,
+    DEADLINE_SECONDS,
     RepeatVisitor,
     answers,
     events,
@@ -108,7 +108,7 @@ def test_a_stop_ends_every_process_quietly(start_program):
 def test_ctrl_c_which_reaches_every_process_is_a_quiet_stop_too(start_program):
     program = start_program(KURZ_WORKERS="2")
     os.killpg(program.process.pid, signal.SIGINT)
-    assert program.process.wait(PATIENCE_SECONDS) == 0
+    assert program.process.wait(DEADLINE_SECONDS) == 0
     assert is_free(program.port)
     assert [line["event"] for line in events(program, "")] == ["stopped", "stopped"]
     assert "Traceback" not in program.log()
@@ -124,7 +124,7 @@ def test_a_closed_terminal_ends_it(tmp_path):
     while b"stop " not in shown:
         shown += os.read(ours, 1024)
     os.close(ours)
-    assert process.wait(PATIENCE_SECONDS) == 0
+    assert process.wait(DEADLINE_SECONDS) == 0
 
 
 def test_a_second_stop_does_not_wait_for_requests(start_program):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.long_run import in_the_long_run
-from support.supervised import API, PATIENCE_SECONDS, RepeatVisitor, answers, events, wait_until
+from support.supervised import API, DEADLINE_SECONDS, RepeatVisitor, answers, events, wait_until
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_settings_that_cannot_be_used_change_nothing(start_program, config, text
 def test_systemd_is_told_of_start_renewal_and_stop(start_program, tmp_path):
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as channel:
         channel.bind(str(tmp_path / "notify"))
-        channel.settimeout(PATIENCE_SECONDS)
+        channel.settimeout(DEADLINE_SECONDS)
         program = start_program(NOTIFY_SOCKET=str(tmp_path / "notify"))
         assert channel.recv(1024) == b"READY=1"
         program.process.send_signal(signal.SIGHUP)

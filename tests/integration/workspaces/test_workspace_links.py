@@ -124,7 +124,11 @@ class TestItsLinks:
         second = await make_link(client, await people.workspace(owner, "second"), owner)
         before = await client.get(path(team, "links"), headers=owner.headers)
         items = [
-            {"act": act, "id": link["id"], **({"changes": {"title": "x"}} if act == "edit" else {})}
+            {
+                "action": act,
+                "id": link["id"],
+                **({"changes": {"title": "x"}} if act == "edit" else {}),
+            }
             for link in (theirs, second)
             for act in ("edit", "delete", "restore")
         ]
@@ -142,10 +146,10 @@ class TestItsLinks:
         made = await make_link(client, team, owner)
         key = await people.key(owner, Permission.LINKS_CREATE)
         items = [
-            {"act": "create", "link": {"original_url": f"{URL}/new"}},
-            {"act": "edit", "id": made["id"], "changes": {"title": "x"}},
-            {"act": "delete", "id": made["id"]},
-            {"act": "restore", "id": made["id"]},
+            {"action": "create", "link": {"original_url": f"{URL}/new"}},
+            {"action": "edit", "id": made["id"], "changes": {"title": "x"}},
+            {"action": "delete", "id": made["id"]},
+            {"action": "restore", "id": made["id"]},
         ]
         answer = await client.post(
             path(team, "links/bulk"), json={"items": items}, headers={"x-api-key": key}

@@ -57,9 +57,9 @@ def make_reaper(store, seconds, boot) -> Callable[..., Reaper]:
 
 
 async def reap(reaper: Reaper) -> tuple[Result, dict[str, int]]:
-    turn = RunContext(asyncio.Event())
-    result = await reaper.run(turn)
-    return result, dict(turn.counts)
+    context = RunContext(asyncio.Event())
+    result = await reaper.run(context)
+    return result, dict(context.counts)
 
 
 async def test_links_are_marked_then_swept(store, make_reaper):
@@ -233,11 +233,11 @@ async def test_each_part_of_a_run_gets_the_same_share_of_its_time(store, make_re
 
 async def test_a_run_that_is_to_stop_ends_between_batches(store, make_reaper):
     store.add(EndedKind.TEMPORARY, 100, hours=2)
-    turn = RunContext(asyncio.Event())
-    turn.tell = lambda _, __: turn.stopping.set()
-    result = await make_reaper(pause=timedelta(hours=1)).run(turn)
+    context = RunContext(asyncio.Event())
+    context.tell = lambda _, __: context.stopping.set()
+    result = await make_reaper(pause=timedelta(hours=1)).run(context)
     assert (result.outcome, result.reason) == (RunOutcome.DONE, "The run was stopped.")
-    assert turn.counts == {"purged": 10}
+    assert context.counts == {"purged": 10}
 
 
 async def test_a_run_tells_how_it_gets_on(store, make_reaper):
@@ -249,16 +249,16 @@ async def test_a_run_tells_how_it_gets_on(store, make_reaper):
 
 async def test_what_was_done_before_a_failure_is_told(store, make_reaper):
     store.add(EndedKind.TEMPORARY, 30, hours=2)
-    turn = RunContext(asyncio.Event())
+    context = RunContext(asyncio.Event())
 
     def fail() -> None:
-        if turn.counts["purged"] == 20:
+        if context.counts["purged"] == 20:
             raise StoreUnavailable("The disk of the database is full.")
 
     store.before_batch = fail
     with pytest.raises(StoreUnavailable):
-        await make_reaper().run(turn)
-    assert turn.counts == {"purged": 20}
+        await make_reaper().run(context)
+    assert context.counts == {"purged": 20}
 
 
 @pytest.mark.parametrize("jump", [HOURS_8, -HOURS_8, timedelta(minutes=6), -timedelta(minutes=6)])

@@ -37,14 +37,14 @@ class Work:
     async def look(self, now: datetime) -> None:
         self.looks += 1
 
-    async def run(self, turn: RunContext) -> Result:
+    async def run(self, context: RunContext) -> Result:
         self.runs += 1
         self.on_run()
         for name, count in self.counts.items():
-            turn.add(name, count)
+            context.add(name, count)
         self.begun.set()
         if self.waits:
-            await turn.stopping.wait()
+            await context.stopping.wait()
         if self.hangs is not None:
             await self.hangs.wait()
         if self.failure is not None:
@@ -154,7 +154,7 @@ async def test_who_is_asked_runs_at_once(make_runner, leases, runs, work, clock)
     await leases.ask("reaper")
     assert await runner.tick()
     assert not await runner.tick()
-    assert [run.is_asked for run in await runs.last("reaper", 9)] == [True, False]
+    assert [run.is_requested for run in await runs.last("reaper", 9)] == [True, False]
     clock.advance(minutes=15)
     assert await runner.tick()
     assert work.runs == 3

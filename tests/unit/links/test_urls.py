@@ -57,7 +57,7 @@ def test_the_corpus_is_large_and_without_doubles():
 
 
 @pytest.mark.parametrize(
-    ("url", "flaw", "reason"),
+    ("url", "reason", "sentence"),
     [
         ("javascript:alert(1)", "scheme", "http:// or https://"),
         ("https://user@example.com/", "credentials", "user name or password"),
@@ -73,10 +73,10 @@ def test_the_corpus_is_large_and_without_doubles():
     ],
     ids=lambda text: ascii(text)[:40],
 )
-def test_a_refusal_names_its_reason(url, flaw, reason):
-    with pytest.raises(UrlRefused, match=re.escape(reason)) as refused:
+def test_a_refusal_names_its_reason(url, reason, sentence):
+    with pytest.raises(UrlRefused, match=re.escape(sentence)) as refused:
         urls.judge(url, ("kurz.example",))
-    assert refused.value.fields == {"flaw": flaw}
+    assert refused.value.fields == {"reason": reason}
 
 
 @pytest.mark.parametrize(

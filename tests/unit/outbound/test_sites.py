@@ -52,10 +52,10 @@ async def call(
     site: str = "example.com",
     most_seconds: float = 1000.0,
     *,
-    is_asked: bool = False,
+    is_requested: bool = False,
 ) -> None:
-    async with gate.turn(site, most_seconds, is_asked=is_asked):
-        gate.called(site, is_asked=is_asked)
+    async with gate.turn(site, most_seconds, is_requested=is_requested):
+        gate.called(site, is_requested=is_requested)
 
 
 async def test_each_request_waits_a_minute_for_the_one_before(time):
@@ -70,8 +70,8 @@ async def test_each_request_waits_a_minute_for_the_one_before(time):
 async def test_who_asks_waits_only_for_others_who_asked(time):
     gate = SiteGate(monotonic=time)
     turns = []
-    for is_asked in False, True, True, False, True, False:
-        await call(gate, is_asked=is_asked)
+    for is_requested in False, True, True, False, True, False:
+        await call(gate, is_requested=is_requested)
         turns.append(time.now - 1000)
     assert turns == [0, 0, 60, 120, 120, 180]
 
@@ -82,9 +82,9 @@ async def test_who_asks_does_not_stand_in_line_behind_the_others():
     waiting = [asyncio.ensure_future(call(gate)) for _ in range(3)]
     await asyncio.wait(waiting, timeout=0.01)
     async with asyncio.timeout(1):
-        await call(gate, is_asked=True)
+        await call(gate, is_requested=True)
     assert gate.waiting == 3
-    assert not gate.is_open("example.com", is_asked=True)
+    assert not gate.is_open("example.com", is_requested=True)
     for task in waiting:
         task.cancel()
     await asyncio.wait(waiting)

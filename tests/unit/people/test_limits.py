@@ -311,7 +311,7 @@ def fallback(shared: SharedStore, now: Time, processes: int = 1) -> FallbackLimi
     return FallbackLimits(
         shared,
         MemoryLimits(now),
-        patience_seconds=0.01 if shared.state == "hangs" else 5,
+        deadline_seconds=0.01 if shared.state == "hangs" else 5,
         processes=processes,
         now_seconds=now.seconds,
     )

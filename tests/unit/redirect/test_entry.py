@@ -76,7 +76,7 @@ def test_settling_anew_changes_no_later_outcome(link, moments):
     entry = entry_of(link, loaded_at)
     for now, settles in later:
         if settles:
-            entry.settle(now)
+            entry.derive(now)
         assert entry.outcome(now) is truth(link, now)
 
 
@@ -88,7 +88,7 @@ def test_a_link_that_is_used_up_meanwhile_is_as_if_it_had_been_loaded_so(link, m
     for now in later:
         if entry.outcome(now) is Outcome.REDIRECT:
             entry.settled = Outcome.EXHAUSTED
-            entry.settle(now)
+            entry.derive(now)
             link.clicks_used = 3
         assert entry.outcome(now) is truth(link, now)
         assert not entry.is_lane_servable
@@ -109,7 +109,7 @@ def test_what_the_lane_sends_is_what_the_asgi_path_says(link, moments, query):
     heads = wire.plain_heads(DATE)
     for now, settles in [(loaded_at, False), *later]:
         if settles:
-            entry.settle(now)
+            entry.derive(now)
         if not lane_would_send(entry, now):
             continue
         assert truth(link, now) is Outcome.REDIRECT

@@ -53,7 +53,7 @@ class Truth:
 
 
 class Memory(RuleBasedStateMachine):
-    """The writes of a store are told now or later, most of them in their order; look-ups read the
+    """The writes of a store are told now or later, most of them in their order; lookups read the
     store at one moment and arrive at another."""
 
     loads = Bundle("loads")
@@ -117,7 +117,7 @@ class Memory(RuleBasedStateMachine):
         return found
 
     @rule(target=loads, key=st.sampled_from(KEYS), length=st.sampled_from([20, 300, 2000]))
-    def start_a_look_up(self, key: bytes, length: int) -> tuple[Load, Entry]:
+    def start_a_lookup(self, key: bytes, length: int) -> tuple[Load, Entry]:
         load = Load(key)
         self.hot.begin(load)
         return load, self._read(key, length)
@@ -239,7 +239,7 @@ def test_what_is_on_its_way_when_memory_is_cleared_is_not_kept():
     assert (entries, absences) == ({b"/a": found}, {})  # the lane looks into these
 
 
-def test_a_new_link_ends_the_memory_of_its_absence_and_voids_a_look_up_for_it():
+def test_a_new_link_ends_the_memory_of_its_absence_and_voids_a_lookup_for_it():
     hot, load = HotSet(10, ENDLESS), Load(b"/a")
     store(hot, absence(b"/a", NOW))
     hot.begin(load)

@@ -45,7 +45,7 @@ async def refuse(misses: Misses, subject: str) -> None:
 
 
 async def most_at_once(misses: Misses, *subjects: str) -> int:
-    """How many look-ups go on at the same time, if all come at once."""
+    """How many lookups go on at the same time, if all come at once."""
     inside = most = 0
 
     async def look_up(subject: str) -> None:
@@ -67,13 +67,13 @@ async def test_a_miss_is_charged_to_its_subject(moment):
     assert limits.charged == [(LimitClass.MISS, "192.0.2.1")]
 
 
-async def test_a_look_up_by_itself_costs_nothing(moment):
+async def test_a_lookup_by_itself_costs_nothing(moment):
     limits = Refusing("192.0.2.1")
     assert await most_at_once(Misses(limits), *["192.0.2.1"] * 5) == 5
     assert limits.charged == []
 
 
-async def test_who_missed_too_often_has_one_look_up_at_a_time(moment):
+async def test_who_missed_too_often_has_one_lookup_at_a_time(moment):
     misses = Misses(Refusing("192.0.2.1"))
     await refuse(misses, "192.0.2.1")
     assert await most_at_once(misses, *["192.0.2.1"] * 5) == 1
@@ -112,7 +112,7 @@ async def test_another_refusal_makes_it_longer_and_keeps_the_queue(moment):
     assert await most_at_once(misses, *["192.0.2.1"] * 3) == 1
 
 
-async def test_a_look_up_that_fails_or_is_left_lets_the_next_one_in(moment):
+async def test_a_lookup_that_fails_or_is_left_lets_the_next_one_in(moment):
     misses = Misses(Refusing("192.0.2.1"))
     await refuse(misses, "192.0.2.1")
     with pytest.raises(RuntimeError):

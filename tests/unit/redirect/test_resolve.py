@@ -1,4 +1,4 @@
-"""From a code to its entry: memory first, one look-up for all, and nothing old is kept."""
+"""From a code to its entry: memory first, one lookup for all, and nothing old is kept."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ CLOCK = FrozenClock()
 
 
 class SlowStore:
-    """Answers a look-up when the test says so, with what it has at that moment or was told to."""
+    """Answers a lookup when the test says so, with what it has at that moment or was told to."""
 
     def __init__(self) -> None:
         self.rows: dict[tuple[int, str], Route] = {}
@@ -84,7 +84,7 @@ def is_idle(resolver: Resolver) -> bool:
     return not resolver._flights and not resolver.hot._loads
 
 
-async def test_ten_at_once_make_one_look_up(resolver, store):
+async def test_ten_at_once_make_one_lookup(resolver, store):
     store.rows[0, "abc"] = route()
     asked = await ask(resolver, 10)
     store.answer()
@@ -94,7 +94,7 @@ async def test_ten_at_once_make_one_look_up(resolver, store):
     assert is_idle(resolver)
 
 
-async def test_other_codes_and_workspaces_have_look_ups_of_their_own(resolver, store):
+async def test_other_codes_and_workspaces_have_lookups_of_their_own(resolver, store):
     store.rows = {(0, "abc"): route(link_id=1), (7, "abc"): route(link_id=2)}
     others = [asyncio.create_task(resolver.get(*key)) for key in [(0, "abc"), (7, "abc"), (0, "x")]]
     await asyncio.sleep(0)
@@ -112,7 +112,7 @@ async def test_what_memory_knows_is_not_asked_for(resolver, store):
     first = await resolver.get(0, "abc")
     assert await resolver.get(0, "abc") is first
     assert await resolver.get(0, "none") is await resolver.get(0, "none")
-    assert (store.peeks, store.finds, resolver.look_ups) == (2, 0, 2)
+    assert (store.peeks, store.finds, resolver.lookups) == (2, 0, 2)
     assert is_idle(resolver)
 
 
@@ -155,7 +155,7 @@ async def test_an_outage_after_somebody_has_left_is_no_unhandled_error(resolver,
     assert is_idle(resolver)
 
 
-async def test_a_look_up_that_everybody_left_still_fills_the_memory(resolver, store):
+async def test_a_lookup_that_everybody_left_still_fills_the_memory(resolver, store):
     store.rows[0, "abc"] = route()
     for task in await ask(resolver, 3):
         task.cancel()
@@ -193,7 +193,7 @@ async def test_a_mistake_is_told_and_leaves_nothing_behind(resolver, store):
     assert resolver.peek(0, "abc") is None
 
 
-async def test_a_write_during_a_look_up_makes_those_who_come_later_look_again(resolver, store):
+async def test_a_write_during_a_lookup_makes_those_who_come_later_look_again(resolver, store):
     store.rows[0, "abc"] = route(location="https://old.example/")
     before = await ask(resolver, 2)
     store.rows[0, "abc"] = route(version=2, location="https://new.example/")

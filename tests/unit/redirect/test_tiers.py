@@ -138,7 +138,7 @@ async def test_the_second_tier_answers_while_the_store_is_out(tiers):
     assert await tiers.get() == "https://example.com/1/1"
 
 
-async def test_a_look_up_during_which_something_was_written_is_not_passed_on(tiers):
+async def test_a_lookup_during_which_something_was_written_is_not_passed_on(tiers):
     class Meanwhile(Store):
         async def find(self, workspace_id: int, short_code: str) -> Route | None:
             tiers.on_changes(Change(1, 0, "abc", 2), 50)
@@ -283,7 +283,7 @@ async def test_what_is_behind_a_change_heard_of_before_is_not_believed_either(ti
         await tiers.get()
 
 
-async def test_who_hears_again_needs_no_look_up(stale):
+async def test_who_hears_again_needs_no_lookup(stale):
     await stale.get()
     stale.resolver.set_stale(is_feed_stale=False)
     assert stale.resolver.peek(0, "abc") is not None

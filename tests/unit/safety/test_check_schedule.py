@@ -70,12 +70,12 @@ def test_who_asks_sees_at_once_that_it_is_broken(before, finding):
 
 @pytest.mark.parametrize("before", [Standing(), after(OK)])
 def test_for_all_others_a_check_that_somebody_asks_for_is_one_like_any_other(before):
-    destination = Destination(1, "https://example.com/", before, QUIET, asked_at=1)
+    destination = Destination(1, "https://example.com/", before, QUIET, requested_at=1)
     verdict = conclude(destination, FAILING, NOW, NOW)
     assert verdict.standing == judge(before, FAILING, NOW)
     assert verdict.standing.status is not DestinationStatus.BROKEN
     assert abs(verdict.due_at - NOW - 10 * MINUTE) <= MINUTE
-    again = replace(destination, standing=verdict.standing, asked_at=None)
+    again = replace(destination, standing=verdict.standing, requested_at=None)
     verdict = conclude(again, FAILING, NOW + 10 * MINUTE, NOW + 10 * MINUTE)
     assert abs(verdict.due_at - NOW - 70 * MINUTE) <= 6 * MINUTE  # it may have been some minutes
 

@@ -54,19 +54,19 @@ def allow(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shelf(block: Path, allow: Path, tmp_path: Path, seconds: Seconds) -> ListProvider:
+def provider(block: Path, allow: Path, tmp_path: Path, seconds: Seconds) -> ListProvider:
     sources = Sources((Source(ListRole.BLOCK, block), Source(ListRole.ALLOW, allow)))
     return ListProvider(sources, tmp_path / "screening", seconds)
 
 
 @pytest.fixture
-def screen(shelf: ListProvider, banned: Banned) -> ListScreen:
-    return ListScreen(shelf, banned)
+def screen(provider: ListProvider, banned: Banned) -> ListScreen:
+    return ListScreen(provider, banned)
 
 
-def another(shelf: ListProvider, tmp_path: Path, seconds: Seconds) -> ListScreen:
+def another(provider: ListProvider, tmp_path: Path, seconds: Seconds) -> ListScreen:
     """As another process has it."""
-    return ListScreen(ListProvider(shelf.sources, tmp_path / "screening", seconds), Banned())
+    return ListScreen(ListProvider(provider.sources, tmp_path / "screening", seconds), Banned())
 
 
 def test_allowed_is_more_than_blocked(screen):
@@ -106,13 +106,13 @@ def test_other_shorteners_are_refused_where_that_is_wanted(tmp_path, allow):
     assert screen.judge("https://www.tinyurl.com/abc") is ScreenVerdict.LISTED
     assert screen.judge("https://t.co/abc") is ScreenVerdict.ADMITTED
     assert screen.judge("https://rabbit.ly/") is ScreenVerdict.ADMITTED
-    lists = screen.shelf.lists
+    lists = screen.provider.lists
     assert lists is not None
     assert lists.hosts > 150
 
 
 @pytest.mark.parametrize("trouble", ["gone", "folder", "binary", "page", "empty", "comments"])
-def test_what_an_unreadable_blocklist_may_name_is_held(screen, shelf, block, tmp_path, trouble):
+def test_what_an_unreadable_blocklist_may_name_is_held(screen, provider, block, tmp_path, trouble):
     other = tmp_path / "other.txt"
     other.write_text("other.example\n")
     block.unlink()
@@ -126,7 +126,7 @@ def test_what_an_unreadable_blocklist_may_name_is_held(screen, shelf, block, tmp
         block.write_text("")
     if trouble == "comments":
         block.write_text("# Title: a list\n\n127.0.0.1 localhost\n")
-    sources = Sources((*shelf.sources.lists, Source(ListRole.BLOCK, other)))
+    sources = Sources((*provider.sources.lists, Source(ListRole.BLOCK, other)))
     screen = ListScreen(ListProvider(sources, tmp_path / "screening"), Banned())
     assert screen.judge(BAD) is ScreenVerdict.UNKNOWN
     assert screen.judge(GOOD) is ScreenVerdict.UNKNOWN
@@ -150,46 +150,48 @@ def test_an_allowlist_may_be_empty(screen, allow):
     assert screen.is_sure
 
 
-def test_a_process_opens_what_another_has_compiled(screen, shelf, tmp_path, seconds, monkeypatch):
-    shelf.prepare()
+def test_a_process_opens_what_another_has_compiled(
+    screen, provider, tmp_path, seconds, monkeypatch
+):
+    provider.prepare()
     assert screen.admit(GOOD)
 
     def nobody_compiles(_: object) -> bytes:
         raise AssertionError
 
     monkeypatch.setattr("kurz.safety.list_provider.compile_lists", nobody_compiles)
-    other = another(shelf, tmp_path, seconds)
+    other = another(provider, tmp_path, seconds)
     assert other.judge(BAD) is ScreenVerdict.LISTED
     assert other.digest == screen.digest
 
 
-def test_a_damaged_file_is_made_again(screen, shelf, tmp_path, seconds):
-    shelf.prepare()
+def test_a_damaged_file_is_made_again(screen, provider, tmp_path, seconds):
+    provider.prepare()
     file = tmp_path / "screening" / FILE_NAME
     file.write_bytes(file.read_bytes()[:-3])
-    other = another(shelf, tmp_path, seconds)
+    other = another(provider, tmp_path, seconds)
     assert other.judge(BAD) is ScreenVerdict.LISTED
-    other.shelf.prepare()
+    other.provider.prepare()
     assert open_lists(tmp_path / "screening").hosts == 2
 
 
-def test_a_worker_takes_newer_lists_and_doubts_old_ones(screen, shelf, block, tmp_path, seconds):
+def test_a_worker_takes_newer_lists_and_doubts_old_ones(screen, provider, block, tmp_path, seconds):
     assert screen.judge(BAD) is ScreenVerdict.LISTED
     block.write_text("good.example\n")
-    shelf.refresh()
+    provider.refresh()
     assert screen.judge(BAD) is ScreenVerdict.LISTED  # it may be being written
     seconds.now += BELIEF_SECONDS
-    shelf.refresh()
+    provider.refresh()
     assert screen.judge(GOOD) is ScreenVerdict.UNKNOWN
     assert screen.judge(BAD) is ScreenVerdict.LISTED
-    another(shelf, tmp_path, seconds).shelf.make()
-    shelf.refresh()
+    another(provider, tmp_path, seconds).provider.compile()
+    provider.refresh()
     assert screen.judge(GOOD) is ScreenVerdict.LISTED
     assert screen.judge(BAD) is ScreenVerdict.ADMITTED
 
 
-def test_files_are_compiled_when_they_have_come_to_rest(screen, shelf, block):
-    watch = ListWatch(shelf)
+def test_files_are_compiled_when_they_have_come_to_rest(screen, provider, block):
+    watch = ListWatch(provider)
     watch.look()
     watch.look()
     first = screen.digest
@@ -203,37 +205,37 @@ def test_files_are_compiled_when_they_have_come_to_rest(screen, shelf, block):
 
 
 def test_lists_that_cannot_be_kept_are_doubted_by_others_and_tried_again(
-    screen, shelf, block, tmp_path, seconds
+    screen, provider, block, tmp_path, seconds
 ):
     """As on a disk that is full: here a folder stands where the file has to go."""
-    shelf.prepare()
-    worker = another(shelf, tmp_path, seconds)
+    provider.prepare()
+    worker = another(provider, tmp_path, seconds)
     assert worker.judge(GOOD) is ScreenVerdict.ADMITTED
     in_the_way = tmp_path / "screening" / FILE_NAME
     in_the_way.unlink()
     in_the_way.mkdir()
     block.write_text("good.example\n")
-    watch = ListWatch(shelf, monotonic=seconds)
+    watch = ListWatch(provider, monotonic=seconds)
     watch.look()
     watch.look()
     assert screen.judge(GOOD) is ScreenVerdict.LISTED
-    assert not shelf.is_kept
+    assert not provider.is_stored
     assert [*(tmp_path / "screening").iterdir()] == [in_the_way]
-    worker.shelf.refresh()
+    worker.provider.refresh()
     seconds.now += BELIEF_SECONDS
-    worker.shelf.refresh()
+    worker.provider.refresh()
     assert worker.judge(GOOD) is ScreenVerdict.UNKNOWN
     in_the_way.rmdir()
     seconds.now += RETRY_SECONDS
     watch.look()
-    assert shelf.is_kept
-    worker.shelf.refresh()
+    assert provider.is_stored
+    worker.provider.refresh()
     assert worker.judge(GOOD) is ScreenVerdict.LISTED
 
 
-def test_a_list_that_is_readable_again_is_read_again(screen, shelf, block, tmp_path):
+def test_a_list_that_is_readable_again_is_read_again(screen, provider, block, tmp_path):
     block.rename(tmp_path / "elsewhere")
-    watch = ListWatch(shelf)
+    watch = ListWatch(provider)
     watch.look()
     watch.look()
     assert screen.judge(GOOD) is ScreenVerdict.UNKNOWN
@@ -244,9 +246,9 @@ def test_a_list_that_is_readable_again_is_read_again(screen, shelf, block, tmp_p
     assert screen.is_sure
 
 
-def test_others_settings_leave_those_who_serve_alone(screen, shelf, block, tmp_path, seconds):
+def test_others_settings_leave_those_who_serve_alone(screen, provider, block, tmp_path, seconds):
     """As when somebody edits the settings and asks the doctor before the server is told."""
-    shelf.prepare()
+    provider.prepare()
     folder = tmp_path / "screening"
     before = (folder / FILE_NAME).read_bytes()
     sources = Sources((Source(ListRole.BLOCK, block),), has_shorteners=True)
@@ -257,11 +259,13 @@ def test_others_settings_leave_those_who_serve_alone(screen, shelf, block, tmp_p
 
 
 @pytest.mark.parametrize("trouble", ["foreign", "gone", "damaged"])
-def test_a_file_that_is_not_theirs_is_made_again(screen, shelf, block, tmp_path, seconds, trouble):
-    shelf.prepare()
-    worker = another(shelf, tmp_path, seconds)
+def test_a_file_that_is_not_theirs_is_made_again(
+    screen, provider, block, tmp_path, seconds, trouble
+):
+    provider.prepare()
+    worker = another(provider, tmp_path, seconds)
     assert worker.judge(BAD) is ScreenVerdict.LISTED
-    watch, file = ListWatch(shelf, monotonic=seconds), tmp_path / "screening" / FILE_NAME
+    watch, file = ListWatch(provider, monotonic=seconds), tmp_path / "screening" / FILE_NAME
     if trouble == "foreign":
         other = tmp_path / "other.txt"
         other.write_text("good.example\n")
@@ -271,33 +275,33 @@ def test_a_file_that_is_not_theirs_is_made_again(screen, shelf, block, tmp_path,
     if trouble == "damaged":
         file.write_bytes(b"what is this")
     for _ in range(3):
-        worker.shelf.refresh()
+        worker.provider.refresh()
         seconds.now += BELIEF_SECONDS
     assert worker.judge(BAD) is ScreenVerdict.LISTED
     assert worker.judge(GOOD) is ScreenVerdict.ADMITTED
     watch.look()
-    assert open_lists(file.parent).is_of(shelf.sources)
-    assert shelf.is_kept
+    assert open_lists(file.parent).is_of(provider.sources)
+    assert provider.is_stored
 
 
-def test_another_version_compiles_them_again(shelf, tmp_path, seconds, monkeypatch):
+def test_another_version_compiles_them_again(provider, tmp_path, seconds, monkeypatch):
     """Its list of shorteners may be another one."""
-    shelf.prepare()
-    assert not shelf.is_outdated
+    provider.prepare()
+    assert not provider.is_outdated
     monkeypatch.setattr("kurz.safety.lists_file.__version__", "99.0")
-    later = ListProvider(shelf.sources, tmp_path / "screening", seconds)
+    later = ListProvider(provider.sources, tmp_path / "screening", seconds)
     later.refresh()
     assert later.is_outdated
     later.prepare()
-    assert open_lists(tmp_path / "screening").is_of(shelf.sources)
+    assert open_lists(tmp_path / "screening").is_of(provider.sources)
 
 
-def test_drafts_that_were_left_behind_are_removed(shelf, tmp_path):
+def test_drafts_that_were_left_behind_are_removed(provider, tmp_path):
     folder = tmp_path / "screening"
     folder.mkdir()
     old, new = folder / f"{FILE_NAME}.1.new", folder / f"{FILE_NAME}.2.new"
     for draft in (old, new):
         draft.write_bytes(b"")
     os.utime(old, (0, 0))
-    shelf.make()
+    provider.compile()
     assert {*folder.iterdir()} == {new, folder / FILE_NAME}

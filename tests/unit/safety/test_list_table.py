@@ -17,15 +17,15 @@ from kurz.safety.list_table import (
     MOST_ALIKE,
     Table,
     TableBroken,
-    TableMaker,
+    TableBuilder,
 )
 
 
 def table_of(*rules: ListRule, about: dict[str, object] | None = None) -> Table:
-    creator = TableMaker()
+    builder = TableBuilder()
     for rule in rules:
-        creator.add(rule)
-    return Table(memoryview(creator.to_bytes(about or {})))
+        builder.add(rule)
+    return Table(memoryview(builder.to_bytes(about or {})))
 
 
 def marks(table: Table, url: str) -> int:
@@ -148,24 +148,24 @@ def test_few_of_many_patterns_of_a_host_are_tried(monkeypatch):
 
 
 def test_no_host_has_more_patterns_that_begin_alike_than_can_be_tried():
-    creator = TableMaker()
+    builder = TableBuilder()
     rules = [ListRule("a.example", path=("/", f"{n}")) for n in range(MOST_ALIKE + 1)]
-    assert [creator.add(rule) for rule in rules] == [True] * MOST_ALIKE + [False]
-    assert creator.add(rules[0])
-    assert creator.add(ListRule("a.example", path=("/x", "1")))
-    assert creator.add(ListRule("b.example", path=("/", "1")))
-    creator.go_back((0, 0))
-    assert creator.add(rules[-1])
+    assert [builder.add(rule) for rule in rules] == [True] * MOST_ALIKE + [False]
+    assert builder.add(rules[0])
+    assert builder.add(ListRule("a.example", path=("/x", "1")))
+    assert builder.add(ListRule("b.example", path=("/", "1")))
+    builder.go_back((0, 0))
+    assert builder.add(rules[-1])
 
 
 def test_what_was_taken_back_is_not_in_it():
-    creator = TableMaker()
-    creator.add(ListRule("a.example"))
-    mark = creator.mark()
-    creator.add(ListRule("b.example"))
-    creator.add(ListRule("b.example", path=("/x", "")))
-    creator.go_back(mark)
-    table = Table(memoryview(creator.to_bytes({})))
+    builder = TableBuilder()
+    builder.add(ListRule("a.example"))
+    position = builder.position()
+    builder.add(ListRule("b.example"))
+    builder.add(ListRule("b.example", path=("/x", "")))
+    builder.go_back(position)
+    table = Table(memoryview(builder.to_bytes({})))
     assert marks(table, "http://a.example/") == BLOCKED
     assert marks(table, "http://b.example/x") == 0
 
@@ -174,7 +174,7 @@ def test_what_is_known_of_it_comes_along():
     assert table_of(about={"digest": "ü"}).about == {"digest": "ü"}
 
 
-DATA = TableMaker().to_bytes({"a": 1})
+DATA = TableBuilder().to_bytes({"a": 1})
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_what_has_given_way_counts_no_more_before_it_has_left():
 def test_answers_are_written_before_anything_is_closed():
     closed_at_settling = []
     capacity = Capacity(
-        1, settle=lambda: closed_at_settling.append([guest.was_closed for guest in guests])
+        1, flush=lambda: closed_at_settling.append([guest.was_closed for guest in guests])
     )
     guests = fill(capacity, 1.0)
     capacity.enter(Guest(), guests, 100.0)

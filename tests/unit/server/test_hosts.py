@@ -60,7 +60,7 @@ async def test_a_host_means_its_site_and_is_kept_to_the_letter(hosts, host, site
     assert hosts.known == {host: site}
 
 
-async def test_a_host_that_is_kept_costs_no_look_up(hosts, sites):
+async def test_a_host_that_is_kept_costs_no_lookup(hosts, sites):
     await hosts.get(b"go.team.example")
     sites.is_out = True
     sites.sites = {}
@@ -122,7 +122,7 @@ async def test_a_change_is_seen_at_once(hosts, sites):
     assert await hosts.get(b"new.team.example") == TEAM
 
 
-async def test_a_change_during_a_look_up_does_not_keep_the_old_site(hosts, sites):
+async def test_a_change_during_a_lookup_does_not_keep_the_old_site(hosts, sites):
     sites.gate = asyncio.Event()
     before = asyncio.create_task(hosts.get(b"go.team.example"))
     await asyncio.sleep(0)
@@ -150,7 +150,7 @@ async def test_an_answer_of_before_a_change_is_not_kept_past_an_outage(sites, ba
     assert await hosts.get(b"go.team.example") == TEAM
     assert hosts.known == {}
     sites.is_out = False
-    hosts._domains._asked_at -= 2.0  # two seconds later
+    hosts._domains._read_at -= 2.0  # two seconds later
     assert await hosts.get(b"new.team.example") == TEAM
     assert hosts.known == {b"new.team.example": TEAM}
 

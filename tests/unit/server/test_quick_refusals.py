@@ -94,7 +94,7 @@ async def test_an_answer_is_written_before_its_connection_is_closed_to_make_room
     counters = RedirectCounters()
     lane = make_lane(counters)
     lane.answer_other = QuickRefusals(bounded, SimpleNamespace(known=KNOWN)).answer
-    capacity, state = Capacity(1, settle=lane.flush), ServerState()
+    capacity, state = Capacity(1, flush=lane.flush), ServerState()
     config = uvicorn.Config(bounded, interface="asgi3", lifespan="off", log_config=None, ws="none")
     wires = [Wire(), Wire()]
     refused, newcomer = (

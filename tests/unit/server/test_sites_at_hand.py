@@ -41,7 +41,7 @@ async def ask(hosts: Hosts, store: SlowStore) -> Site:
     return await asking
 
 
-async def test_whoever_asks_while_a_look_up_is_under_way_gets_no_older_answer():
+async def test_whoever_asks_while_a_lookup_is_under_way_gets_no_older_answer():
     store = SlowStore()
     hosts = Hosts(None, Domains(store))
     assert not (await ask(hosts, store)).is_custom_domain

@@ -70,7 +70,7 @@ class NoTurn(ResultTurns):
         raise AssertionError("it waits for a turn")
 
 
-async def test_a_visitors_look_up_does_not_wait_for_a_turn(tmp_path):
+async def test_a_visitors_lookup_does_not_wait_for_a_turn(tmp_path):
     database = SqliteDatabase(tmp_path / "kurz.db")
     database._result_turns = NoTurn()
     await database.look_up(ping)

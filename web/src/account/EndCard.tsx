@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { isRefused, Problem } from "../api/client";
 import { deleteAccount, useMe } from "../api/session";
-import { getWorkspaces } from "../app/place";
+import { getWorkspaces } from "../app/space";
 import { account as texts } from "../strings/account";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useRef, useState } from "react";
 import { api, need, newIdempotencyKey, type Schemas } from "../api/client";
 import { useMe } from "../api/session";
-import { useWorkspaces } from "../app/place";
+import { useWorkspaces } from "../app/space";
 import { keys as texts } from "../strings/keys";
 import { useTexts } from "../strings/language";
 import { Choices } from "../ui/Choices";

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { api, need } from "../api/client";
-import { useWorkspaces } from "../app/place";
+import { useWorkspaces } from "../app/space";
 import { keys as texts } from "../strings/keys";
 import { useTexts } from "../strings/language";
 import { Asking } from "../ui/Confirm";
@@ -39,8 +39,8 @@ export function KeyTable({ keys }: { keys: readonly Key[] }) {
     {
       head: words.workspace,
       kind: "dim",
-      className: styles.place,
-      cell: (key) => <Place workspaceId={key.workspace_id} />,
+      className: styles.space,
+      cell: (key) => <KeySpace workspaceId={key.workspace_id} />,
     },
     timeColumn(words.lastUsed, (key) => key.last_used_at, words.neverUsed),
     {
@@ -54,7 +54,7 @@ export function KeyTable({ keys }: { keys: readonly Key[] }) {
   return <DataTable columns={columns} rows={keys} keyOf={(key) => key.id} />;
 }
 
-function Place({ workspaceId }: { workspaceId: number | null }) {
+function KeySpace({ workspaceId }: { workspaceId: number | null }) {
   const words = useTexts(texts);
   const { data } = useWorkspaces();
   if (workspaceId === null) return words.everywhere;

@@ -21,17 +21,17 @@ export function PasswordCard() {
   const [isTried, setTried] = useState(false);
   const isShort = next.length < SHORTEST;
   const queries = useQueryClient();
-  const [endsKeys, setEndsKeys] = useState(false);
+  const [revokeKeys, setRevokeKeys] = useState(false);
   const [revoked, setRevoked] = useState<readonly string[]>([]);
   const change = useMutation({
     mutationFn: async () => {
-      await changePassword(old, next, endsKeys);
+      await changePassword(old, next, revokeKeys);
       const tries = await Promise.all(revoked.map((id) => revoke(Number(id))));
       return revoked.filter((_, index) => !tries[index]);
     },
     onSuccess: (unrevoked) => {
       queries.invalidateQueries({ queryKey: ["keys"] });
-      setEndsKeys(false);
+      setRevokeKeys(false);
       setRevoked(unrevoked);
       setOld("");
       setNext("");
@@ -71,8 +71,8 @@ export function PasswordCard() {
         />
         <Checkbox
           label={words.revokeKeys}
-          checked={endsKeys}
-          onChange={(event) => setEndsKeys(event.currentTarget.checked)}
+          checked={revokeKeys}
+          onChange={(event) => setRevokeKeys(event.currentTarget.checked)}
         />
         <WorkspaceKeys chosen={revoked} onChange={setRevoked} />
         <FormProblem error={refusal.rest} />

@@ -20,7 +20,7 @@ export default function AuditPage() {
   const [query, setQuery] = useSearchParams();
   const account = Number(query.get("account"));
   const filter: AuditFilter = {
-    act: ACTS.find((act) => act === query.get("act")) ?? null,
+    action: ACTS.find((action) => action === query.get("action")) ?? null,
     account: Number.isSafeInteger(account) && account > 0 ? account : null,
     via: VIAS.find((via) => via === query.get("via")) ?? null,
   };
@@ -47,8 +47,8 @@ function Filter(props: {
     <search className={styles.filter}>
       <NativeSelect
         aria-label={words.what}
-        value={filter.act ?? ""}
-        onChange={(event) => change("act", event.currentTarget.value)}
+        value={filter.action ?? ""}
+        onChange={(event) => change("action", event.currentTarget.value)}
         data={[
           { value: "", label: words.anyAct },
           ...ACTS.map((value) => ({ value, label: words[value] })),
@@ -87,7 +87,7 @@ function Entries({ filter, clear }: { filter: AuditFilter; clear: () => void }) 
   if (audit.isLoadingError) return <Failed error={audit.error} retry={audit.refetch} />;
   if (audit.isPending || isGone) return <Loading />;
   if (!audit.data.entries.length) {
-    if (!filter.act && !filter.account && !filter.via) {
+    if (!filter.action && !filter.account && !filter.via) {
       return <Empty icon="clock" title={words.noEntries} text={words.noEntriesText} />;
     }
     return (

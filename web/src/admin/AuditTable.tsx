@@ -21,7 +21,7 @@ export function AuditTable({ entries }: { entries: readonly AuditEntry[] }) {
       className: styles.what,
       cell: (entry) => (
         <>
-          <b>{String(acts[entry.act] ?? entry.act)}</b>
+          <b>{String(acts[entry.action] ?? entry.action)}</b>
           <Subject text={entry.subject} />
           <Details of={entry.details} />
         </>

@@ -19,14 +19,14 @@ import { Forecast, Rehearsal } from "./Rehearsal";
 export default function ReaperPage() {
   const words = useTexts(texts);
   const queries = useQueryClient();
-  const [askedAt, setAskedAt] = useState<string | null>(null);
+  const [requestedAt, setRequestedAt] = useState<string | null>(null);
   const [open, setOpen] = useState<"run" | "rehearsal" | null>(null);
-  const reaper = useReaper(askedAt !== null);
-  useOutcome(askedAt, reaper.data?.reaper.runs[0], () => setAskedAt(null));
-  const isBusy = Boolean(askedAt || reaper.data?.reaper.is_running);
+  const reaper = useReaper(requestedAt !== null);
+  useOutcome(requestedAt, reaper.data?.reaper.runs[0], () => setRequestedAt(null));
+  const isBusy = Boolean(requestedAt || reaper.data?.reaper.is_running);
   const run = async () => {
     const asked = await need(api.POST("/api/v1/admin/reaper/run"));
-    setAskedAt(asked.asked_at);
+    setRequestedAt(asked.requested_at);
     await queries.invalidateQueries({ queryKey: ["admin", "reaper"] });
   };
   return (
@@ -69,11 +69,12 @@ export default function ReaperPage() {
 }
 
 /** Says what came of the run that was asked for. */
-function useOutcome(askedAt: string | null, last: Run | undefined, onDone: () => void) {
+function useOutcome(requestedAt: string | null, last: Run | undefined, onDone: () => void) {
   const words = useTexts(texts);
   const { number } = useFormats();
   useEffect(() => {
-    if (!askedAt || !last?.outcome || Date.parse(last.started_at) < Date.parse(askedAt)) return;
+    if (!requestedAt || !last?.outcome || Date.parse(last.started_at) < Date.parse(requestedAt))
+      return;
     onDone();
     if (last.outcome !== "done") {
       toast(words.hasFailed, { isBad: true });
@@ -81,5 +82,5 @@ function useOutcome(askedAt: string | null, last: Run | undefined, onDone: () =>
     }
     const { trashed = 0, archived = 0, purged = 0 } = last.counts;
     toast(words.hasRun(number(trashed + archived + purged)));
-  }, [askedAt, last, onDone, words, number]);
+  }, [requestedAt, last, onDone, words, number]);
 }

@@ -16,7 +16,7 @@ export function ReaperRules({ reaper }: { reaper: Reaper }) {
   const stays = (rule: Rule) => rule.after_seconds === null || rule.waiting === null;
   const columns: Column<Rule>[] = [
     { head: words.kind, cell: (rule) => words[rule.ended] },
-    { head: words.fate, cell: (rule) => (stays(rule) ? words.stays : words[rule.fate]) },
+    { head: words.action, cell: (rule) => (stays(rule) ? words.stays : words[rule.action]) },
     {
       head: words.after,
       kind: "dim",
@@ -45,7 +45,7 @@ function Preset({ reaper }: { reaper: Reaper }) {
   const sentences: Record<string, unknown> = words;
   const parts = [sentences[`preset_${reaper.preset}`] ?? reaper.preset];
   if (reaper.is_preset_changed) parts.push(words.changed);
-  const wantsArchive = reaper.rules.some((rule) => rule.fate === "archive");
+  const wantsArchive = reaper.rules.some((rule) => rule.action === "archive");
   if (wantsArchive && !reaper.has_archive) parts.push(words.noArchive);
   return parts.join(" ");
 }

@@ -23,7 +23,7 @@ export function ReaperRuns({ runs }: { runs: readonly Run[] }) {
       className: styles.began,
       cell: (run) => (
         <>
-          <When at={run.started_at} /> {run.is_asked && <Tag>{words.byHand}</Tag>}
+          <When at={run.started_at} /> {run.is_requested && <Tag>{words.byHand}</Tag>}
           {run.reason && <div className={styles.reason}>{run.reason}</div>}
         </>
       ),

@@ -53,7 +53,7 @@ export function ReaperState({ reaper, stats }: Props) {
 function State({ reaper }: { reaper: Reaper }) {
   const words = useTexts(texts);
   if (reaper.is_running) return <StatusText status="ok">{words.running}</StatusText>;
-  if (reaper.asked_at) return <StatusText status="ok">{words.asked}</StatusText>;
+  if (reaper.requested_at) return <StatusText status="ok">{words.asked}</StatusText>;
   if (!reaper.is_enabled) return <StatusText status="warning">{words.off}</StatusText>;
   return <StatusText status="ok">{words.resting}</StatusText>;
 }

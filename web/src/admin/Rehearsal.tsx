@@ -49,7 +49,7 @@ export function Forecast({ reaper }: { reaper: Reaper }) {
       {rules.map((rule) => (
         <li key={rule.ended}>
           <span>
-            <b>{words[rule.fate]}</b>
+            <b>{words[rule.action]}</b>
             {words[rule.ended]}
           </span>
           <output>{counted(rule.waiting ?? 0)}</output>

@@ -6,7 +6,7 @@ export type HealthStatus = Schemas["HealthStatus"];
 
 const LOOKS = {
   ok: { tone: "good", shape: "done" },
-  warning: { tone: "wary", shape: "warn" },
+  warning: { tone: "warning", shape: "warn" },
   error: { tone: "bad", shape: "stop" },
 } as const;
 

@@ -19,7 +19,7 @@ export function SystemFacts({ system }: { system: System }) {
       <Redis system={system} />
       <Feed system={system} />
       <Disk system={system} />
-      <Chosen system={system} />
+      <Settings system={system} />
     </div>
   );
 }
@@ -28,11 +28,11 @@ interface Props {
   system: System;
 }
 
-function Instance({ system: { instance, told_at } }: Props) {
+function Instance({ system: { instance, measured_at } }: Props) {
   const words = useTexts(texts);
   const { number } = useFormats();
   const { span } = useUnits();
-  const seconds = (Date.parse(told_at) - Date.parse(instance.started_at)) / 1000;
+  const seconds = (Date.parse(measured_at) - Date.parse(instance.started_at)) / 1000;
   return (
     <Card title={words.instance} text={words.sinceStart}>
       <Facts
@@ -117,7 +117,7 @@ function Memory({ system: { memory } }: Props) {
         of={{
           [words.hotLinks]: `${number(memory.links)} (${bytes(memory.bytes)})`,
           [words.hitRate]: memory.hit_rate === null ? words.noVisits : percent(memory.hit_rate),
-          [words.lookUps]: number(memory.look_ups),
+          [words.lookups]: number(memory.lookups),
         }}
       />
     </Card>
@@ -135,7 +135,7 @@ function Redis({ system: { redis } }: Props) {
         of={{
           [words.state]: redis.is_up ? words.up : words.out,
           [words.kind]: String(kinds[redis.kind] ?? redis.kind),
-          [words.without]: number(redis.workers_without),
+          [words.disconnected]: number(redis.workers_disconnected),
           [words.hits]: number(redis.hits),
           [words.errors]: number(redis.errors),
         }}
@@ -179,20 +179,20 @@ function Disk({ system: { disk } }: Props) {
   );
 }
 
-function Chosen({ system: { chosen } }: Props) {
+function Settings({ system: { settings } }: Props) {
   const words = useTexts(texts);
-  const isPublic = chosen.access === "public";
+  const isPublic = settings.access === "public";
   return (
-    <Card title={words.chosen}>
+    <Card title={words.settings}>
       <Facts
         of={{
           [words.access]: isPublic ? words.public : words.private,
-          [words.baseUrl]: chosen.base_url ?? words.notSet,
-          [words.proxies]: chosen.trusted_proxies.join(", ") || words.notSet,
-          [words.limits]: chosen.are_limits_on ? words.on : words.off,
-          [words.checks]: chosen.are_checks_on ? words.on : words.off,
-          [words.archive]: chosen.archive ?? words.notSet,
-          [words.contact]: chosen.abuse_contact ?? words.notSet,
+          [words.baseUrl]: settings.base_url ?? words.notSet,
+          [words.proxies]: settings.trusted_proxies.join(", ") || words.notSet,
+          [words.limits]: settings.are_limits_on ? words.on : words.off,
+          [words.checks]: settings.are_checks_on ? words.on : words.off,
+          [words.archive]: settings.archive ?? words.notSet,
+          [words.contact]: settings.abuse_contact ?? words.notSet,
         }}
       />
     </Card>

@@ -35,7 +35,7 @@ function System() {
       <div className={styles.system} data-stale={system.isError || undefined}>
         <Health components={system.data.health.components} />
         <SystemFacts system={system.data} />
-        <JobsCard jobs={system.data.jobs} at={system.data.told_at} />
+        <JobsCard jobs={system.data.jobs} at={system.data.measured_at} />
         <ListsCard lists={system.data.lists} />
       </div>
     </>

@@ -39,7 +39,7 @@ export function useReaper(isWaiting: boolean) {
     queryFn: getReaper,
     refetchInterval: ({ state }) => {
       const reaper = state.data?.reaper;
-      const isBusy = isWaiting || reaper?.is_running || reaper?.asked_at;
+      const isBusy = isWaiting || reaper?.is_running || reaper?.requested_at;
       return isBusy ? WAITING_MS : RESTING_MS;
     },
   });
@@ -138,18 +138,18 @@ export function useBans(cursor: string | null) {
 }
 
 export interface AuditFilter {
-  act: string | null;
+  action: string | null;
   account: number | null;
   via: AuditEntry["via"] | null;
 }
 
-export function useAudit({ act, account, via }: AuditFilter, before: number | null) {
+export function useAudit({ action, account, via }: AuditFilter, before: number | null) {
   return useQuery({
-    queryKey: ["admin", "audit", act, account, via, before],
+    queryKey: ["admin", "audit", action, account, via, before],
     queryFn: () => {
       const query = {
         limit: AUDIT_PAGE,
-        ...(act === null ? {} : { act }),
+        ...(action === null ? {} : { action }),
         ...(account === null ? {} : { account_id: account }),
         ...(via === null ? {} : { via }),
         ...(before === null ? {} : { before }),

@@ -91,11 +91,11 @@ export interface paths {
         get: operations["export_links"];
         put?: never;
         /**
-         * Export chosen links
+         * Export selected links
          * @description Up to 1000 links by their IDs, oldest first. IDs of links that you cannot read are
          *     skipped.
          */
-        post: operations["export_chosen_links"];
+        post: operations["export_selected_links"];
         delete?: never;
         options?: never;
         head?: never;
@@ -139,11 +139,11 @@ export interface paths {
         get: operations["export_links_in_workspace"];
         put?: never;
         /**
-         * Export chosen links
+         * Export selected links
          * @description Up to 1000 links by their IDs, oldest first. IDs of links that you cannot read are
          *     skipped.
          */
-        post: operations["export_chosen_links_in_workspace"];
+        post: operations["export_selected_links_in_workspace"];
         delete?: never;
         options?: never;
         head?: never;
@@ -505,7 +505,7 @@ export interface paths {
          * Check a link's destination now
          * @description The check runs within seconds, or as soon as the site can be requested again: each site
          *     is requested at most once a minute. The result is there when `last_checked_at` is later than
-         *     `asked_at`. 409 `checks-off` if checks are off, `link-not-checked` if the link is not
+         *     `requested_at`. 409 `checks-off` if checks are off, `link-not-checked` if the link is not
          *     active.
          */
         post: operations["check_link"];
@@ -533,7 +533,7 @@ export interface paths {
          * Check a link's destination now
          * @description The check runs within seconds, or as soon as the site can be requested again: each site
          *     is requested at most once a minute. The result is there when `last_checked_at` is later than
-         *     `asked_at`. 409 `checks-off` if checks are off, `link-not-checked` if the link is not
+         *     `requested_at`. 409 `checks-off` if checks are off, `link-not-checked` if the link is not
          *     active.
          */
         post: operations["check_link_in_workspace"];
@@ -1306,7 +1306,7 @@ export interface paths {
         /**
          * Set a new password with a one-time link
          * @description Ends all tokens of the account. Also revokes its keys, open invitations and one-time links,
-         *     unless `ends_keys` is false. Keys for a single workspace stay valid. Returns a new token.
+         *     unless `revoke_keys` is false. Keys for a single workspace stay valid. Returns a new token.
          */
         post: operations["reset_password"];
         delete?: never;
@@ -2284,10 +2284,10 @@ export interface components {
             account_id: number | null;
             via: components["schemas"]["Via"];
             /**
-             * Act
+             * Action
              * @example ban-host
              */
-            act: string;
+            action: string;
             /**
              * Subject
              * @example host example.com
@@ -2361,7 +2361,7 @@ export interface components {
         };
         /**
          * BreakdownsRead
-         * @description Covers the UTC days from `first_day` to `last_day`. All but `sorts` and `bots` count people
+         * @description Covers the UTC days from `first_day` to `last_day`. All but `kinds` and `bots` count people
          *     only. A referrer is a host; `unknown` referrers are direct visits, or browsers that sent
          *     none.
          */
@@ -2376,7 +2376,7 @@ export interface components {
             systems: components["schemas"]["BreakdownRead"];
             devices: components["schemas"]["BreakdownRead"];
             languages: components["schemas"]["BreakdownRead"];
-            sorts: components["schemas"]["BreakdownRead"];
+            kinds: components["schemas"]["BreakdownRead"];
             bots: components["schemas"]["BreakdownRead"];
         };
         /**
@@ -2403,23 +2403,6 @@ export interface components {
          */
         Category: "phishing" | "malware" | "spam" | "illegal" | "other";
         /**
-         * CheckAsked
-         * @description The destination status before this check.
-         */
-        CheckAsked: {
-            /** @description The overall result of the checks. A single failure does not make a link `broken`. */
-            destination_status: components["schemas"]["DestinationStatus"] | null;
-            /** Destination Http Status */
-            destination_http_status: number | null;
-            /** Last Checked At */
-            last_checked_at: string | null;
-            /**
-             * Asked At
-             * Format: date-time
-             */
-            asked_at: string;
-        };
-        /**
          * CheckRead
          * @description The result of a single check.
          */
@@ -2438,35 +2421,21 @@ export interface components {
             http_status: number | null;
         };
         /**
-         * ChosenRead
-         * @description Values from the settings.
+         * CheckRequested
+         * @description The destination status before this check.
          */
-        ChosenRead: {
+        CheckRequested: {
+            /** @description The overall result of the checks. A single failure does not make a link `broken`. */
+            destination_status: components["schemas"]["DestinationStatus"] | null;
+            /** Destination Http Status */
+            destination_http_status: number | null;
+            /** Last Checked At */
+            last_checked_at: string | null;
             /**
-             * Access
-             * @example public
-             * @example private
+             * Requested At
+             * Format: date-time
              */
-            access: string;
-            /** Base Url */
-            base_url: string | null;
-            /** Trusted Proxies */
-            trusted_proxies: string[];
-            /** Are Limits On */
-            are_limits_on: boolean;
-            /** Are Checks On */
-            are_checks_on: boolean;
-            /**
-             * Is Secret Shared
-             * @description Whether several instances can accept the same tokens.
-             */
-            is_secret_shared: boolean;
-            /** Retention */
-            retention: string;
-            /** Archive */
-            archive: string | null;
-            /** Abuse Contact */
-            abuse_contact: string | null;
+            requested_at: string;
         };
         /**
          * ClaimResult
@@ -2750,8 +2719,8 @@ export interface components {
          * @description A change to a link. `changes` maps each field to its old and new value.
          */
         HistoryEntryRead: {
-            /** Act */
-            act: string;
+            /** Action */
+            action: string;
             /** Account Id */
             account_id: number | null;
             /** Version */
@@ -3283,8 +3252,8 @@ export interface components {
             bytes: number;
             /** Visits */
             visits: number;
-            /** Look Ups */
-            look_ups: number;
+            /** Lookups */
+            lookups: number;
             /**
              * Hit Rate
              * @description 0 to 1; null before the first visit.
@@ -3602,10 +3571,10 @@ export interface components {
              */
             next_run_at: string | null;
             /**
-             * Asked At
+             * Requested At
              * @description When the run that has not started yet was requested.
              */
-            asked_at: string | null;
+            requested_at: string | null;
             /** @description The run in progress. */
             lease: components["schemas"]["LeaseRead"] | null;
             /**
@@ -3638,10 +3607,10 @@ export interface components {
              */
             kind: string;
             /**
-             * Workers Without
+             * Workers Disconnected
              * @description Workers that have stopped using Redis for now, because it does not answer.
              */
-            workers_without: number;
+            workers_disconnected: number;
             /** Hits */
             hits: number;
             /** Misses */
@@ -3761,10 +3730,10 @@ export interface components {
              */
             field?: string | null;
             /**
-             * Flaw
+             * Url Problem
              * @description What is wrong with a refused URL.
              */
-            flaw?: string | null;
+            url_problem?: string | null;
         };
         /**
          * RuleRead
@@ -3778,17 +3747,9 @@ export interface components {
              * @description null: kept forever.
              */
             after_seconds: number | null;
-            fate: components["schemas"]["RetentionAction"];
+            action: components["schemas"]["RetentionAction"];
             /** Waiting */
             waiting: number | null;
-        };
-        /** RunAsked */
-        RunAsked: {
-            /**
-             * Asked At
-             * Format: date-time
-             */
-            asked_at: string;
         };
         /**
          * RunOutcome
@@ -3809,10 +3770,10 @@ export interface components {
             /** Ended At */
             ended_at: string | null;
             /**
-             * Is Asked
+             * Is Requested
              * @description Started by a person instead of the schedule.
              */
-            is_asked: boolean;
+            is_requested: boolean;
             /**
              * Holder
              * @description Host, process ID and a random name.
@@ -3825,6 +3786,14 @@ export interface components {
             };
             /** Reason */
             reason: string | null;
+        };
+        /** RunRequested */
+        RunRequested: {
+            /**
+             * Requested At
+             * Format: date-time
+             */
+            requested_at: string;
         };
         /**
          * SessionRead
@@ -3896,10 +3865,10 @@ export interface components {
          */
         SystemRead: {
             /**
-             * Told At
+             * Measured At
              * Format: date-time
              */
-            told_at: string;
+            measured_at: string;
             health: components["schemas"]["HealthRead"];
             instance: components["schemas"]["InstanceRead"];
             database: components["schemas"]["DatabaseRead"];
@@ -3911,7 +3880,38 @@ export interface components {
             jobs: components["schemas"]["JobRead"][] | null;
             disk: components["schemas"]["DiskRead"] | null;
             lists: components["schemas"]["ListsRead"];
-            chosen: components["schemas"]["ChosenRead"];
+            settings: components["schemas"]["SystemSettingsRead"];
+        };
+        /**
+         * SystemSettingsRead
+         * @description Values from the settings.
+         */
+        SystemSettingsRead: {
+            /**
+             * Access
+             * @example public
+             * @example private
+             */
+            access: string;
+            /** Base Url */
+            base_url: string | null;
+            /** Trusted Proxies */
+            trusted_proxies: string[];
+            /** Are Limits On */
+            are_limits_on: boolean;
+            /** Are Checks On */
+            are_checks_on: boolean;
+            /**
+             * Is Secret Shared
+             * @description Whether several instances can accept the same tokens.
+             */
+            is_secret_shared: boolean;
+            /** Retention */
+            retention: string;
+            /** Archive */
+            archive: string | null;
+            /** Abuse Contact */
+            abuse_contact: string | null;
         };
         /** TagChange */
         TagChange: {
@@ -4276,10 +4276,10 @@ export interface components {
          */
         BulkItem: {
             /**
-             * Act
+             * Action
              * @enum {string}
              */
-            act: "create" | "edit" | "delete" | "restore" | "purge";
+            action: "create" | "edit" | "delete" | "restore" | "purge";
             /**
              * Id
              * @default null
@@ -4346,7 +4346,7 @@ export interface components {
             host: string;
         };
         /**
-         * ExportChoice
+         * ExportSelection
          * @description The links to export.
          * @example {
          *       "ids": [
@@ -4355,7 +4355,7 @@ export interface components {
          *       ]
          *     }
          */
-        ExportChoice: {
+        ExportSelection: {
             /** Ids */
             ids: number[];
         };
@@ -4420,11 +4420,11 @@ export interface components {
             /** New Password */
             new_password: string;
             /**
-             * Ends Keys
+             * Revoke Keys
              * @description Also revoke your open invitations, your one-time links, and your keys except those for a single workspace.
              * @default false
              */
-            ends_keys?: boolean;
+            revoke_keys?: boolean;
         };
         /** QuotaEdit */
         QuotaEdit: {
@@ -4518,11 +4518,11 @@ export interface components {
             /** Password */
             password: string;
             /**
-             * Ends Keys
+             * Revoke Keys
              * @description Also revoke your open invitations, your one-time links, and your keys except those for a single workspace.
              * @default true
              */
-            ends_keys?: boolean;
+            revoke_keys?: boolean;
         };
         /** Setup */
         Setup: {
@@ -4999,7 +4999,7 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    export_chosen_links: {
+    export_selected_links: {
         parameters: {
             query?: {
                 format?: components["schemas"]["TransferFormat"];
@@ -5011,7 +5011,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ExportChoice"];
+                "application/json": components["schemas"]["ExportSelection"];
             };
         };
         responses: {
@@ -5125,7 +5125,7 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    export_chosen_links_in_workspace: {
+    export_selected_links_in_workspace: {
         parameters: {
             query?: {
                 format?: components["schemas"]["TransferFormat"];
@@ -5139,7 +5139,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ExportChoice"];
+                "application/json": components["schemas"]["ExportSelection"];
             };
         };
         responses: {
@@ -5931,7 +5931,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CheckAsked"];
+                    "application/json": components["schemas"]["CheckRequested"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -5989,7 +5989,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CheckAsked"];
+                    "application/json": components["schemas"]["CheckRequested"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -8714,7 +8714,7 @@ export interface operations {
             query?: {
                 before?: number | null;
                 limit?: number;
-                act?: string | null;
+                action?: string | null;
                 account_id?: number | null;
                 via?: components["schemas"]["Via"] | null;
             };
@@ -8923,7 +8923,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunAsked"];
+                    "application/json": components["schemas"]["RunRequested"];
                 };
             };
             401: components["responses"]["Unauthorized"];

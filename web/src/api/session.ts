@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery } from "@tanstack/react-query";
-import * as keep from "../ui/keep";
 import { api, need, Problem, type Schemas } from "./client";
+import * as storage from "./storage";
 
 export type Me = Schemas["MeRead"];
 
@@ -8,7 +8,7 @@ export type Me = Schemas["MeRead"];
 const KEY = "kurz.signed-in-until";
 
 export function mayBeSignedIn(): boolean {
-  const until = keep.read(KEY);
+  const until = storage.read(KEY);
   return until !== null && Date.parse(until) > Date.now();
 }
 
@@ -27,7 +27,7 @@ async function getMe(isKnown: boolean): Promise<Me | null> {
     throw new Problem(0, "offline", "");
   });
   if (response.status === 401) {
-    keep.write(KEY, null);
+    storage.write(KEY, null);
     if (!isKnown) return null;
   }
   return need(Promise.resolve({ data, error, response } as { data: Me; response: Response }));
@@ -36,36 +36,36 @@ async function getMe(isKnown: boolean): Promise<Me | null> {
 export async function signIn(email: string, password: string): Promise<void> {
   const body = { email, password, as_cookie: true };
   const session = await need(api.POST("/api/v1/auth/sign-in", { body }));
-  keep.write(KEY, session.expires_at);
+  storage.write(KEY, session.expires_at);
 }
 
 /** Makes an account, and signs in. */
 export async function signUp(email: string, password: string): Promise<void> {
   const body = { email, password, as_cookie: true };
   const session = await need(api.POST("/api/v1/auth/register", { body }));
-  keep.write(KEY, session.expires_at);
+  storage.write(KEY, session.expires_at);
 }
 
-/** Ends every other session; this one goes on with a new token. `ends_keys`: revokes the keys that are not for a single
+/** Ends every other session; this one goes on with a new token. `revoke_keys`: revokes the keys that are not for a single
  *  workspace. */
 export async function changePassword(
   old_password: string,
   new_password: string,
-  ends_keys: boolean,
+  revoke_keys: boolean,
 ): Promise<void> {
-  const body = { old_password, new_password, ends_keys };
+  const body = { old_password, new_password, revoke_keys };
   const session = await need(api.POST("/api/v1/auth/password", { body }));
-  keep.write(KEY, session.expires_at);
+  storage.write(KEY, session.expires_at);
 }
 
 /** Ends the account for good. */
 export async function deleteAccount(password: string): Promise<void> {
   await need(api.DELETE("/api/v1/me", { body: { password } }));
-  keep.write(KEY, null);
+  storage.write(KEY, null);
 }
 
 export async function signOut(queries: QueryClient): Promise<void> {
   await need(api.POST("/api/v1/auth/sign-out"));
-  keep.write(KEY, null);
+  storage.write(KEY, null);
   queries.clear();
 }

@@ -8,8 +8,8 @@ import { Failed, Loading } from "../ui/states";
 import { Fence } from "./Fence";
 import { MissingPage, MissingPlace } from "./MissingPage";
 import { PAGES } from "./pages";
-import { useWorkspaceId, useWorkspaces } from "./place";
 import { Shell } from "./Shell";
+import { useWorkspaceId, useWorkspaces } from "./space";
 
 /** All under /app: with an account, and the way to one. */
 export function App() {
@@ -51,7 +51,7 @@ function Members() {
               <Redirect to="/links" replace />
             </Route>
             {pages
-              .filter((page) => page.isOfPlace)
+              .filter((page) => page.isOfSpace)
               .map(({ path, component }) => (
                 <Route key={`w${path}`} path={`/w/:workspace${path}`}>
                   <InPlace page={component} />

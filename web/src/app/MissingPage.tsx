@@ -13,7 +13,7 @@ export function MissingPage() {
 /** A workspace that is not there, or that one is not in: that is the same to who asks. */
 export function MissingPlace() {
   const words = useTexts(app);
-  return <Nowhere title={words.noPlace} text={words.noPlaceText} />;
+  return <Nowhere title={words.noWorkspace} text={words.noWorkspaceText} />;
 }
 
 function Nowhere(props: { title: string; text: string }) {

@@ -8,9 +8,9 @@ import { Icon } from "../ui/Icon";
 import { useErrorText } from "../ui/states";
 import { toast } from "../ui/toasts";
 import styles from "./Navigation.module.css";
-import { PlaceMenu } from "./PlaceMenu";
 import type { Group, Page } from "./pages";
-import { pathIn } from "./place";
+import { SpaceMenu } from "./SpaceMenu";
+import { pathIn } from "./space";
 
 const GROUPS: readonly Group[] = ["links", "workspace", "account", "admin"];
 
@@ -22,7 +22,7 @@ export function Navigation({ me, pages }: { me: Me; pages: readonly Page[] }) {
   const shown = pages.filter((page) => !page.isOfWorkspace || workspaceId !== null);
   return (
     <>
-      <PlaceMenu workspaceId={workspaceId} />
+      <SpaceMenu workspaceId={workspaceId} />
       <nav aria-label={words.navigation} className={styles.nav}>
         {GROUPS.map((group) => (
           <ul key={group}>
@@ -41,7 +41,7 @@ export function Navigation({ me, pages }: { me: Me; pages: readonly Page[] }) {
 
 function Item(props: { page: Page; nav: NonNullable<Page["nav"]>; workspaceId: number | null }) {
   const words = useTexts(app);
-  const path = props.page.isOfPlace ? pathIn(props.workspaceId, props.page.path) : props.page.path;
+  const path = props.page.isOfSpace ? pathIn(props.workspaceId, props.page.path) : props.page.path;
   const [isHere] = useRoute(`${path}/*?`);
   return (
     <li>

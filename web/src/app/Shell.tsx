@@ -11,9 +11,9 @@ import { Failed } from "../ui/states";
 import { ClaimBanner } from "./ClaimBanner";
 import { Navigation } from "./Navigation";
 import type { Page } from "./pages";
-import { useWorkspaces } from "./place";
 import { SessionEnd } from "./SessionEnd";
 import styles from "./Shell.module.css";
+import { useWorkspaces } from "./space";
 
 /** What stands around every page of somebody who is signed in. */
 export function Shell(props: { me: Me; pages: readonly Page[]; children: ReactNode }) {
@@ -58,7 +58,7 @@ export function Shell(props: { me: Me; pages: readonly Page[]; children: ReactNo
       </Drawer>
       <main id="content" className={styles.main} tabIndex={-1}>
         <ClaimBanner />
-        <Place>{props.children}</Place>
+        <SpaceContent>{props.children}</SpaceContent>
       </main>
       <SessionEnd email={props.me.email} />
     </div>
@@ -66,7 +66,7 @@ export function Shell(props: { me: Me; pages: readonly Page[]; children: ReactNo
 }
 
 /** A page in a workspace, if it is known what one may do there. */
-function Place({ children }: { children: ReactNode }) {
+function SpaceContent({ children }: { children: ReactNode }) {
   const [isInWorkspace] = useRoute("/w/:workspace/*?");
   const workspaces = useWorkspaces();
   if (!isInWorkspace || !workspaces.isLoadingError) return children;

@@ -9,7 +9,7 @@ export type Group = "links" | "workspace" | "account" | "admin";
 
 interface Reach {
   /** Every workspace has one, too, under /app/w/NUMBER; else it is everybody's own. */
-  isOfPlace?: true;
+  isOfSpace?: true;
   /** In a workspace only. */
   isOfWorkspace?: true;
   isForAdmins?: true;
@@ -34,16 +34,16 @@ const NAV: Readonly<Record<string, Page["nav"]>> = {
   "/admin": { group: "admin", label: "admin", icon: "shield" },
 };
 
-const EVERY_PLACE: Reach = { isOfPlace: true };
-const WORKSPACES: Reach = { isOfPlace: true, isOfWorkspace: true };
+const EVERY_SPACE: Reach = { isOfSpace: true };
+const WORKSPACES: Reach = { isOfSpace: true, isOfWorkspace: true };
 const ADMINS: Reach = { isForAdmins: true };
 
 export const PAGES: readonly Page[] = [
-  page("/links", () => import("../links/list/LinksPage"), EVERY_PLACE),
-  page("/links/:id", () => import("../links/detail/LinkPage"), EVERY_PLACE),
-  page("/stats", () => import("../stats/StatsPage"), EVERY_PLACE),
-  page("/trash", () => import("../trash/TrashPage"), EVERY_PLACE),
-  page("/import", () => import("../transfer/ImportPage"), EVERY_PLACE),
+  page("/links", () => import("../links/list/LinksPage"), EVERY_SPACE),
+  page("/links/:id", () => import("../links/detail/LinkPage"), EVERY_SPACE),
+  page("/stats", () => import("../stats/StatsPage"), EVERY_SPACE),
+  page("/trash", () => import("../trash/TrashPage"), EVERY_SPACE),
+  page("/import", () => import("../transfer/ImportPage"), EVERY_SPACE),
   page("/members", () => import("../workspaces/MembersPage"), WORKSPACES),
   page("/domains", () => import("../workspaces/DomainsPage"), WORKSPACES),
   page("/settings", () => import("../workspaces/WorkspacePage"), WORKSPACES),

@@ -1,7 +1,7 @@
 // The links that this browser made without an account, for as long as the server keeps them.
 import { useSyncExternalStore } from "react";
 import type { Schemas } from "../api/client";
-import * as keep from "../ui/keep";
+import * as storage from "../api/storage";
 
 export interface Remembered {
   short_url: string;
@@ -39,7 +39,7 @@ export function forget(tokens: readonly string[]): void {
 
 function load(): Remembered[] {
   try {
-    const kept: unknown = JSON.parse(keep.read(KEY) ?? "[]");
+    const kept: unknown = JSON.parse(storage.read(KEY) ?? "[]");
     return Array.isArray(kept) ? kept.filter(isAlive) : [];
   } catch {
     return [];
@@ -55,7 +55,7 @@ function isAlive(value: unknown): value is Remembered {
 }
 
 function save(next: Remembered[]): void {
-  keep.write(KEY, next.length > 0 ? JSON.stringify(next) : null);
+  storage.write(KEY, next.length > 0 ? JSON.stringify(next) : null);
   set(next);
 }
 

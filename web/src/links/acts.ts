@@ -113,8 +113,8 @@ async function runMany(
 }
 
 function itemOf(act: Act, { id, version, ...link }: Link): Item {
-  if (act.kind !== "edit") return { act: act.kind, id, version };
-  return { act: "edit", id, version, changes: act.changesOf({ id, version, ...link }) };
+  if (act.kind !== "edit") return { action: act.kind, id, version };
+  return { action: "edit", id, version, changes: act.changesOf({ id, version, ...link }) };
 }
 
 function* pieces(all: [Link, Item][]): Generator<[Link, Item][]> {

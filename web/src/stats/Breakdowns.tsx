@@ -20,11 +20,11 @@ export function Breakdowns({ report, shown }: { report: Report; shown: Shown }) 
   const { breakdowns } = report;
   if (shown === "bots") {
     const isBot = ({ value }: { value: string }) => value !== "person" && value !== "private";
-    const sorts = { values: breakdowns.sorts.values.filter(isBot), other: 0, unknown: 0 };
+    const kinds = { values: breakdowns.kinds.values.filter(isBot), other: 0, unknown: 0 };
     return (
       <div className={styles.columns} data-two>
         <Bars title={words.botNames} of={breakdowns.bots} />
-        <Bars title={words.sorts} of={sorts} name={names.sort} />
+        <Bars title={words.kinds} of={kinds} name={names.sort} />
       </div>
     );
   }

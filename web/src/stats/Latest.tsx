@@ -40,13 +40,13 @@ function keyed(clicks: readonly NewClick[]): [string, NewClick][] {
 function Click({ click, isOfMany }: { click: NewClick; isOfMany: boolean }) {
   const words = useTexts(texts);
   const names = useNames();
-  const isPerson = click.sort === "person";
+  const isPerson = click.kind === "person";
   const from = [
     click.country && names.country(click.country),
     click.referrer && words.via(click.referrer),
     [click.browser, click.system].filter(Boolean).join(", "),
   ].filter(Boolean);
-  const who = isPerson ? from : [names.sort(click.sort), click.browser].filter(Boolean);
+  const who = isPerson ? from : [names.sort(click.kind), click.browser].filter(Boolean);
   return (
     <li data-bot={!isPerson || undefined}>
       {isOfMany && click.short_code && (

@@ -1,7 +1,7 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { Link, useSearchParams } from "wouter";
 import { useMe } from "../api/session";
-import { pathIn, useWorkspaceId } from "../app/place";
+import { pathIn, useWorkspaceId } from "../app/space";
 import { useTags } from "../links/queries";
 import { useTexts } from "../strings/language";
 import { stats as texts } from "../strings/stats";
@@ -73,7 +73,7 @@ export default function StatsPage() {
 function subjectOf(workspaceId: number | null, isOfAll: boolean, tag: string | null): Subject {
   if (isOfAll) return { kind: "installation" };
   if (tag) return { kind: "tag", workspaceId, tag };
-  return { kind: "place", workspaceId };
+  return { kind: "space", workspaceId };
 }
 
 function TagSelect({ workspaceId, tag }: { workspaceId: number | null; tag: string | null }) {

@@ -1,5 +1,5 @@
 import { Link } from "wouter";
-import { pathIn } from "../app/place";
+import { pathIn } from "../app/space";
 import { useTexts } from "../strings/language";
 import { stats as texts } from "../strings/stats";
 import { Card } from "../ui/Card";

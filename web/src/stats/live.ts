@@ -13,7 +13,7 @@ export interface Now {
 export interface NewClick {
   at: string;
   short_code: string | null;
-  sort: string;
+  kind: string;
   country: string | null;
   referrer: string | null;
   browser: string | null;

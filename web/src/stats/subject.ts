@@ -4,7 +4,7 @@ import { api, apiOf, need, type Schemas } from "../api/client";
 export type Subject =
   | { kind: "link"; workspaceId: number | null; id: number }
   | { kind: "tag"; workspaceId: number | null; tag: string }
-  | { kind: "place"; workspaceId: number | null }
+  | { kind: "space"; workspaceId: number | null }
   | { kind: "installation" };
 
 export type Report = Schemas["StatsRead"];
@@ -40,7 +40,7 @@ export function getReport(subject: Subject, query: Question, signal: AbortSignal
       const params = { path: { tag: subject.tag }, query };
       return need(apiOf(subject.workspaceId).GET("/api/v1/tags/{tag}/stats", { params, signal }));
     }
-    case "place":
+    case "space":
       return need(
         apiOf(subject.workspaceId).GET("/api/v1/me/stats", { params: { query }, signal }),
       );

@@ -12,7 +12,7 @@ export const app = texts({
     account: "Account",
     admin: "Administration",
     personal: "Personal",
-    place: "Current workspace",
+    space: "Current workspace",
     navigation: "Main navigation",
     openNavigation: "Open navigation",
     skip: "Skip to content",
@@ -20,8 +20,8 @@ export const app = texts({
     missing: "Page not found",
     missingText: "Check the URL. If it is right, you may not have access to this page.",
     toLinks: "Go to your links",
-    noPlace: "You are not a member of this workspace",
-    noPlaceText:
+    noWorkspace: "You are not a member of this workspace",
+    noWorkspaceText:
       "It may have been deleted, you may have left it, or the URL may be wrong. An owner can invite you.",
     stuck: "This page could not be shown",
     unloaded:
@@ -59,16 +59,17 @@ export const app = texts({
     account: "Konto",
     admin: "Verwaltung",
     personal: "Persönlich",
-    place: "Aktueller Arbeitsbereich",
+    space: "Aktueller Arbeitsbereich",
     navigation: "Hauptnavigation",
     openNavigation: "Navigation öffnen",
     skip: "Zum Inhalt",
     signOut: "Abmelden",
     missing: "Seite nicht gefunden",
-    missingText: "Prüfe die Adresse. Stimmt sie, hast du vielleicht keinen Zugriff auf diese Seite.",
+    missingText:
+      "Prüfe die Adresse. Stimmt sie, hast du vielleicht keinen Zugriff auf diese Seite.",
     toLinks: "Zu deinen Links",
-    noPlace: "Du bist kein Mitglied dieses Arbeitsbereichs",
-    noPlaceText:
+    noWorkspace: "Du bist kein Mitglied dieses Arbeitsbereichs",
+    noWorkspaceText:
       "Vielleicht wurde er gelöscht, du hast ihn verlassen, oder die Adresse ist vertippt. Wer ihn besitzt, kann dich einladen.",
     stuck: "Diese Seite ließ sich nicht anzeigen",
     unloaded:

@@ -30,7 +30,7 @@ export const domains = withCommon({
     verify: "Verify now",
     verifyHint: "New DNS records can take a few minutes to become visible.",
     verified: (host: string) => `${host} is verified and serves your links.`,
-    unproven: (when: string) =>
+    notVerified: (when: string) =>
       `Checked at ${when}: no TXT record with this value was found. Check the name and value, wait a few minutes, then try again.`,
     lookupFailed: "The DNS servers did not respond. Nothing was changed. Try again in a moment.",
     taken:
@@ -86,7 +86,7 @@ export const domains = withCommon({
     verify: "Jetzt prüfen",
     verifyHint: "Neue DNS-Einträge sind manchmal erst nach ein paar Minuten sichtbar.",
     verified: (host: string) => `${host} ist bestätigt und liefert deine Links.`,
-    unproven: (when: string) =>
+    notVerified: (when: string) =>
       `Geprüft um ${when}: Es gibt keinen TXT-Eintrag mit diesem Wert. Prüfe Name und Wert, warte ein paar Minuten, dann versuch es noch einmal.`,
     lookupFailed:
       "Die DNS-Server haben nicht geantwortet. Es hat sich nichts geändert. Versuch es gleich noch einmal.",

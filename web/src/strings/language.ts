@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import * as keep from "../ui/keep";
+import * as storage from "../api/storage";
 
 export type Language = "en" | "de";
 export const LANGUAGES: Record<Language, string> = { en: "English", de: "Deutsch" };
@@ -22,7 +22,7 @@ let current = chosen() ?? preferred();
 document.documentElement.lang = current;
 
 function chosen(): Language | null {
-  const kept = keep.read(KEY);
+  const kept = storage.read(KEY);
   return kept === "en" || kept === "de" ? kept : null;
 }
 
@@ -36,7 +36,7 @@ function preferred(): Language {
 }
 
 export function choose(language: Language): void {
-  keep.write(KEY, language);
+  storage.write(KEY, language);
   current = language;
   document.documentElement.lang = language;
   for (const tell of listeners) tell();

@@ -37,7 +37,8 @@ const known = texts({
     "instant-refused":
       "This date cannot be used. It is in the past, or the expiry date is before the start date.",
     "link-not-found": "This link no longer exists. It may be in the trash.",
-    "link-changed": "Someone else is changing this link too. Your changes are not saved yet. Try again.",
+    "link-changed":
+      "Someone else is changing this link too. Your changes are not saved yet. Try again.",
     "permission-missing": "You have read-only access here.",
     "version-outdated": "Someone else changed this in the meantime. Nothing was overwritten.",
     "checks-off": "Destination checks are turned off on this server.",
@@ -122,7 +123,7 @@ const known = texts({
 /** A URL is refused for one of many flaws, and each limit is about something else. Those without a
  *  sentence of their own have the common one, or the server's. */
 function nameOf({ code, fields }: Problem): string {
-  const name = code === "limit-reached" ? String(fields.setting) : `url-${fields.flaw}`;
+  const name = code === "limit-reached" ? String(fields.setting) : `url-${fields.reason}`;
   const isSpecial = code === "url-refused" || code === "limit-reached";
   return isSpecial && name in known.en ? name : code;
 }

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { useMe } from "../api/session";
-import { pathIn, useMayEditLinks, useWorkspaceId, useWorkspaces } from "../app/place";
+import { pathIn, useMayEditLinks, useWorkspaceId, useWorkspaces } from "../app/space";
 import { useTexts } from "../strings/language";
 import { transfer } from "../strings/transfer";
 import { useFormats } from "../ui/format";

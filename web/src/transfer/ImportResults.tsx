@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { Link } from "wouter";
 import { Problem } from "../api/client";
-import { pathIn } from "../app/place";
+import { pathIn } from "../app/space";
 import { useLanguage, useTexts } from "../strings/language";
 import { useProblemText } from "../strings/problems";
 import { transfer } from "../strings/transfer";
@@ -135,13 +135,15 @@ function useReason(): (row: RowProblem) => string {
   const words = useTexts(transfer);
   const language = useLanguage();
   const text = useProblemText();
-  return ({ outcome, problem, reason, field, flaw }) => {
+  return ({ outcome, problem, reason, field, url_problem }) => {
     if (outcome === "conflict") return words.taken;
     const isValue = VALUES.has(problem) && field;
     if (isValue && field === "original_url") return words.rowNoUrl;
     // Values of every kind: what the server says of them fits better than a sentence for all.
     if (isValue && language !== "en") return words.badField(field);
-    const known = isValue ? reason : text(new Problem(422, problem, reason, null, { flaw }));
+    const known = isValue
+      ? reason
+      : text(new Problem(422, problem, reason, null, { reason: url_problem }));
     return known.replaceAll("`", "");
   };
 }

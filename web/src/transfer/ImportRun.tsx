@@ -68,14 +68,14 @@ function useFileText(): (error: Problem) => string {
   const { number } = useFormats();
   const textOf = useErrorText();
   return (error) => {
-    const { flaw, names, field, line, max_rows } = error.fields;
+    const { reason, names, field, line, max_rows } = error.fields;
     if (typeof max_rows === "number") return words.tooManyRows(number(max_rows));
-    if (flaw === "unknown-columns" && Array.isArray(names)) {
+    if (reason === "unknown-columns" && Array.isArray(names)) {
       return words.unknownColumns(names.map((name) => words.quoted(String(name))).join(", "));
     }
-    if (flaw === "doubled-column") return words.twice(String(field));
-    if (flaw === "unclosed-quote") return words.unclosedQuote(number(Number(line)));
-    if (flaw === "empty-lines") return words.emptyLines;
-    return flaw === "empty" ? words.empty : textOf(error);
+    if (reason === "doubled-column") return words.twice(String(field));
+    if (reason === "unclosed-quote") return words.unclosedQuote(number(Number(line)));
+    if (reason === "empty-lines") return words.emptyLines;
+    return reason === "empty" ? words.empty : textOf(error);
   };
 }

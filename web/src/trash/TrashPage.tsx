@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { apiOf, need } from "../api/client";
-import { useMayEditLinks, useWorkspaceId } from "../app/place";
+import { useMayEditLinks, useWorkspaceId } from "../app/space";
 import { Search } from "../links/list/LinkFilter";
 import { LinkPager } from "../links/list/LinkPager";
 import { type Filter, useLinks } from "../links/queries";

@@ -3,7 +3,7 @@ import styles from "./Badge.module.css";
 import { Icon, type IconName } from "./Icon";
 
 interface Props {
-  tone: "good" | "wary" | "bad" | "dim";
+  tone: "good" | "warning" | "bad" | "dim";
   shape: IconName | "dot" | "ring";
   title?: string;
   /** The word. */

@@ -8,10 +8,10 @@ export type Status = Schemas["LinkRead"]["status"];
 
 const LOOKS: Record<Status, Pick<ComponentProps<typeof Badge>, "tone" | "shape">> = {
   ACTIVE: { tone: "good", shape: "dot" },
-  EXPIRED: { tone: "wary", shape: "clock" },
+  EXPIRED: { tone: "warning", shape: "clock" },
   DELETED: { tone: "dim", shape: "bin" },
   PAUSED: { tone: "dim", shape: "pause" },
-  EXHAUSTED: { tone: "wary", shape: "done" },
+  EXHAUSTED: { tone: "warning", shape: "done" },
   BANNED: { tone: "bad", shape: "stop" },
 };
 

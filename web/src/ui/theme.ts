@@ -100,7 +100,7 @@ export const variables: CSSVariablesResolver = () => ({
     "--kurz-field": "#868e9a",
     "--kurz-accent-text": "#b83600",
     "--kurz-good": "#1a7f45",
-    "--kurz-wary": "#8a5a00",
+    "--kurz-warning": "#8a5a00",
     "--kurz-bad": "#b3261e",
   },
   dark: {
@@ -117,7 +117,7 @@ export const variables: CSSVariablesResolver = () => ({
     "--kurz-field": "#6b7482",
     "--kurz-accent-text": "#ff7a47",
     "--kurz-good": "#5ad18a",
-    "--kurz-wary": "#f0b64a",
+    "--kurz-warning": "#f0b64a",
     "--kurz-bad": "#ff8a80",
   },
 });

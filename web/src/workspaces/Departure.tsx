@@ -2,7 +2,7 @@ import { Button, NativeSelect } from "@mantine/core";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { api, need } from "../api/client";
-import { useWorkspaces } from "../app/place";
+import { useWorkspaces } from "../app/space";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Card } from "../ui/Card";

@@ -1,6 +1,6 @@
 import { api, need } from "../api/client";
 import { baseUrl } from "../api/server";
-import type { Workspace } from "../app/place";
+import type { Workspace } from "../app/space";
 import { domains as texts } from "../strings/domains";
 import { useTexts } from "../strings/language";
 import { Badge } from "../ui/Badge";
@@ -21,7 +21,7 @@ interface Props {
 const LOOKS = {
   active: { tone: "good", shape: "done" },
   missing: { tone: "bad", shape: "warn" },
-  waiting: { tone: "wary", shape: "clock" },
+  waiting: { tone: "warning", shape: "clock" },
 } as const;
 
 /** A domain: its state, and what is left to do. */

@@ -116,7 +116,7 @@ function Outcome({ error, at }: { error: unknown; at: number }) {
   if (!error) return null;
   const time = new Date(at).toLocaleTimeString(localeOf(language));
   const told: Record<string, string> = {
-    "domain-unproven": words.unproven(time),
+    "domain-not-verified": words.notVerified(time),
     "domain-lookup-failed": words.lookupFailed,
     "domain-taken": words.taken,
   };

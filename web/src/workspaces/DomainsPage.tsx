@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { useMay, useWorkspaceId } from "../app/place";
+import { useMay, useWorkspaceId } from "../app/space";
 import { domains as texts } from "../strings/domains";
 import { useTexts } from "../strings/language";
 import { CutNote } from "../ui/CutNote";

@@ -1,7 +1,7 @@
 import { Button, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import type { Workspace } from "../app/place";
+import type { Workspace } from "../app/space";
 import { domains as texts } from "../strings/domains";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useRef, useState } from "react";
 import { api, need, newIdempotencyKey, type Schemas } from "../api/client";
-import type { Role } from "../app/place";
+import type { Role } from "../app/space";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Dialog } from "../ui/Dialog";

@@ -2,7 +2,7 @@ import { NativeSelect } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, need, Problem } from "../api/client";
-import type { Role } from "../app/place";
+import type { Role } from "../app/space";
 import { useTexts } from "../strings/language";
 import { useProblemText } from "../strings/problems";
 import { workspaces as texts } from "../strings/workspaces";

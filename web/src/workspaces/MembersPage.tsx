@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import { useMe } from "../api/session";
-import { useMay, useWorkspaceId, useWorkspaces } from "../app/place";
+import { useMay, useWorkspaceId, useWorkspaces } from "../app/space";
 import { app } from "../strings/app";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";

@@ -4,7 +4,7 @@ import { type FormEvent, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { api, need, newIdempotencyKey } from "../api/client";
 import { baseUrl } from "../api/server";
-import { pathIn, type Workspace } from "../app/place";
+import { pathIn, type Workspace } from "../app/space";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Dialog } from "../ui/Dialog";

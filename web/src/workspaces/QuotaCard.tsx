@@ -35,7 +35,7 @@ function Use({ all, used, resetsAt }: { all: number; used: number; resetsAt: str
   return (
     <div className={form.narrow}>
       <p className={styles.use}>{words.quotaUse(number(used), number(all))}</p>
-      <Meter share={share} tone={share < HIGH ? "good" : share < 1 ? "wary" : "bad"} />
+      <Meter share={share} tone={share < HIGH ? "good" : share < 1 ? "warning" : "bad"} />
       <p className={form.dim}>{words.quotaText(relative(new Date(resetsAt), useNow()))}</p>
     </div>
   );

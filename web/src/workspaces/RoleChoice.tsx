@@ -1,4 +1,4 @@
-import type { Role } from "../app/place";
+import type { Role } from "../app/space";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Choices } from "../ui/Choices";

@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import type { Schemas } from "../api/client";
 import { baseUrl } from "../api/server";
-import type { Workspace } from "../app/place";
+import type { Workspace } from "../app/space";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Card } from "../ui/Card";

@@ -1,5 +1,5 @@
 import { baseUrl } from "../api/server";
-import type { Workspace } from "../app/place";
+import type { Workspace } from "../app/space";
 import { common } from "../strings/common";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";

@@ -1,4 +1,4 @@
-import { useMay, useWorkspaceId } from "../app/place";
+import { useMay, useWorkspaceId } from "../app/space";
 import { app } from "../strings/app";
 import { useTexts } from "../strings/language";
 import { PageHead } from "../ui/PageHead";

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, apiOf, need, type Schemas } from "../api/client";
 import { everyPage } from "../api/pages";
-import type { Workspace } from "../app/place";
+import type { Workspace } from "../app/space";
 
 export type Member = Schemas["MemberRead"];
 export type Invitation = Schemas["InvitationRead"];

@@ -15,7 +15,7 @@ from kurz.api.http.responses import ApiAnswer
 from kurz.api.http.security import needs, nobody
 from kurz.api.http.spaces import LinkSpace, root_space, views
 from kurz.api.routes.claims import ClaimingSpace, claim_all
-from kurz.api.routes.creating import LinkCreator, find_creator, make
+from kurz.api.routes.creating import LinkCreator, create_once, find_creator
 from kurz.api.routes.links import LinkId, delete
 from kurz.api.schemas.links import ClaimItem, LinkCreate
 from kurz.api.schemas.problems import problems
@@ -263,7 +263,7 @@ async def _create(request: Request, creator: LinkCreator) -> Response:
 
     wanted = LinkCreate.model_validate({"original_url": body.original_url})
     with renamed("original_url", "originalUrl"):
-        answer = await make(request, creator, wanted, render)
+        answer = await create_once(request, creator, wanted, render)
     return answer.respond()
 
 

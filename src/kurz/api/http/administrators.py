@@ -24,7 +24,7 @@ ActingAdmin = Annotated[Actor, Depends(_get_actor)]  # for services that write t
 
 
 async def note(
-    request: Request, caller: Caller, act: str, subject: str | None = None, **details: object
+    request: Request, caller: Caller, action: str, subject: str | None = None, **details: object
 ) -> None:
-    """To be called when only the act itself can still fail."""
-    await context(request).audit.record(actor_of(caller), act, subject, details)
+    """To be called when only the action itself can still fail."""
+    await context(request).audit.record(actor_of(caller), action, subject, details)

@@ -41,7 +41,7 @@ def assess(system: SystemRead) -> HealthRead:
 def _verdicts(system: SystemRead) -> Iterator[tuple[str, Verdict]]:
     yield "database", _database(system.database)
     if system.redis is not None:
-        is_well = system.redis.is_up and not system.redis.workers_without
+        is_well = system.redis.is_up and not system.redis.workers_disconnected
         yield "redis", HEALTHY if is_well else (HealthStatus.ERROR, "out")
     yield "processes", _processes(system.instance)
     yield "clicks", _clicks(system.journal)
@@ -51,9 +51,9 @@ def _verdicts(system: SystemRead) -> Iterator[tuple[str, Verdict]]:
         yield "disk", judge_disk(system.disk.free_bytes)
     if system.lists.files:
         yield "lists", _lists(system.lists)
-    yield "address", judge_address(system.chosen.base_url)
-    yield "limits", HEALTHY if system.chosen.are_limits_on else (HealthStatus.WARNING, "off")
-    if not system.chosen.is_secret_shared:
+    yield "address", judge_address(system.settings.base_url)
+    yield "limits", HEALTHY if system.settings.are_limits_on else (HealthStatus.WARNING, "off")
+    if not system.settings.is_secret_shared:
         yield "secret", OWN_SECRET
 
 

@@ -108,17 +108,17 @@ class Receipts:
             return earlier
         if stored:
             await self._limits.check(LimitClass.STORED_ANSWERS, request_key[0], stored)
-        is_kept = False
+        is_stored = False
 
         def write(made: T) -> bytes:
-            nonlocal is_kept
-            is_kept = True
+            nonlocal is_stored
+            is_stored = True
             return self._seal(request_key, render(made))
 
         receipt = Receipt(*request_key, fingerprint, now, write)
         try:
             made = await act(receipt)
-            if not is_kept:  # nothing was inserted that could carry it
+            if not is_stored:  # nothing was inserted that could carry it
                 await self._store.keep(receipt, made)
             return render(made)
         except Unavailable:

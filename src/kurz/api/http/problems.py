@@ -87,7 +87,7 @@ _HTTP_ERRORS = {
     ),
     413: TOO_LARGE,
 }
-_PLACES = ("body", "query", "path", "header")  # FastAPI puts one before the name of a field
+_LOCATIONS = ("body", "query", "path", "header")  # FastAPI puts one before the name of a field
 
 
 class ProblemResponse(Response):
@@ -152,7 +152,7 @@ def refusal(errors: Iterable[Mapping[str, Any]]) -> KurzError:
     for error in errors:
         if error["type"] == "json_invalid":
             return BodyMalformed("The body is not valid JSON.")
-        field = ".".join(str(part) for part in error["loc"] if part not in _PLACES)
+        field = ".".join(str(part) for part in error["loc"] if part not in _LOCATIONS)
         found.append({"field": field or "body", "code": error["type"], "detail": error["msg"]})
     names = ", ".join(f"`{item['field']}`" for item in found)
     return RequestRefused(f"These values are not valid: {names}.", errors=found)

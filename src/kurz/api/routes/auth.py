@@ -102,7 +102,7 @@ async def change_password(request: Request, caller: Session) -> Response:
         body.old_password,
         body.new_password,
         asker,
-        ends_keys=body.ends_keys,
+        revoke_keys=body.revoke_keys,
     )
     kurz.identity.forget()
     is_page = "authorization" not in request.headers
@@ -118,7 +118,7 @@ async def change_password(request: Request, caller: Session) -> Response:
 )
 async def reset_password(request: Request) -> Response:
     """Ends all tokens of the account. Also revokes its keys, open invitations and one-time links,
-    unless `ends_keys` is false. Keys for a single workspace stay valid. Returns a new token."""
+    unless `revoke_keys` is false. Keys for a single workspace stay valid. Returns a new token."""
     kurz = context(request)
     body = await _read_entry(request, Reset)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
@@ -126,7 +126,7 @@ async def reset_password(request: Request) -> Response:
         body.token,
         body.password,
         asker_of(request, is_known=True),
-        ends_keys=body.ends_keys,
+        revoke_keys=body.revoke_keys,
     )
     kurz.identity.forget()
     return _begin(request, account, 200, as_cookie=body.as_cookie)

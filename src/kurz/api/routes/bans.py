@@ -134,7 +134,7 @@ async def unban_account(request: Request, actor: ActingAdmin, account_id: Accoun
 async def list_bans(request: Request, page: Annotated[PageRequest, page_by(str, str)]) -> BanList:
     """Hosts first, then accounts, then links, newest first. A page has `limit` items in total."""
     kurz = context(request)
-    found, following = await page.fetch(partial(_list, kurz.bans), _space)
+    found, following = await page.fetch(partial(_list, kurz.bans), _end_of_page)
     answer = BanList(hosts=[], accounts=[], links=[], next_cursor=following)
     for ban in found:
         if isinstance(ban, LinkBan):
@@ -155,14 +155,14 @@ async def list_audit(
     request: Request,
     before: Annotated[int | None, Query(ge=1, lt=2**53)] = None,
     limit: Limit = 50,
-    act: Annotated[str | None, Query(max_length=50, pattern="^[a-z-]+$")] = None,
+    action: Annotated[str | None, Query(max_length=50, pattern="^[a-z-]+$")] = None,
     account_id: Annotated[int | None, Query(ge=1, lt=2**53)] = None,
     via: Via | None = None,
 ) -> Audit:
     """Actions of administrators and the operator. Each entry is written before the action; entries
     are never removed."""
     found = await context(request).audit.list(
-        before=before, limit=limit, act=act, account_id=account_id, via=via
+        before=before, limit=limit, action=action, account_id=account_id, via=via
     )
     next_before = found[-1].id if len(found) == limit else None
     page = {"entries": found, "next_before": next_before}
@@ -189,7 +189,7 @@ async def _list(bans: Bans, part: Part) -> list[Ban | LinkBan]:
     return found
 
 
-def _space(ban: Ban | LinkBan) -> Key:
+def _end_of_page(ban: Ban | LinkBan) -> Key:
     """The end of a page."""
     if isinstance(ban, Ban):
         return str(ban.kind), ban.subject

@@ -61,7 +61,7 @@ class _Worker:
     def __init__(self, request: Request, space: LinkSpace, creator: LinkCreator) -> None:
         self._request = request
         self._space = space
-        self._maker = creator
+        self._creator = creator
         self._turn = asyncio.Semaphore(AT_ONCE)
         # Items about the same link are done one after the other, in their order.
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -87,24 +87,24 @@ class _Worker:
 
     async def _do(self, number: int, item: BulkItem) -> dict[str, Any]:
         _check_fields(item)
-        if item.act == "create":
+        if item.action == "create":
             return await self._create(number, item)
         self._space.caller.require(Permission.LINKS_WRITE)
         if item.id is None:
             raise refusal([{"type": "missing", "loc": ("id",), "msg": "Field required"}])
         request, space = self._request, self._space
-        if item.act == "purge":
+        if item.action == "purge":
             trash = context(request).trash
             account_id = space.caller.account_id
             await trash.purge(
                 item.id, space.scope, expected_version=item.version, account_id=account_id
             )
             return {"status": 204}
-        if item.act == "edit":
+        if item.action == "edit":
             link = await edit(
                 request, space, item.id, sent_fields(item.changes, *CLEARABLE), item.version
             )
-        elif item.act == "delete":
+        elif item.action == "delete":
             link = await delete(request, space, item.id, item.version)
         else:
             link = await context(request).links.restore(
@@ -118,7 +118,7 @@ class _Worker:
     async def _create(self, number: int, item: BulkItem) -> dict[str, Any]:
         if item.link is None:
             raise refusal([{"type": "missing", "loc": ("link",), "msg": "Field required"}])
-        creator = self._maker
+        creator = self._creator
         draft = creator.draft(item.link)
         answer = await creator.kurz.receipts.once(
             self._request,
@@ -138,17 +138,17 @@ def _result(found: dict[str, Any] | BaseException) -> dict[str, Any]:
 
 def _check_fields(item: BulkItem) -> None:
     """Refuses fields that the action does not use, so that nobody assumes an effect."""
-    for name in sorted(item.model_fields_set - _FIELDS[item.act]):
-        message = f"Not allowed for `{item.act}`"
+    for name in sorted(item.model_fields_set - _FIELDS[item.action]):
+        message = f"Not allowed for `{item.action}`"
         raise refusal([{"type": "surplus", "loc": (name,), "msg": message}])
 
 
 _FIELDS = {
-    "create": {"act", "link"},
-    "edit": {"act", "id", "version", "changes"},
-    "delete": {"act", "id", "version"},
-    "restore": {"act", "id", "version"},
-    "purge": {"act", "id", "version"},
+    "create": {"action", "link"},
+    "edit": {"action", "id", "version", "changes"},
+    "delete": {"action", "id", "version"},
+    "restore": {"action", "id", "version"},
+    "purge": {"action", "id", "version"},
 }
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from kurz.api.http.dependencies import context
 from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_space
 from kurz.api.routes.links import LinkId
-from kurz.api.schemas.checks import CheckAsked, CheckRead, LinkChecksRead
+from kurz.api.schemas.checks import CheckRead, CheckRequested, LinkChecksRead
 from kurz.api.schemas.problems import problems
 from kurz.links.model import Link
 from kurz.people.access import Permission
@@ -28,15 +28,15 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
         summary="Check a link's destination now",
         responses=problems(409, 429),
     )
-    async def check_link(request: Request, space: may_write, link_id: LinkId) -> CheckAsked:
+    async def check_link(request: Request, space: may_write, link_id: LinkId) -> CheckRequested:
         """The check runs within seconds, or as soon as the site can be requested again: each site
         is requested at most once a minute. The result is there when `last_checked_at` is later than
-        `asked_at`. 409 `checks-off` if checks are off, `link-not-checked` if the link is not
+        `requested_at`. 409 `checks-off` if checks are off, `link-not-checked` if the link is not
         active."""
         kurz = context(request)
         await kurz.limits.check(LimitClass.CHECK, str(space.caller.account_id))
-        link, asked_at = await kurz.link_checks.ask(link_id, space.scope)
-        return CheckAsked(asked_at=asked_at, **_state(link))
+        link, requested_at = await kurz.link_checks.ask(link_id, space.scope)
+        return CheckRequested(requested_at=requested_at, **_state(link))
 
     @router.get(
         prefix,

@@ -10,11 +10,11 @@ from kurz.api.schemas.cleanup import (
     LeaseRead,
     ReaperRead,
     RuleRead,
-    RunAsked,
     RunRead,
+    RunRequested,
 )
 from kurz.api.schemas.problems import problems
-from kurz.links.ending.reaper_admin import ChoreState
+from kurz.links.ending.reaper_admin import PeriodicTaskState
 from kurz.links.ending.retention import PRESETS
 from kurz.scheduling import Lease, Run
 
@@ -61,10 +61,10 @@ async def get_reaper(request: Request) -> ReaperRead:
         rules=[RuleRead(**rule) for rule in reaper_admin.plan.view(state.waiting)],
         unmarked=state.waiting.unmarked,
         next_run_at=state.next_at,
-        asked_at=None if state.lease is None else state.lease.asked_at,
+        requested_at=None if state.lease is None else state.lease.requested_at,
         lease=_lease_read(state.lease) if state.is_running else None,
         runs=[_run_read(run) for run in await reaper_admin.last_runs()],
-        jobs=[job_read(chore) for chore in await reaper_admin.chores()],
+        jobs=[job_read(task) for task in await reaper_admin.periodic_tasks()],
     )
 
 
@@ -74,22 +74,22 @@ async def get_reaper(request: Request) -> ReaperRead:
     summary="Run the reaper now",
     responses=problems(409),
 )
-async def run_reaper(request: Request, caller: Admin) -> RunAsked:
+async def run_reaper(request: Request, caller: Admin) -> RunRequested:
     """A process of the installation starts the run within seconds, at any time of day, even if the
     reaper is off. `GET /api/v1/admin/reaper` shows the result. If it is already running: 409
     `already-running`."""
     await note(request, caller, "run-reaper")
-    return RunAsked(asked_at=await context(request).reaper_admin.ask())
+    return RunRequested(requested_at=await context(request).reaper_admin.ask())
 
 
-def job_read(chore: ChoreState) -> JobRead:
+def job_read(task: PeriodicTaskState) -> JobRead:
     return JobRead(
-        job=chore.schedule.job,
-        is_enabled=chore.schedule.is_enabled,
-        interval_seconds=round(chore.schedule.every.total_seconds()),
-        next_run_at=chore.next_at,
-        last_run=None if chore.last_run is None else _run_read(chore.last_run),
-        lease=_lease_read(chore.lease),
+        job=task.schedule.job,
+        is_enabled=task.schedule.is_enabled,
+        interval_seconds=round(task.schedule.every.total_seconds()),
+        next_run_at=task.next_at,
+        last_run=None if task.last_run is None else _run_read(task.last_run),
+        lease=_lease_read(task.lease),
     )
 
 

@@ -18,7 +18,7 @@ from kurz.api.http.spaces import LinkSpace, require_space, workspace_id_of
 from kurz.api.schemas.links import LinkCreate, NewLinkRead
 from kurz.api.schemas.problems import problems
 from kurz.errors import SignInRequired
-from kurz.links.errors import UrlFlaw, UrlRefused
+from kurz.links.errors import UrlProblem, UrlRefused
 from kurz.links.model import Created, Draft, Strategy
 from kurz.links.view import view
 from kurz.people.access import Caller, Permission
@@ -90,13 +90,13 @@ async def create_link_from_text(request: Request) -> Response:
     try:
         original_url = (await read_text(request)).decode().strip("\r\n")
     except UnicodeDecodeError:
-        raise UrlRefused(UrlFlaw.TEXT, "The URL is not valid UTF-8 text.") from None
+        raise UrlRefused(UrlProblem.TEXT, "The URL is not valid UTF-8 text.") from None
 
     def render(created: Created) -> ApiAnswer:
         address = creator.prefix + created.link.short_code
         return ApiAnswer(201, f"{address}\n".encode(), {"location": address})
 
-    answer = await make(
+    answer = await create_once(
         request, creator, LinkCreate.model_validate({"original_url": original_url}), render
     )
     return PlainTextResponse(answer.body, answer.status, answer.headers)
@@ -115,16 +115,18 @@ async def _create_for_stranger(request: Request) -> Response:
             ],
         )
     creator = await find_creator(request, None, None)
-    return (await make(request, creator, body)).respond()
+    return (await create_once(request, creator, body)).respond()
 
 
 async def _create_at(request: Request, caller: Caller, workspace_id: int | None) -> Response:
     creator = await find_creator(request, caller, workspace_id)
     types = JSON_TYPES if workspace_id is None else CURL_TYPES  # as in Linkforge's examples
-    return (await make(request, creator, await read_body(request, LinkCreate, types))).respond()
+    return (
+        await create_once(request, creator, await read_body(request, LinkCreate, types))
+    ).respond()
 
 
-async def make(
+async def create_once(
     request: Request,
     creator: "LinkCreator",
     body: LinkCreate,

@@ -175,10 +175,12 @@ def _family(
         kurz, caller = context(request), await get_caller(request)
         if seconds:  # if several processes serve, the stream takes a slot in the database
             await kurz.limits.check(LimitClass.WRITE, str(caller.account_id))
-        heard = await kurz.live.listen(asked.about, caller.account_id, seconds, ASK_AGAIN_SECONDS)
+        received = await kurz.live.listen(
+            asked.about, caller.account_id, seconds, ASK_AGAIN_SECONDS
+        )
         ask_again = partial(_enter_again, request, asked.space, permission)
         request.scope[ENDS_WITH_CLIENT] = True
-        return _LiveStream(heard, _events(heard, ask_again))
+        return _LiveStream(received, _events(received, ask_again))
 
     @router.get(
         f"{prefix}/stats/export",
@@ -233,27 +235,27 @@ async def _enter_again(request: Request, space: LinkSpace | None, permission: Pe
 
 class _LiveStream(StreamingResponse):
     def __init__(
-        self, heard: AsyncGenerator[Now | None, None], events: AsyncIterator[bytes]
+        self, received: AsyncGenerator[Now | None, None], events: AsyncIterator[bytes]
     ) -> None:
         headers = {"x-accel-buffering": "no"}
         super().__init__(events, media_type="text/event-stream", headers=headers)
-        self._heard = heard
+        self._received = received
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Gives the stream's slot back, even to a client that is gone before the answer begins."""
         try:
             await super().__call__(scope, receive, send)
         finally:
-            await self._heard.aclose()
+            await self._received.aclose()
 
 
 async def _events(
-    heard: AsyncGenerator[Now | None, None], ask_again: Callable[[], Awaitable[None]]
+    received: AsyncGenerator[Now | None, None], ask_again: Callable[[], Awaitable[None]]
 ) -> AsyncIterator[bytes]:
     """Ends when the listener no longer has access, or that cannot be checked: clients reconnect and
     get the reason."""
     spoke_at = time.monotonic()
-    async for now in heard:
+    async for now in received:
         try:
             await ask_again()
         except KurzError:

@@ -23,7 +23,7 @@ from kurz.api.http.uploads import Upload
 from kurz.api.routes.creating import PROBLEMS
 from kurz.api.routes.links import filter_of
 from kurz.api.schemas.problems import problems
-from kurz.api.schemas.transfer import ExportChoice, ImportResult
+from kurz.api.schemas.transfer import ExportSelection, ImportResult
 from kurz.asgi import ENDS_WITH_CLIENT
 from kurz.links import listing
 from kurz.links.imports import (
@@ -87,12 +87,12 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
 
     @router.post(
         f"{prefix}/export",
-        summary="Export chosen links",
+        summary="Export selected links",
         response_class=StreamingResponse,
         responses=_FILE | problems(400, 413, 415, 422),
-        openapi_extra=described(ExportChoice),
+        openapi_extra=described(ExportSelection),
     )
-    async def export_chosen_links(
+    async def export_selected_links(
         request: Request,
         space: may_read,
         format: TransferFormat = TransferFormat.CSV,  # noqa: A002  as above
@@ -100,7 +100,7 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
     ) -> Response:
         """Up to 1000 links by their IDs, oldest first. IDs of links that you cannot read are
         skipped."""
-        body = await read_body(request, ExportChoice)
+        body = await read_body(request, ExportSelection)
         link_ids = context(request).links.row_ids(body.ids)
         return _download(request, space, format, with_trash=with_trash, link_ids=link_ids)
 

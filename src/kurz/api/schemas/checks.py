@@ -30,7 +30,7 @@ class LinkChecksRead(_State):
     checks: list[CheckRead]
 
 
-class CheckAsked(_State):
+class CheckRequested(_State):
     """The destination status before this check."""
 
-    asked_at: AwareDatetime
+    requested_at: AwareDatetime

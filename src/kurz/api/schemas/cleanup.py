@@ -29,7 +29,7 @@ class RuleRead(BaseModel):
 
     ended: EndedKind
     after_seconds: int | None = Field(description="null: kept forever.")
-    fate: RetentionAction
+    action: RetentionAction
     waiting: int | None
 
 
@@ -39,7 +39,7 @@ class RunRead(BaseModel):
 
     started_at: AwareDatetime
     ended_at: AwareDatetime | None
-    is_asked: bool = Field(description="Started by a person instead of the schedule.")
+    is_requested: bool = Field(description="Started by a person instead of the schedule.")
     holder: str = Field(description="Host, process ID and a random name.")
     outcome: RunOutcome | None
     counts: dict[str, int]
@@ -74,7 +74,7 @@ class ReaperRead(BaseModel):
     rules: list[RuleRead]
     unmarked: int = Field(description="Expired links that are not marked as expired yet.")
     next_run_at: AwareDatetime | None = Field(description="null: the reaper is off.")
-    asked_at: AwareDatetime | None = Field(
+    requested_at: AwareDatetime | None = Field(
         description="When the run that has not started yet was requested."
     )
     lease: LeaseRead | None = Field(description="The run in progress.")
@@ -85,5 +85,5 @@ class ReaperRead(BaseModel):
     )
 
 
-class RunAsked(BaseModel):
-    asked_at: AwareDatetime
+class RunRequested(BaseModel):
+    requested_at: AwareDatetime

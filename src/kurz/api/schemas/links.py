@@ -147,7 +147,7 @@ class LinkList(BaseModel):
 class HistoryEntryRead(BaseModel):
     """A change to a link. `changes` maps each field to its old and new value."""
 
-    act: str
+    action: str
     account_id: int | None
     version: int
     changed_at: AwareDatetime
@@ -190,7 +190,7 @@ class BulkItem(Strict):
     and `purge` (permanent, from the trash) take `id`. With `version`, it fails if someone else has
     changed the link since."""
 
-    act: Literal["create", "edit", "delete", "restore", "purge"]
+    action: Literal["create", "edit", "delete", "restore", "purge"]
     id: Annotated[int, Field(strict=True, ge=0, lt=2**53)] | None = None
     version: Annotated[int, Field(strict=True, ge=1)] | None = None
     link: LinkCreate | None = None

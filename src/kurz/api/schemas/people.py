@@ -41,7 +41,7 @@ class Setup(SessionStart):
 class Reset(SessionStart):
     token: str = Field(description="The token of the one-time link.")
     password: str
-    ends_keys: bool = Field(
+    revoke_keys: bool = Field(
         default=True,
         strict=True,
         description="Also revoke your open invitations, your one-time links, and your keys except"
@@ -52,7 +52,7 @@ class Reset(SessionStart):
 class PasswordChange(Strict):
     old_password: str
     new_password: str
-    ends_keys: bool = Field(
+    revoke_keys: bool = Field(
         default=False,
         strict=True,
         description="Also revoke your open invitations, your one-time links, and your keys except"

@@ -107,7 +107,7 @@ class AuditEntryRead(BaseModel):
     done_at: AwareDatetime
     account_id: int | None
     via: Via
-    act: str = Field(examples=["ban-host"])
+    action: str = Field(examples=["ban-host"])
     subject: str | None = Field(examples=["host example.com"])
     details: dict[str, Any]
 

@@ -43,7 +43,7 @@ class BreakdownRead(BaseModel):
 
 
 class BreakdownsRead(BaseModel):
-    """Covers the UTC days from `first_day` to `last_day`. All but `sorts` and `bots` count people
+    """Covers the UTC days from `first_day` to `last_day`. All but `kinds` and `bots` count people
     only. A referrer is a host; `unknown` referrers are direct visits, or browsers that sent
     none."""
 
@@ -55,7 +55,7 @@ class BreakdownsRead(BaseModel):
     systems: BreakdownRead
     devices: BreakdownRead
     languages: BreakdownRead
-    sorts: BreakdownRead
+    kinds: BreakdownRead
     bots: BreakdownRead
 
 

@@ -69,7 +69,7 @@ class DatabaseRead(BaseModel):
 class RedisRead(BaseModel):
     is_up: bool
     kind: str = Field(examples=["server", "sentinel", "cluster"])
-    workers_without: int = Field(
+    workers_disconnected: int = Field(
         description="Workers that have stopped using Redis for now, because it does not answer."
     )
     hits: int
@@ -83,7 +83,7 @@ class MemoryRead(BaseModel):
     links: int
     bytes: int
     visits: int
-    look_ups: int
+    lookups: int
     hit_rate: float | None = Field(description="0 to 1; null before the first visit.")
 
 
@@ -143,7 +143,7 @@ class ListsRead(BaseModel):
     files: list[ListRead]
 
 
-class ChosenRead(BaseModel):
+class SystemSettingsRead(BaseModel):
     """Values from the settings."""
 
     access: str = Field(examples=["public", "private"])
@@ -163,7 +163,7 @@ class SystemRead(BaseModel):
     """`redis` is null if none is configured, `disk` if the folder cannot be read, and `jobs` while
     the database does not answer."""
 
-    told_at: AwareDatetime
+    measured_at: AwareDatetime
     health: HealthRead
     instance: InstanceRead
     database: DatabaseRead
@@ -174,4 +174,4 @@ class SystemRead(BaseModel):
     jobs: list[JobRead] | None
     disk: DiskRead | None
     lists: ListsRead
-    chosen: ChosenRead
+    settings: SystemSettingsRead

@@ -5,16 +5,16 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from kurz.api.schemas.base import Strict
-from kurz.links.transfers import MAX_CHOSEN
+from kurz.links.transfers import MAX_SELECTED
 
 
-class ExportChoice(Strict):
+class ExportSelection(Strict):
     """The links to export."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": [1, 2]}]})
 
     ids: list[Annotated[int, Field(strict=True, ge=0, lt=2**53)]] = Field(
-        min_length=1, max_length=MAX_CHOSEN
+        min_length=1, max_length=MAX_SELECTED
     )
 
 
@@ -31,7 +31,7 @@ class RowProblem(BaseModel):
     problem: str = Field(description="A stable code for the reason.")
     reason: str
     field: str | None = Field(None, description="The field that was refused.")
-    flaw: str | None = Field(None, description="What is wrong with a refused URL.")
+    url_problem: str | None = Field(None, description="What is wrong with a refused URL.")
 
 
 class ImportSummary(BaseModel):

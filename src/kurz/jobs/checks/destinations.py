@@ -12,7 +12,7 @@ import structlog
 from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
 from kurz.jobs.boot_clock import BootClock, told
-from kurz.jobs.checks.queue import USUAL_PACE, CheckPace, CheckQueue, Place
+from kurz.jobs.checks.queue import USUAL_PACE, CheckPace, CheckQueue, SiteQueue
 from kurz.links.model import DestinationStatus
 from kurz.safety.check_schedule import conclude, fraction
 from kurz.safety.checks import JOB, Checker, CheckStore, Destination, NoTurn, SiteTurns, key_of
@@ -20,7 +20,7 @@ from kurz.scheduling import Lease, LeaseStore, Result, RunContext, RunOutcome
 
 # Times `run_seconds`: until when those are begun that somebody asks for, and when all has its end.
 # A check takes 12 minutes of waiting and some seconds at most.
-ASKED_RUNS = 1.4
+REQUESTED_RUNS = 1.4
 LONGEST_RUNS = 3.9
 LEASE_RUNS = 4
 LOOK_SECONDS = 60.0  # between counts of what is due
@@ -69,19 +69,19 @@ class CheckJob:
         self._ahead = self._boot_clock.jump(now)
         self._last, _ = await self._leases.look(JOB)
         # Includes what was requested when a run had just ended.
-        if self._ahead is None and await self._store.has_asked(now):
+        if self._ahead is None and await self._store.has_requested(now):
             await self._leases.ask(JOB)
         if self._monotonic() - self._looked_at >= LOOK_SECONDS:
             self._waiting = await self._store.count_due(now, COUNTED)
             self._looked_at = self._monotonic()
 
-    async def run(self, turn: RunContext) -> Result:
+    async def run(self, context: RunContext) -> Result:
         if self._ahead is not None:
             return Result(RunOutcome.SKIPPED, told(self._ahead))
         await self._rest_after_others()
-        calls = _Calls(self._check, turn)
+        calls = _Calls(self._check, context)
         try:
-            await self._call_all(calls, turn)
+            await self._call_all(calls, context)
         finally:
             await calls.cancel()
         return Result()
@@ -95,15 +95,15 @@ class CheckJob:
             self._turns.rest(max((now - ended_at).total_seconds(), 0.0))
         self._holder = None if lease is None else lease.holder
 
-    async def _call_all(self, calls: "_Calls", turn: RunContext) -> None:
+    async def _call_all(self, calls: "_Calls", context: RunContext) -> None:
         """After its time a run begins no more, but lets those that are under way come to their
         end: one that is called off would be the first to be called again."""
         began, longest = self._monotonic(), self._pace.run_seconds
         queue = CheckQueue(self._store, self._turns, self._clock, self._pace, self._monotonic)
-        while not turn.stopping.is_set():
+        while not context.stopping.is_set():
             seconds = self._monotonic() - began
             is_starting = seconds < longest
-            if seconds < longest * ASKED_RUNS:
+            if seconds < longest * REQUESTED_RUNS:
                 await self._start_some(calls, queue, is_due_too=is_starting)
             if not (calls.tasks or (is_starting and queue.has_more)):
                 return
@@ -124,12 +124,14 @@ class CheckJob:
         for destination, site in chosen:
             calls.start(destination, site)
 
-    async def _check(self, destination: Destination, turn: RunContext) -> None:
+    async def _check(self, destination: Destination, context: RunContext) -> None:
         """What cannot be checked or stored waits for the next run."""
         started_at, was_ok = self._clock.now(), destination.standing.was_ok
         try:
             finding = await self._checker.check(
-                destination.location, was_ok=was_ok, is_asked=destination.asked_at is not None
+                destination.location,
+                was_ok=was_ok,
+                is_requested=destination.requested_at is not None,
             )
         except NoTurn:
             until = self._clock.now() + LATER * (1 + fraction(key_of(destination.location)))
@@ -138,7 +140,7 @@ class CheckJob:
         verdict = conclude(destination, finding, started_at, self._clock.now())
         await self._retry_until_done(lambda: self._store.record(destination.id, verdict))
         self._found[finding.result] += 1
-        turn.add(finding.result, 1)
+        context.add(finding.result, 1)
 
     async def _retry_until_done(self, write: Callable[[], Awaitable[None]]) -> None:
         """Retries until the run is over, so that no finished check is lost."""
@@ -155,33 +157,33 @@ class _Calls:
     def __init__(
         self,
         check: Callable[[Destination, RunContext], Coroutine[Any, Any, None]],
-        turn: RunContext,
+        context: RunContext,
     ) -> None:
         self._check = check
-        self._turn = turn
-        self._ids: dict[Place, int] = {}
-        self.tasks: dict[Place, asyncio.Task[None]] = {}
+        self._context = context
+        self._ids: dict[SiteQueue, int] = {}
+        self.tasks: dict[SiteQueue, asyncio.Task[None]] = {}
 
     def start(self, destination: Destination, site: str) -> None:
         """A requested check replaces a check of the same destination."""
-        place = site, destination.asked_at is not None
-        if place in self.tasks:  # it was answered meanwhile
+        site_queue = site, destination.requested_at is not None
+        if site_queue in self.tasks:  # it was answered meanwhile
             return
         if self._ids.get((site, False)) == destination.id:
             self.tasks[site, False].cancel()
-        task = asyncio.create_task(self._check(destination, self._turn))
-        self._ids[place], self.tasks[place] = destination.id, task
-        task.add_done_callback(lambda done: self._end(place, done))
+        task = asyncio.create_task(self._check(destination, self._context))
+        self._ids[site_queue], self.tasks[site_queue] = destination.id, task
+        task.add_done_callback(lambda done: self._end(site_queue, done))
 
-    def _end(self, place: Place, task: asyncio.Task[None]) -> None:
-        del self._ids[place], self.tasks[place]
+    def _end(self, site_queue: SiteQueue, task: asyncio.Task[None]) -> None:
+        del self._ids[site_queue], self.tasks[site_queue]
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, StoreUnavailable):
             _log.error("destination check failed", exc_info=error)
 
     async def wait(self, seconds: float) -> None:
         """Waits until one of them has ended, the run must end, or the time has passed."""
-        stopping = asyncio.create_task(self._turn.stopping.wait())
+        stopping = asyncio.create_task(self._context.stopping.wait())
         try:
             awaited = {stopping, *self.tasks.values()}
             await asyncio.wait(awaited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

@@ -13,7 +13,7 @@ from kurz.people.custom_domains import CustomDomains, Domain
 from kurz.people.errors import DomainLookupFailed, DomainNotFound, DomainTaken
 
 # How long ago a record was looked up. Less than a day, because the second of two daily runs starts
-# less than a day after a look-up of the first.
+# less than a day after a lookup of the first.
 FRESH = timedelta(hours=20)
 # How long a record is missing until its domain is lost: three daily runs. Name servers fail at
 # times, mostly for all their names at once.

@@ -10,7 +10,7 @@ from kurz.safety.checks import CheckStore, Destination, SiteTurns, WaitingChecks
 
 LOOKING_SHARE = 0.1  # of the time, for reading what cannot be checked yet
 
-Place = tuple[str, bool]  # of a check: its site, and whether somebody asked for it
+SiteQueue = tuple[str, bool]  # of a check: its site, and whether somebody asked for it
 _Find = Callable[[datetime, WaitingChecks | None, int], Awaitable[Sequence[WaitingChecks]]]
 
 
@@ -47,7 +47,7 @@ class CheckQueue:
         self._asked, self._due = (
             _Walk(find, is_open, clock, pace, monotonic)
             for find, is_open in (
-                (store.find_asked, partial(turns.is_open, is_asked=True)),
+                (store.find_requested, partial(turns.is_open, is_requested=True)),
                 (store.find_due, turns.is_open),
             )
         )
@@ -57,12 +57,14 @@ class CheckQueue:
         return self._asked.has_more or self._due.has_more
 
     async def take(
-        self, busy: Collection[Place], room: int, *, is_due_too: bool
+        self, busy: Collection[SiteQueue], room: int, *, is_due_too: bool
     ) -> list[tuple[Destination, str]]:
         """Up to this many to check now, with their sites. Requested checks do not wait for those
         that are only due."""
         chosen: dict[str, int] = {}
-        await self._asked.choose(chosen, {site for site, is_asked in busy if is_asked}, room)
+        await self._asked.choose(
+            chosen, {site for site, is_requested in busy if is_requested}, room
+        )
         if is_due_too:
             await self._due.choose(chosen, {site for site, _ in busy}, room)
         if not chosen:
@@ -110,10 +112,10 @@ class _Walk:
                 if is_free and self._is_open(waiting.site):
                     chosen[waiting.site] = waiting.id
             if len(rows) < self._page:
-                self._start_over()
+                self._reset()
                 return
 
-    def _start_over(self) -> None:
+    def _reset(self) -> None:
         now = self._monotonic()
         rest = (now - self._began) * (1 / LOOKING_SHARE - 1)
         self._next_at = now + max(rest, self._rest_seconds)

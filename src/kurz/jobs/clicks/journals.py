@@ -1,7 +1,7 @@
 """Folders of journals as a loader sees them: their owner, and the end of their segments.
 
-A segment that is counted to its end gets a mark: an empty file `ID.counted` with that time. The
-segment is removed a day later; the mark and the position in the database a week after that. A
+A segment that is counted to its end gets an empty file `ID.counted` with that time. The
+segment is removed a day later; that file and the position in the database a week after that. A
 segment that is put back before then is not counted again.
 """
 
@@ -22,7 +22,7 @@ from kurz.errors import SettingRefused
 from kurz.files import open_new
 
 OWNER = "installation"  # a file with the identity of the installation
-MARK = ".counted"
+COUNTED_SUFFIX = ".counted"
 KEPT = timedelta(hours=24)  # a database restored from a younger backup gets its clicks again
 REMEMBERED = KEPT + timedelta(days=7)
 
@@ -48,8 +48,8 @@ class Segment:
         return bytes.fromhex(self.path.stem)
 
     @property
-    def mark(self) -> Path:
-        return self.path.with_suffix(MARK)
+    def counted_file(self) -> Path:
+        return self.path.with_suffix(COUNTED_SUFFIX)
 
     @property
     def backlog(self) -> int:
@@ -85,17 +85,17 @@ class JournalFolder:
             )
         return True
 
-    def make(self) -> None:
+    def create(self) -> None:
         """Creates the folder with its owner, so that it can always be attributed, whatever happens
         to the machine. If that fails, the writer will report it."""
         with contextlib.suppress(OSError, SettingRefused):
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.check()
 
-    def list_lone_marks(self) -> list[Path]:
-        """The marks whose segments are removed."""
+    def list_lone_counted_files(self) -> list[Path]:
+        """Those whose segments are removed."""
         segments = {path.stem for path in list_segments(self.path)}
-        return [path for path in self.path.glob(f"*{MARK}") if _is_lone(path, segments)]
+        return [path for path in self.path.glob(f"*{COUNTED_SUFFIX}") if _is_lone(path, segments)]
 
     def _claim(self) -> bool:
         if not self._is_own:
@@ -119,21 +119,21 @@ class JournalFolder:
 def mark_counted(segment: Segment, now_micros: int) -> None:
     """Notes when the segment was counted, unless that is noted already."""
     with contextlib.suppress(FileExistsError):
-        segment.mark.touch(mode=0o600, exist_ok=False)
-        os.utime(segment.mark, ns=(now_micros * 1000, now_micros * 1000))
+        segment.counted_file.touch(mode=0o600, exist_ok=False)
+        os.utime(segment.counted_file, ns=(now_micros * 1000, now_micros * 1000))
 
 
-def is_older(mark: Path, than: timedelta, now_micros: int) -> bool:
-    """Whether its segment was counted that long ago; False if there is no mark."""
+def is_older(file: Path, than: timedelta, now_micros: int) -> bool:
+    """Whether its segment was counted that long ago; False if there is no such file."""
     try:
-        counted_at = mark.stat().st_mtime_ns // 1000
+        counted_at = file.stat().st_mtime_ns // 1000
     except FileNotFoundError:
         return False
     return (now_micros - counted_at) * MICROSECOND >= than
 
 
-def _is_lone(mark: Path, segments: Collection[str]) -> bool:
-    return is_segment(f"{mark.stem}{SUFFIX}") and mark.stem not in segments
+def _is_lone(file: Path, segments: Collection[str]) -> bool:
+    return is_segment(f"{file.stem}{SUFFIX}") and file.stem not in segments
 
 
 def find_instant(path: Path, offset: int) -> int | None:

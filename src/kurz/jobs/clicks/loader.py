@@ -57,7 +57,7 @@ class Counting(Protocol):
     ) -> Batch: ...
 
 
-class Copier(Protocol):
+class CopyQueue(Protocol):
     """Brings the counts to the links themselves."""
 
     def note(self, link_ids: Collection[int]) -> None:
@@ -79,7 +79,7 @@ class Loader(Rounds):
         counting: Counting,
         clock: Clock,
         *,
-        copier: Copier | None = None,
+        copier: CopyQueue | None = None,
         max_held_seconds: float | None = None,
         wake_seconds: float = WAKE_SECONDS,
         stop_seconds: float = STOP_SECONDS,

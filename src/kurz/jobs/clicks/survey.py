@@ -64,8 +64,8 @@ class Survey:
         """It is counted up to there."""
         segment.offset = offset
         segment.is_failing = False
-        if segment.mark.exists():  # from before an older backup was restored
-            segment.mark.unlink(missing_ok=True)
+        if segment.counted_file.exists():  # from before an older backup was restored
+            segment.counted_file.unlink(missing_ok=True)
 
     def finish(self, segment: Segment) -> None:
         """Nothing more can be read from it; never again, if no writer held it before this
@@ -168,7 +168,7 @@ class Survey:
         now = self._clock.micros()
         for segment in [*self._segments.values()]:
             try:
-                if segment.is_settled and is_older(segment.mark, KEPT, now):
+                if segment.is_settled and is_older(segment.counted_file, KEPT, now):
                     segment.path.unlink(missing_ok=True)
                     self.drop(segment)
             except OSError as error:
@@ -177,12 +177,14 @@ class Survey:
     async def _forget_removed(self) -> None:
         now = self._clock.micros()
         for folder in self._readable:
-            marks = [mark for mark in folder.list_lone_marks() if is_older(mark, REMEMBERED, now)]
-            for start in range(0, len(marks), AT_A_TIME):
-                some = marks[start : start + AT_A_TIME]
-                await self._store.forget([bytes.fromhex(mark.stem) for mark in some])
-                for mark in some:
-                    mark.unlink(missing_ok=True)
+            files = [
+                file for file in folder.list_lone_counted_files() if is_older(file, REMEMBERED, now)
+            ]
+            for start in range(0, len(files), AT_A_TIME):
+                some = files[start : start + AT_A_TIME]
+                await self._store.forget([bytes.fromhex(file.stem) for file in some])
+                for file in some:
+                    file.unlink(missing_ok=True)
 
 
 def _check_header(segment: Segment) -> None:

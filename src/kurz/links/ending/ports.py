@@ -26,14 +26,14 @@ class ReaperStore(Protocol):
     async def now(self) -> datetime:
         """By the store's clock, which all instances share."""
 
-    async def mark(self, now: datetime, limit: int, is_stopping: IsStopping = never) -> int:
+    async def mark_expired(self, now: datetime, limit: int, is_stopping: IsStopping = never) -> int:
         """Marks active links that have expired as expired; returns how many. Readers see no
         difference, so there is no new version and no row in the change log."""
 
     async def sweep(
         self,
         ended: EndedKind,
-        fate: RetentionAction,
+        action: RetentionAction,
         before: datetime,
         now: datetime,
         limit: int,

@@ -53,7 +53,7 @@ class ReaperState:
 
 
 @dataclass(frozen=True, slots=True)
-class ChoreState:
+class PeriodicTaskState:
     """Something that is done from time to time. `next_at` as the reaper's, `lease` while it
     runs."""
 
@@ -88,7 +88,7 @@ class RetentionPlan:
             {
                 "ended": ended,
                 "after_seconds": None if rule.after is None else round(rule.after.total_seconds()),
-                "fate": rule.fate,
+                "action": rule.action,
                 "waiting": waiting.by_kind.get(ended),
             }
             for ended, rule in self.retention.items()
@@ -126,7 +126,7 @@ class ReaperAdmin:
         runs: RunStore,
         *,
         preset: str = "default",
-        chores: Sequence[Schedule] = (),
+        periodic_tasks: Sequence[Schedule] = (),
     ) -> None:
         self.plan = plan
         self.preset = preset
@@ -134,7 +134,7 @@ class ReaperAdmin:
         self._store = store
         self._leases = leases
         self._runs = runs
-        self._chores = chores
+        self._periodic_tasks = periodic_tasks
 
     async def state(self) -> ReaperState:
         lease, now = await self._leases.look(JOB)
@@ -152,14 +152,14 @@ class ReaperAdmin:
     async def last_runs(self, limit: int = SHOWN_RUNS) -> Sequence[Run]:
         return await self._runs.last(JOB, limit)
 
-    async def chores(self) -> list[ChoreState]:
-        return [await self.look_at(schedule) for schedule in self._chores]
+    async def periodic_tasks(self) -> list[PeriodicTaskState]:
+        return [await self.look_at(schedule) for schedule in self._periodic_tasks]
 
-    async def look_at(self, schedule: Schedule) -> ChoreState:
+    async def look_at(self, schedule: Schedule) -> PeriodicTaskState:
         """The state of any job, in whatever process it runs."""
         lease, now = await self._leases.look(schedule.job)
         runs = await self._runs.last(schedule.job, 1)
-        return ChoreState(
+        return PeriodicTaskState(
             schedule,
             schedule.next_at(lease, now),
             runs[0] if runs else None,
@@ -169,12 +169,12 @@ class ReaperAdmin:
     async def ask(self) -> datetime:
         """Asks the jobs processes to run it: the first that looks does so, within seconds. Returns
         the time of the request. Raises `AlreadyRunning` while it runs."""
-        asked_at = await self._leases.ask(JOB)
-        if asked_at is None:
+        requested_at = await self._leases.ask(JOB)
+        if requested_at is None:
             raise AlreadyRunning(
                 "The reaper is already running. Wait until it finishes, then try again."
             )
-        return asked_at
+        return requested_at
 
     async def withdraw(self) -> bool:
         """Withdraws the request. False: a run has begun."""

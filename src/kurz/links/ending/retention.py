@@ -27,7 +27,7 @@ class RetentionRule:
     """`after` counts from when the link ended or came to the trash. None: it stays permanently."""
 
     after: timedelta | None
-    fate: RetentionAction
+    action: RetentionAction
 
 
 Retention = dict[EndedKind, RetentionRule]
@@ -71,7 +71,7 @@ INTERVALS = dict.fromkeys(PRESETS, _USUALLY) | {"archival": timedelta(hours=24)}
 def without_archive(retention: Retention) -> Retention:
     """The rules without an archive: links that would go there stay."""
     return {
-        ended: RetentionRule(None, rule.fate) if rule.fate is RetentionAction.ARCHIVE else rule
+        ended: RetentionRule(None, rule.action) if rule.action is RetentionAction.ARCHIVE else rule
         for ended, rule in retention.items()
     }
 

@@ -11,7 +11,7 @@ import msgspec
 import sqlalchemy as sa
 
 from kurz.clicks import sketch
-from kurz.clicks.batch import DayTally, Subject, SubjectKind
+from kurz.clicks.batch import DayCounts, Subject, SubjectKind
 from kurz.clicks.counts import MAX_OF_LINK, MAX_OF_MANY, merge
 
 Key = tuple[Subject, int]
@@ -37,11 +37,11 @@ class MergedDays:
     changed: list[_Row] = field(default_factory=list)
 
 
-def merge_days(connection: sa.Connection, tallies: Mapping[Key, DayTally]) -> MergedDays:
+def merge_days(connection: sa.Connection, counts_of_days: Mapping[Key, DayCounts]) -> MergedDays:
     is_sqlite = connection.dialect.name == "sqlite"
-    found = (_read_on_sqlite if is_sqlite else _read_on_postgres)(connection, tallies)
+    found = (_read_on_sqlite if is_sqlite else _read_on_postgres)(connection, counts_of_days)
     merged = MergedDays()
-    for ((kind, subject), day), aggregate in tallies.items():
+    for ((kind, subject), day), aggregate in counts_of_days.items():
         is_link = kind is SubjectKind.LINK
         max_values = MAX_OF_LINK if is_link else MAX_OF_MANY
         precision = sketch.PRECISION_OF_LINK if is_link else sketch.PRECISION_OF_MANY
@@ -69,7 +69,7 @@ def merge_days(connection: sa.Connection, tallies: Mapping[Key, DayTally]) -> Me
 
 
 def write_days(
-    connection: sa.Connection, merged: MergedDays, tallies: Mapping[Key, DayTally]
+    connection: sa.Connection, merged: MergedDays, counts_of_days: Mapping[Key, DayCounts]
 ) -> None:
     """No other loader writes days until the transaction ends. Days that another one has written
     since they were read are merged again; on SQLite, which has only one loader, `Stale` is
@@ -79,7 +79,7 @@ def write_days(
         return
     stale = _write_on_postgres(connection, merged)
     if stale:
-        again = merge_days(connection, {key: tallies[key] for key in stale})
+        again = merge_days(connection, {key: counts_of_days[key] for key in stale})
         if _write_on_postgres(connection, again):
             raise RuntimeError("somebody counts without the loaders' lock")
 

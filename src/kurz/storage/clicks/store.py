@@ -34,8 +34,8 @@ KEPT_DAYS = 90
 # "kcli": loaders count one after another. All of them write the installation's row, so they would
 # queue there anyway, but while holding rows of links, and in different orders.
 _LOCK = 0x6B636C69
-_POSTGRES_HOMES = "SELECT id, space, tags FROM links WHERE id = ANY($1::bigint[])"
-_SQLITE_HOMES = "SELECT id, space, tags FROM links WHERE id IN (SELECT value FROM json_each(?))"
+_POSTGRES_OWNERS = "SELECT id, space, tags FROM links WHERE id = ANY($1::bigint[])"
+_SQLITE_OWNERS = "SELECT id, space, tags FROM links WHERE id IN (SELECT value FROM json_each(?))"
 _decode_tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
@@ -111,9 +111,9 @@ def forget_positions(connection: sa.Connection, segments: Collection[bytes]) -> 
 def find_owners(connection: sa.Connection, link_ids: Collection[int]) -> dict[int, LinkOwner]:
     if connection.dialect.name == "sqlite":
         driver: Any = connection.connection.driver_connection
-        rows = driver.execute(_SQLITE_HOMES, (json.dumps(list(link_ids)),)).fetchall()
+        rows = driver.execute(_SQLITE_OWNERS, (json.dumps(list(link_ids)),)).fetchall()
     else:
-        rows = connection.exec_driver_sql(_POSTGRES_HOMES, (list(link_ids),)).all()
+        rows = connection.exec_driver_sql(_POSTGRES_OWNERS, (list(link_ids),)).all()
     return {
         link_id: LinkOwner(space, tuple(dict.fromkeys(_decode_tags(tags))) if tags else ())
         for link_id, space, tags in rows

@@ -23,7 +23,7 @@ from kurz.links.ending.archives import (
 )
 from kurz.links.ending.ports import JOB
 from kurz.links.ending.retention import EndedKind
-from kurz.links.model import ROOT_WORKSPACE_ID, Act, Link, Status
+from kurz.links.model import ROOT_WORKSPACE_ID, Link, LinkAction, Status
 from kurz.storage.clicks.store import lock_counting
 from kurz.storage.clicks.totals import add_totals
 from kurz.storage.ending.conditions import are_ended
@@ -236,7 +236,7 @@ def put_back(
     connection: sa.Connection, archived: ArchivedLink, version: int, now: int
 ) -> Link | Obstacle:
     link = replace(archived.link, version=version, updated_at=from_micros(now))
-    if not _has_place(connection, link):
+    if not _has_workspace(connection, link):
         return Obstacle.NO_WORKSPACE
     if not _has_owner(connection, link):
         if link.workspace_id == ROOT_WORKSPACE_ID:
@@ -263,7 +263,7 @@ def put_back(
         connection.execute(sa.delete(code_quarantine).where(of_code))
     add_tags(connection, link, link.id)
     record_change(connection, link.id, link.workspace_id, link.short_code, version, now)
-    add_history_entry(connection, None, link, Act("restore"))
+    add_history_entry(connection, None, link, LinkAction("restore"))
     _put_counts_back(connection, archived)
     return link
 
@@ -279,7 +279,7 @@ def _copied(totals: CountedTotals | None) -> dict[str, Any]:
     return fields
 
 
-def _has_place(connection: sa.Connection, link: Link) -> bool:
+def _has_workspace(connection: sa.Connection, link: Link) -> bool:
     if link.workspace_id == ROOT_WORKSPACE_ID:
         return True
     query = sa.select(workspaces.c.id).where(

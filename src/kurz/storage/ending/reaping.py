@@ -83,16 +83,16 @@ class SqlReaperStore(PurgingStore):
     async def now(self) -> datetime:
         return from_micros(await self._database.read(read_now, self._clock))
 
-    async def mark(self, now: datetime, limit: int, is_stopping: IsStopping = never) -> int:
-        def mark(most: int) -> Awaitable[int]:
+    async def mark_expired(self, now: datetime, limit: int, is_stopping: IsStopping = never) -> int:
+        def mark_batch(most: int) -> Awaitable[int]:
             return self._database.write(mark_some, to_micros(now), most)
 
-        return await in_batches(mark, limit, is_stopping)
+        return await in_batches(mark_batch, limit, is_stopping)
 
     async def sweep(
         self,
         ended: EndedKind,
-        fate: RetentionAction,
+        action: RetentionAction,
         before: datetime,
         now: datetime,
         limit: int,
@@ -107,11 +107,11 @@ class SqlReaperStore(PurgingStore):
             until = at + self._kept_micros
             return self._database.write(purge_some, ended, since, at, until, most)
 
-        if fate is RetentionAction.PURGE:
+        if action is RetentionAction.PURGE:
             return await in_batches(purge, limit, is_stopping)
-        if fate is RetentionAction.TRASH and ended in (EndedKind.TEMPORARY, EndedKind.PERMANENT):
+        if action is RetentionAction.TRASH and ended in (EndedKind.TEMPORARY, EndedKind.PERMANENT):
             return await in_batches(trash, limit, is_stopping)
-        raise ValueError(f"no sweep: {ended} → {fate}")
+        raise ValueError(f"no sweep: {ended} → {action}")
 
     async def count(self, ended: EndedKind, before: datetime, limit: int) -> int:
         condition, _ = are_ended(ended, to_micros(before))

@@ -17,29 +17,29 @@ class Deadlines:
     """What an installation can configure: the time of a lookup that a visitor waits for, and of a
     write. Small reads have the time of a write, because writes begin with such reads."""
 
-    look_up_seconds: float = 0.25
+    lookup_seconds: float = 0.25
     write_seconds: float = 1.0
 
 
 USUAL = Deadlines()
 
-_chosen: ContextVar[float | None] = ContextVar("deadline", default=None)
+_current: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
     """Database calls inside this block have this many seconds instead of their default."""
-    token = _chosen.set(seconds)
+    token = _current.set(seconds)
     try:
         yield
     finally:
-        _chosen.reset(token)
+        _current.reset(token)
 
 
 def end_deadline() -> None:
     """For a task: its calls use their default again."""
-    _chosen.set(None)
+    _current.set(None)
 
 
 def current_or(usual_seconds: float) -> float:
-    return _chosen.get() or usual_seconds
+    return _current.get() or usual_seconds

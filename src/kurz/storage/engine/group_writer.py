@@ -28,7 +28,7 @@ FRESH_SECONDS = 0.1  # a call that has waited less gets the full time for a lock
 class _Call:
     work: Callable[[sa.Connection], Any]
     answer: asyncio.Future[Any]
-    asked_at: float
+    requested_at: float
     result: Any = None
     error: BaseException | None = None
 
@@ -142,7 +142,7 @@ class GroupWriter:
         their rows of the change log."""
         driver: Any = connection.connection.driver_connection
         group.append(waiting.popleft())
-        self._begin(driver, time.monotonic() - group[0].asked_at)
+        self._begin(driver, time.monotonic() - group[0].requested_at)
         ends_at = time.monotonic() + GROUP_SECONDS
         try:
             group[0].result = group[0].work(connection)

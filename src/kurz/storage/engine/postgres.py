@@ -22,11 +22,11 @@ from kurz.storage.engine.errors import READ_ONLY_STATE, busy, translate, unreach
 from kurz.storage.engine.hosts import CONNECT_SECONDS, PostgresHosts
 from kurz.storage.engine.result_turns import ResultTurns
 
-POOL_SIZE = 8  # with the two of the read path's look-ups, ten per process as in ADMA
+POOL_SIZE = 8  # with the two of the read path's lookups, ten per process as in ADMA
 MAX_WAITING = 100  # more would wait too long
 TESTED_AFTER_SECONDS = 0.1
 TEST_SECONDS = 0.5
-KEPT_IDLE = 1  # and one of the look-ups': two, as in ADMA
+KEPT_IDLE = 1  # and one of the lookups': two, as in ADMA
 IDLE_SECONDS = 60.0
 SET_UP_SECONDS = 3.0  # for what SQLAlchemy asks on a new connection: a dozen round trips at first
 CLEAN_UP_SECONDS = 1.0  # to cancel a call that was given up
@@ -57,7 +57,7 @@ class PostgresDatabase:
         self._pool_size = pool_size
         self._kept_idle = kept_idle
         # A call with a longer deadline also has more time for connecting and between statements.
-        longest = max(deadlines.look_up_seconds, deadlines.write_seconds)
+        longest = max(deadlines.lookup_seconds, deadlines.write_seconds)
         connect_seconds = max(CONNECT_SECONDS, longest)
         set_up_seconds = max(SET_UP_SECONDS, longest)
         abandoned_millis = round(1000 * max(ABANDONED_SECONDS, longest))
@@ -109,7 +109,7 @@ class PostgresDatabase:
         return await self._run(current_or(self.deadlines.write_seconds), query, args, kwargs)
 
     async def look_up(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._run(self.deadlines.look_up_seconds, query, args, kwargs)
+        return await self._run(self.deadlines.lookup_seconds, query, args, kwargs)
 
     async def check(self) -> None:
         if await self._run(CHECK_SECONDS, _is_read_only, (), {}):

@@ -188,7 +188,7 @@ class SqliteDatabase:
         return detail if time.monotonic() - failed_at < FAILED_SECONDS else None
 
     def _tell(self, changes: Sequence[Change]) -> None:
-        self.on_commit(changes)  # whichever process that is by now
+        self.on_commit(changes)  # read here because it may be replaced later
 
     def direct_reader(self) -> "DirectReader":
         # With its own engine: opening a connection can also wait for a lock.

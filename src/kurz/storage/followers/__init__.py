@@ -7,5 +7,6 @@
 `month_folder`: the sums of months that are over.
 `event_trimmer`: deletes old single clicks.
 `change_log_trimmer`: deletes old rows of the change log.
+`backlogs`: how far the others are behind the change log.
 `timekeeper`: the clock of the process, set by the database.
 """

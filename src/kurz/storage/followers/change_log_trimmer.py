@@ -15,7 +15,7 @@ BATCH = 1000  # rows a transaction
 KEPT = timedelta(hours=24)  # feeds that stopped for more than an hour start over
 
 
-class ChangeTrimmer(StoreRounds):
+class ChangeLogTrimmer(StoreRounds):
     """Removes old rows of the change log. Several trimmers at once are harmless. `are_followed` as
     for `trim_changes`, `is_believed` as for `read_trusted`."""
 

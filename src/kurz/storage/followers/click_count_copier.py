@@ -65,7 +65,7 @@ def find_behind(connection: sa.Connection, after: int, limit: int) -> tuple[list
     return behind, rows[-1][0] if len(rows) == limit else None
 
 
-class ClickCopier:
+class ClickCountCopier:
     """Keeps `redirect_count` and the latencies of links close behind their totals. After a start it
     checks all links once, because a crash may have left some behind. It changes no version and adds
     nothing to the change log. Several copiers at once are harmless."""

@@ -9,7 +9,7 @@ from kurz.storage.safety.destinations import (
     follow_changes,
     follow_existing,
     has_lost_changes,
-    start_over,
+    reset_position,
     warm_up,
 )
 
@@ -37,7 +37,7 @@ class DestinationFollower(StoreRounds):
     async def catch_up(self) -> None:
         """Processes everything that was written before, unless it is stopped."""
         if await self._database.read(has_lost_changes):
-            await self._database.write(start_over)
+            await self._database.write(reset_position)
         has_more, last = await self._database.read(find_unfollowed)
         if has_more or last is not None:
             await warm_up(self._site_of)

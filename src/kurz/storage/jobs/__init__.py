@@ -2,5 +2,4 @@
 
 `leases`: which process may run a job, and until when.
 `runs`: what the last runs did.
-`backlogs`: how far followers are behind the change log.
 """

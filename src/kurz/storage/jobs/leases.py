@@ -30,13 +30,14 @@ def take(
         taken_at=now,
         until=now + _micros(schedule.at_most),
         ended_at=None,
-        asked_at=None,
+        requested_at=None,
     )
     taken = made.excluded
     statement = made.on_conflict_do_update(
         index_elements=[leases.c.name],
         set_={
-            name: taken[name] for name in ("holder", "taken_at", "until", "ended_at", "asked_at")
+            name: taken[name]
+            for name in ("holder", "taken_at", "until", "ended_at", "requested_at")
         },
         where=_condition(schedule, cause, taken.taken_at),
     ).returning(leases)
@@ -60,18 +61,23 @@ def give_back(connection: sa.Connection, lease: Lease, at_least: timedelta, cloc
 def ask(connection: sa.Connection, job: str, clock: Clock) -> datetime | None:
     now = now_in(connection, clock)
     # A job that never ran has an expired lease.
-    made = insert(leases).values(name=job, holder="", taken_at=0, until=0, ended_at=0, asked_at=now)
+    made = insert(leases).values(
+        name=job, holder="", taken_at=0, until=0, ended_at=0, requested_at=now
+    )
     statement = made.on_conflict_do_update(
         index_elements=[leases.c.name],
-        set_={"asked_at": made.excluded.asked_at},
-        where=sa.or_(_IS_FREE, leases.c.until <= made.excluded.asked_at),
-    ).returning(leases.c.asked_at)
+        set_={"requested_at": made.excluded.requested_at},
+        where=sa.or_(_IS_FREE, leases.c.until <= made.excluded.requested_at),
+    ).returning(leases.c.requested_at)
     return from_micros_or_none(connection.execute(statement).scalar())
 
 
 def withdraw(connection: sa.Connection, job: str) -> bool:
-    is_asked = sa.and_(leases.c.name == job, leases.c.asked_at.is_not(None))
-    return connection.execute(sa.update(leases).where(is_asked).values(asked_at=None)).rowcount == 1
+    is_requested = sa.and_(leases.c.name == job, leases.c.requested_at.is_not(None))
+    return (
+        connection.execute(sa.update(leases).where(is_requested).values(requested_at=None)).rowcount
+        == 1
+    )
 
 
 class SqlLeaseStore(ClockedStore):
@@ -104,7 +110,9 @@ def _condition(
         )
         return sa.or_(sa.and_(is_over, is_time), is_from_future)
     is_free = sa.or_(_IS_FREE, is_over, is_from_future)
-    return is_free if cause is RunCause.NOW else sa.and_(is_free, leases.c.asked_at.is_not(None))
+    return (
+        is_free if cause is RunCause.NOW else sa.and_(is_free, leases.c.requested_at.is_not(None))
+    )
 
 
 def _micros(span: timedelta) -> int:

@@ -26,14 +26,14 @@ _NOTHING = {
 }
 
 
-def begin_run(connection: sa.Connection, lease: Lease, clock: Clock, *, is_asked: bool) -> int:
+def begin_run(connection: sa.Connection, lease: Lease, clock: Clock, *, is_requested: bool) -> int:
     now = read_now(connection, clock)
     _end_lost(connection, lease.job, now)
     _forget_old(connection, lease.job)
     of_job = job_totals.c.job == lease.job
     connection.execute(sa.update(job_totals).where(of_job).values(last_batch=0))
     made = insert(job_runs).values(
-        job=lease.job, holder=lease.holder, is_asked=is_asked, started_at=now, counts="{}"
+        job=lease.job, holder=lease.holder, is_requested=is_requested, started_at=now, counts="{}"
     )
     run_id: int = connection.execute(made.returning(job_runs.c.id)).scalar_one()
     return run_id
@@ -95,8 +95,8 @@ def find_totals(connection: sa.Connection, job: str) -> JobTotals:
 class SqlRunStore(ClockedStore):
     """The `RunStore` of both engines."""
 
-    async def begin(self, lease: Lease, *, is_asked: bool) -> int:
-        return await self._database.write(begin_run, lease, self._clock, is_asked=is_asked)
+    async def begin(self, lease: Lease, *, is_requested: bool) -> int:
+        return await self._database.write(begin_run, lease, self._clock, is_requested=is_requested)
 
     async def end(
         self, run_id: int, result: Result, counts: Mapping[str, int], seconds: float

@@ -23,7 +23,7 @@ from kurz.storage.clicks.totals import add_imported
 from kurz.storage.engine.changes import note_changes
 from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
 from kurz.storage.engine.store import SqlStore, reads
-from kurz.storage.links.quarantine import find_kept, is_refused
+from kurz.storage.links.quarantine import find_reserved, is_refused
 from kurz.storage.links.quota_usage import find_spent, spend
 from kurz.storage.schema.link_rows import INSERTED, to_link, to_row
 from kurz.storage.schema.links import links, usage
@@ -54,15 +54,20 @@ def insert_rows(
 ) -> list[Stored]:
     is_sqlite = connection.dialect.name == "sqlite"
     ids = (_insert_on_sqlite if is_sqlite else _insert_on_postgres)(connection, rows)
-    results: list[Stored] = [*_without_kept(connection, ids, rows, now)]
+    results: list[Stored] = [*_without_reserved(connection, ids, rows, now)]
     if allowances:
         _trim(connection, results, allowances, now)
-    kept = {found: row for found, row in zip(results, rows, strict=True) if isinstance(found, int)}
-    if kept:
-        (_follow_on_sqlite if is_sqlite else _follow_on_postgres)(connection, [*kept], now)
+    reserved = {
+        found: row for found, row in zip(results, rows, strict=True) if isinstance(found, int)
+    }
+    if reserved:
+        (_follow_on_sqlite if is_sqlite else _follow_on_postgres)(connection, [*reserved], now)
         note_changes(
             connection,
-            (Change(id_, row[_WORKSPACE], row[_CODE], row[_VERSION]) for id_, row in kept.items()),
+            (
+                Change(id_, row[_WORKSPACE], row[_CODE], row[_VERSION])
+                for id_, row in reserved.items()
+            ),
         )
     missing = [place for place, found in enumerate(results) if found is None]
     if missing:
@@ -70,7 +75,7 @@ def insert_rows(
         for place, holder in zip(missing, holders, strict=True):
             results[place] = holder  # None: a duplicate of a trimmed row, or it is gone by now
     # Last: all counting waits for the installation's row.
-    add_imported(connection, ((id_, row[_SPACE], row[_CLICKS]) for id_, row in kept.items()))
+    add_imported(connection, ((id_, row[_SPACE], row[_CLICKS]) for id_, row in reserved.items()))
     return results
 
 
@@ -90,25 +95,27 @@ def _trim(
         ),
         key=lambda pair: pair[0],
     )
-    kept = max(0, min(left, len(created)))
-    if kept:
-        spend(connection, allowances, now, kept)
-    if kept == len(created):
+    reserved = max(0, min(left, len(created)))
+    if reserved:
+        spend(connection, allowances, now, reserved)
+    if reserved == len(created):
         return
     beyond = exceeded(tightest, from_micros(now))
-    surplus = created[kept:]
+    surplus = created[reserved:]
     _take_back(connection, [results[place] for place in surplus])
     for place in surplus:
         results[place] = beyond
 
 
-def _without_kept(
+def _without_reserved(
     connection: sa.Connection, ids: Sequence[int | None], rows: Sequence[_Row], now: int
 ) -> list[int | None]:
     """Removes links whose code is reserved for somebody else, as a create does."""
-    kept = _find_kept(connection, rows, now)
+    reserved = _find_reserved(connection, rows, now)
     pairs = zip(ids, rows, strict=True)
-    refused = {link_id for link_id, row in pairs if link_id is not None and _is_kept(row, kept)}
+    refused = {
+        link_id for link_id, row in pairs if link_id is not None and _is_reserved(row, reserved)
+    }
     if refused:
         _take_back(connection, refused)
     return [None if link_id in refused else link_id for link_id in ids]
@@ -118,15 +125,15 @@ def _take_back(connection: sa.Connection, link_ids: Collection[Any]) -> None:
     connection.execute(sa.delete(links).where(links.c.id.in_(link_ids)))
 
 
-def _find_kept(connection: sa.Connection, rows: Sequence[_Row], now: int) -> dict[str, int]:
+def _find_reserved(connection: sa.Connection, rows: Sequence[_Row], now: int) -> dict[str, int]:
     codes = [row[_CODE] for row in rows if row[_WORKSPACE] == ROOT_WORKSPACE_ID]
-    return find_kept(connection, codes, now) if codes else {}
+    return find_reserved(connection, codes, now) if codes else {}
 
 
-def _is_kept(row: _Row, kept: dict[str, int]) -> bool:
+def _is_reserved(row: _Row, reserved: dict[str, int]) -> bool:
     if row[_WORKSPACE] != ROOT_WORKSPACE_ID:
         return False
-    return is_refused(kept.get(row[_CODE]), row[_OWNER], row[_TYPE])
+    return is_refused(reserved.get(row[_CODE]), row[_OWNER], row[_TYPE])
 
 
 def _lock_usage(connection: sa.Connection, allowance: Allowance) -> int:
@@ -235,13 +242,13 @@ def _follow_on_postgres(connection: sa.Connection, ids: Sequence[int], now: int)
 
 
 def find_holders(connection: sa.Connection, rows: Sequence[_Row], now: int) -> list[Holder | None]:
-    kept = _find_kept(connection, rows, now)
+    reserved = _find_reserved(connection, rows, now)
     by_code = _lookup(connection, rows, "short_code", _CODE)
     by_url = _lookup(connection, [row for row in rows if row[_HASH]], "canonical_hash", _HASH)
     return [
         by_code.get((row[_WORKSPACE], row[_CODE]))
         or by_url.get((row[_WORKSPACE], row[_HASH]))
-        or (Holder(row[_CODE], "", "") if _is_kept(row, kept) else None)
+        or (Holder(row[_CODE], "", "") if _is_reserved(row, reserved) else None)
         for row in rows
     ]
 

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from kurz.clock import to_micros
-from kurz.links.model import Act, HistoryEntry, Link
+from kurz.links.model import HistoryEntry, Link, LinkAction
 from kurz.paging import WHOLE, Part
 from kurz.storage.engine.pages import part_of
 from kurz.storage.engine.rows import to_object
@@ -31,17 +31,19 @@ FIELDS = (
 
 
 def add_history_entry(
-    connection: sa.Connection, before: Link | None, after: Link, act: Act
+    connection: sa.Connection, before: Link | None, after: Link, action: LinkAction
 ) -> None:
-    """Without an earlier state of the link, only the act is recorded."""
-    add_history_entries(connection, [(before, after)], act)
+    """Without an earlier state of the link, only the action is recorded."""
+    add_history_entries(connection, [(before, after)], action)
 
 
 def add_history_entries(
-    connection: sa.Connection, changed: Iterable[tuple[Link | None, Link]], act: Act
+    connection: sa.Connection, changed: Iterable[tuple[Link | None, Link]], action: LinkAction
 ) -> None:
-    """For one act on many links, each with its state before and after."""
-    connection.execute(sa.insert(history), [_row(before, after, act) for before, after in changed])
+    """For one action on many links, each with its state before and after."""
+    connection.execute(
+        sa.insert(history), [_row(before, after, action) for before, after in changed]
+    )
 
 
 def record_sweep(connection: sa.Connection, condition: sa.ColumnElement[bool], now: int) -> None:
@@ -54,11 +56,11 @@ def record_sweep(connection: sa.Connection, condition: sa.ColumnElement[bool], n
         sa.literal("sweep"),
         changed,
     ).where(condition)
-    columns = ["link_id", "version", "changed_at", "act", "changes"]
+    columns = ["link_id", "version", "changed_at", "action", "changes"]
     connection.execute(sa.insert(history).from_select(columns, entries))
 
 
-def _row(before: Link | None, after: Link, act: Act) -> dict[str, Any]:
+def _row(before: Link | None, after: Link, action: LinkAction) -> dict[str, Any]:
     changes = {
         name: [getattr(before, name), getattr(after, name)]
         for name in FIELDS
@@ -68,8 +70,8 @@ def _row(before: Link | None, after: Link, act: Act) -> dict[str, Any]:
         "link_id": after.id,
         "version": after.version,
         "changed_at": to_micros(after.updated_at),
-        "account_id": act.account_id,
-        "act": act.name,
+        "account_id": action.account_id,
+        "action": action.name,
         "changes": json.dumps(changes, ensure_ascii=False, default=_plain),
     }
 

@@ -21,10 +21,10 @@ from kurz.storage.schema.links import changes
 
 OPERATOR, NOBODY = 0, -1  # whom a code can be reserved for; other values are accounts
 
-_kept = code_quarantine.c
+_reserved = code_quarantine.c
 
 
-class CodeKept(Exception):
+class CodeReserved(Exception):
     """The code is reserved for somebody else; the transaction is undone."""
 
 
@@ -34,17 +34,17 @@ def holder_of(owner_id: int | None, link_type: str) -> int:
     return NOBODY if link_type == LinkType.TEMPORARY else OPERATOR
 
 
-def _kept_from(
+def _reserved_for_others(
     code: sa.ColumnElement[str], reserved_for: sa.ColumnElement[int], now: sa.ColumnElement[int]
 ) -> sa.Exists:
     """As `is_refused`."""
-    is_others = (_kept.reserved_for != reserved_for) | (
-        _kept.reserved_for == sa.literal_column(f"{NOBODY}")
+    is_others = (_reserved.reserved_for != reserved_for) | (
+        _reserved.reserved_for == sa.literal_column(f"{NOBODY}")
     )
-    return sa.exists().where(_kept.short_code == code, _kept.until > now, is_others)
+    return sa.exists().where(_reserved.short_code == code, _reserved.until > now, is_others)
 
 
-def _record_unless_kept() -> HotStatement:
+def _record_unless_reserved() -> HotStatement:
     logged = ["link_id", "workspace_id", "short_code", "version", "changed_at"]
     values = [sa.bindparam(f"new_{name}", type_=changes.c[name].type) for name in logged]
     reserved_for = sa.bindparam("reserved_for", type_=sa.BigInteger)
@@ -53,13 +53,13 @@ def _record_unless_kept() -> HotStatement:
         *(value.label(name) for value, name in named), reserved_for.label("reserved_for")
     )
     row = new.subquery("new")
-    refused = _kept_from(row.c.short_code, row.c.reserved_for, row.c.changed_at)
+    refused = _reserved_for_others(row.c.short_code, row.c.reserved_for, row.c.changed_at)
     query = sa.select(*(row.c[name] for name in logged)).where(~refused)
     statement = sa.insert(changes).from_select(logged, query, include_defaults=False)
     return HotStatement(statement, [*(value.key for value in values), "reserved_for"])
 
 
-_RECORD_UNLESS_KEPT = _record_unless_kept()
+_RECORD_UNLESS_RESERVED = _record_unless_reserved()
 
 
 def record_new(connection: sa.Connection, link: Link, link_id: int) -> bool:
@@ -69,7 +69,7 @@ def record_new(connection: sa.Connection, link: Link, link_id: int) -> bool:
         record_change(connection, link_id, *values)
         return True
     reserved_for = holder_of(link.owner_id, link.link_type)
-    if not _RECORD_UNLESS_KEPT.rowcount(connection, (link_id, *values, reserved_for)):
+    if not _RECORD_UNLESS_RESERVED.rowcount(connection, (link_id, *values, reserved_for)):
         return False
     note_changes(connection, [Change(link_id, *values[:3])])
     return True
@@ -78,33 +78,33 @@ def record_new(connection: sa.Connection, link: Link, link_id: int) -> bool:
 def is_reserved(connection: sa.Connection, link: Link, code: str, now: int) -> bool:
     """Whether this link may not get the code."""
     reserved_for = holder_of(link.owner_id, link.link_type)
-    return is_kept_from(connection, link.workspace_id, reserved_for, code, now)
+    return is_reserved_for_others(connection, link.workspace_id, reserved_for, code, now)
 
 
-def is_kept_from(
+def is_reserved_for_others(
     connection: sa.Connection, workspace_id: int, reserved_for: int, code: str, now: int
 ) -> bool:
     """Whether no link of this holder may get the code in a workspace or at the root."""
     if workspace_id != ROOT_WORKSPACE_ID:
         return False
     who, at = sa.literal(reserved_for, sa.BigInteger), sa.literal(now, sa.BigInteger)
-    refused = _kept_from(sa.literal(code), who, at)
+    refused = _reserved_for_others(sa.literal(code), who, at)
     return connection.execute(sa.select(refused)).scalar_one()
 
 
-def find_kept(connection: sa.Connection, codes: Sequence[str], now: int) -> dict[str, int]:
+def find_reserved(connection: sa.Connection, codes: Sequence[str], now: int) -> dict[str, int]:
     """The codes that are reserved, and for whom."""
-    query = sa.select(_kept.short_code, _kept.reserved_for)
-    query = query.where(among(connection, _kept.short_code, codes), _kept.until > now)
+    query = sa.select(_reserved.short_code, _reserved.reserved_for)
+    query = query.where(among(connection, _reserved.short_code, codes), _reserved.until > now)
     return {row.short_code: row.reserved_for for row in connection.execute(query)}
 
 
-def is_refused(kept_for: int | None, owner_id: int | None, link_type: str) -> bool:
+def is_refused(reserved_for: int | None, owner_id: int | None, link_type: str) -> bool:
     """Whether a link is refused a code that is reserved for this holder; None: it is not reserved.
     A code that had no owner is refused to everyone."""
-    if kept_for is None:
+    if reserved_for is None:
         return False
-    return kept_for == NOBODY or kept_for != holder_of(owner_id, link_type)
+    return reserved_for == NOBODY or reserved_for != holder_of(owner_id, link_type)
 
 
 def quarantine(

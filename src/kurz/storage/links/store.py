@@ -12,9 +12,9 @@ from kurz.clock import SystemClock, to_micros, to_micros_or_none
 from kurz.links.model import (
     OPERATORS_EDIT,
     ROOT_WORKSPACE_ID,
-    Act,
     Filter,
     Link,
+    LinkAction,
     LinkType,
     PageEnd,
     Scope,
@@ -29,7 +29,13 @@ from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
 from kurz.storage.engine.store import SqlStore, reads, writes
 from kurz.storage.links.history import add_history_entry, list_history
 from kurz.storage.links.listing import list_links
-from kurz.storage.links.quarantine import CodeKept, holder_of, is_kept_from, is_reserved, record_new
+from kurz.storage.links.quarantine import (
+    CodeReserved,
+    holder_of,
+    is_reserved,
+    is_reserved_for_others,
+    record_new,
+)
 from kurz.storage.links.quota_turns import QuotaTurns
 from kurz.storage.links.quota_usage import spend
 from kurz.storage.links.receipts import save_receipt
@@ -129,7 +135,7 @@ def claim_link(
     record_change(
         connection, link.id, link.workspace_id, short_code, link.version, row["updated_at"]
     )
-    add_history_entry(connection, None, link, Act("claim", account_id))
+    add_history_entry(connection, None, link, LinkAction("claim", account_id))
     spend(connection, allowances, row["updated_at"])
     return link
 
@@ -163,7 +169,7 @@ def update_link(
     link: Link,
     changes: Mapping[str, Any],
     updated_at: datetime,
-    act: Act,
+    action: LinkAction,
     receipt: Receipt | None = None,
 ) -> Link | None:
     """The link with its next version, or None if the stored version differs."""
@@ -180,13 +186,13 @@ def update_link(
         return None
     codes = {link.short_code, row["short_code"]}
     if len(codes) > 1 and is_reserved(connection, link, row["short_code"], row["updated_at"]):
-        raise CodeKept
+        raise CodeReserved
     for code in sorted(codes):
         record_change(
             connection, link.id, link.workspace_id, code, row["version"], row["updated_at"]
         )
     edited = to_link(row)
-    add_history_entry(connection, link, edited, act)
+    add_history_entry(connection, link, edited, action)
     follow_tags(connection, link, edited)
     save_receipt(connection, receipt, edited)
     return edited
@@ -259,7 +265,9 @@ class SqlLinkStore(SqlStore):
     ) -> bool:
         holder = holder_of(owner_id, LinkType.PERMANENT)
         at = to_micros(now)
-        return await self._database.read(is_kept_from, workspace_id, holder, short_code, at)
+        return await self._database.read(
+            is_reserved_for_others, workspace_id, holder, short_code, at
+        )
 
     find_deterministic = reads(find_deterministic_link)
 
@@ -286,14 +294,16 @@ class SqlLinkStore(SqlStore):
         link: Link,
         changes: Mapping[str, Any],
         updated_at: datetime,
-        act: Act = OPERATORS_EDIT,
+        action: LinkAction = OPERATORS_EDIT,
         *,
         receipt: Receipt | None = None,
     ) -> Link | None:
         try:
-            return await self._database.write(update_link, link, changes, updated_at, act, receipt)
+            return await self._database.write(
+                update_link, link, changes, updated_at, action, receipt
+            )
         # The only constraint that an update can violate: the new code is taken.
-        except (sa.exc.IntegrityError, CodeKept):
+        except (sa.exc.IntegrityError, CodeReserved):
             return None
 
     history = reads(list_history)

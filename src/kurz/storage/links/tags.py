@@ -8,7 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from kurz.clock import from_micros, to_micros
-from kurz.links.model import Act, Link, Status, space_of
+from kurz.links.model import Link, LinkAction, Status, space_of
 from kurz.links.tagging import TagCount, renamed
 from kurz.paging import WHOLE, Part
 from kurz.storage.engine.batches import among
@@ -73,7 +73,7 @@ def count_tag(connection: sa.Connection, space: int, tag: str) -> int:
 
 
 def rename_some(
-    connection: sa.Connection, space: int, old: str, new: str | None, now: int, act: Act
+    connection: sa.Connection, space: int, old: str, new: str | None, now: int, action: LinkAction
 ) -> tuple[int, int]:
     """Renames a tag in up to `BATCH` links (None removes it); returns how many seemed to have it,
     and how many did. It uses a few statements for all: one by one, a distant database would be too
@@ -101,7 +101,7 @@ def rename_some(
         written = [(it.id, it.workspace_id, it.short_code, it.version) for it in after]
         record_changes(connection, written, now)
         of = {link.id: link for link in before}
-        add_history_entries(connection, [(of[link.id], link) for link in after], act)
+        add_history_entries(connection, [(of[link.id], link) for link in after], action)
     return len(found), len(after)
 
 
@@ -148,12 +148,14 @@ class SqlTagStore(SqlStore):
     list = reads(list_tags, LIST_SECONDS)
     count = reads(count_tag, LIST_SECONDS)
 
-    async def rename(self, space: int, old: str, new: str | None, now: datetime, act: Act) -> int:
+    async def rename(
+        self, space: int, old: str, new: str | None, now: datetime, action: LinkAction
+    ) -> int:
         total = 0
         while True:
             with deadline(LONG_SECONDS):
                 found, changed = await self._database.write(
-                    rename_some, space, old, new, to_micros(now), act
+                    rename_some, space, old, new, to_micros(now), action
                 )
             total += changed
             if found < BATCH:

@@ -103,7 +103,7 @@ def set_password(
     token_hash: bytes | None,
     epoch: int | None,
     now: datetime,
-    ends_keys: bool,  # noqa: FBT001  queries take what they are handed
+    revoke_keys: bool,  # noqa: FBT001  queries take what they are handed
 ) -> Account | None:
     # The account is locked first: what its sessions create meanwhile exists when keys and one-time
     # links are deleted, and what they create later is refused.
@@ -113,7 +113,7 @@ def set_password(
         return None
     if token_hash is not None and take_token(connection, token_hash, now) is None:
         return None
-    if ends_keys:
+    if revoke_keys:
         own = (keys.c.account_id == account_id) & keys.c.workspace_id.is_(None)
         connection.execute(sa.delete(keys).where(own))
         connection.execute(
@@ -289,11 +289,11 @@ class SqlAccountStore(ClockedStore):
         *,
         token_hash: bytes | None = None,
         epoch: int | None = None,
-        ends_keys: bool = False,
+        revoke_keys: bool = False,
     ) -> Account | None:
         now = self._clock.now()
         return await self._database.write(
-            set_password, account_id, password_hash, token_hash, epoch, now, ends_keys
+            set_password, account_id, password_hash, token_hash, epoch, now, revoke_keys
         )
 
     set_admin = writes(set_admin)

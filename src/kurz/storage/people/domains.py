@@ -172,7 +172,7 @@ def _is(workspace_id: int, host: str) -> sa.ColumnElement[bool]:
 
 
 def _is_still(seen: Domain) -> sa.ColumnElement[bool]:
-    """A look-up takes seconds: its answer must not bring back a domain that was removed
+    """A lookup takes seconds: its answer must not bring back a domain that was removed
     meanwhile."""
     removed_at = to_micros_or_none(seen.removed_at)
     return _is(seen.workspace_id, seen.host) & domains.c.removed_at.is_not_distinct_from(removed_at)

@@ -2,6 +2,6 @@
 
 `sqlite`: on SQLite.
 `postgres`: on PostgreSQL: a replica first, then the primary.
-`lookups`: look-ups on PostgreSQL, on their own connections.
+`lookups`: lookups on PostgreSQL, on their own connections.
 `replicas`: replicas, and when they may be used.
 """

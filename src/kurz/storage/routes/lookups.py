@@ -1,4 +1,4 @@
-"""The read path's look-ups on PostgreSQL, with the driver directly and on their own connections: no
+"""The read path's lookups on PostgreSQL, with the driver directly and on their own connections: no
 other query, however slow, delays a redirect."""
 
 import asyncio
@@ -61,8 +61,8 @@ class _Asked:
         self.tries_left = TRIES
 
 
-class LookUps:
-    """Look-ups that come in one turn of the event loop, or while a query is running, share a query.
+class Lookups:
+    """Lookups that come in one turn of the event loop, or while a query is running, share a query.
     A primary that has become a standby is not trusted, nor a promoted replica. A read-only primary
     is, for a moment at a time, unless it says that there is no such link."""
 
@@ -71,7 +71,7 @@ class LookUps:
         hosts: PostgresHosts,
         *,
         is_replica: bool = False,
-        seconds: float = USUAL.look_up_seconds,
+        seconds: float = USUAL.lookup_seconds,
     ) -> None:
         self.seconds = seconds
         self._hosts = hosts
@@ -79,7 +79,7 @@ class LookUps:
         self._waiting: dict[_Asked, None] = {}
         self._lines = [_Line(seconds, None), _Line(seconds, IDLE_SECONDS)]
         self._is_woken = False
-        self.look_ups = self.queries = self.timeouts = 0
+        self.lookups = self.queries = self.timeouts = 0
 
     async def find(
         self, workspace_id: int, short_code: str, seconds: float | None = None
@@ -91,7 +91,7 @@ class LookUps:
         loop = asyncio.get_running_loop()
         asked = _Asked(workspace_id, short_code)
         self._waiting[asked] = None
-        self.look_ups += 1
+        self.lookups += 1
         if not self._is_woken:
             self._is_woken = True
             loop.call_soon(self._serve)
@@ -118,7 +118,7 @@ class LookUps:
             asked.answer.set_exception(unreachable())
 
     def _serve(self) -> None:
-        """Gives waiting look-ups to free lines. Connects one more if that is not enough."""
+        """Gives waiting lookups to free lines. Connects one more if that is not enough."""
         self._is_woken = False
         for line in self._lines:
             if self._waiting and line.is_connected and not line.is_busy:

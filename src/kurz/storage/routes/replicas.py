@@ -14,29 +14,29 @@ from kurz.freshness.routes import Route
 from kurz.storage.engine.database import Database, P, Query, T
 from kurz.storage.engine.deadlines import USUAL, Deadlines, deadline
 from kurz.storage.engine.postgres import PostgresDatabase
-from kurz.storage.routes.lookups import LookUps
+from kurz.storage.routes.lookups import Lookups
 
-MARK_SECONDS = 1.0
-MAX_MARKS = 60  # a replica that is further behind is not used
-LOOK_UP_SHARE = 0.4  # of the time that a look-up has, before the primary is asked
+RECORD_SECONDS = 1.0
+MAX_POSITIONS = 60  # a replica that is further behind is not used
+LOOKUP_SHARE = 0.4  # of the time that a lookup has, before the primary is asked
 LIST_SECONDS = 1.0  # likewise
 
 
 class Replica:
-    """One server, and whether it answers. A list that is too slow does not stop look-ups there."""
+    """One server, and whether it answers. A list that is too slow does not stop lookups there."""
 
     def __init__(self, url: str, deadlines: Deadlines = USUAL) -> None:
         self.database = PostgresDatabase(url, is_replica=True)
-        self.look_ups = LookUps(
+        self.lookups = Lookups(
             self.database.hosts,
             is_replica=True,
-            seconds=LOOK_UP_SHARE * deadlines.look_up_seconds,
+            seconds=LOOKUP_SHARE * deadlines.lookup_seconds,
         )
         self.lists_breaker = Breaker("replica lists")
-        self.look_ups_breaker = Breaker("replica lookups")
+        self.lookups_breaker = Breaker("replica lookups")
 
     async def close(self) -> None:
-        self.look_ups.close()
+        self.lookups.close()
         await self.database.close()
 
 
@@ -51,8 +51,8 @@ class Replicas:
         self._members = deque(members)
         self._primary = primary
         self._recent_writes = recent_writes
-        self._marks = Marks()
-        self._marking: asyncio.Task[None] | None = None
+        self._positions = XidPositions()
+        self._recording: asyncio.Task[None] | None = None
         self._answers = self._behind = self._errors = 0
 
     def counts(self) -> dict[str, int]:
@@ -65,28 +65,28 @@ class Replicas:
     def start(self) -> None:
         """To be called when the feed has started. Before that, no replica is used, because missing
         changes would not be noticed."""
-        self._marking = asyncio.create_task(self._keep_marking())
+        self._recording = asyncio.create_task(self._keep_recording())
 
     async def close(self) -> None:
-        if self._marking is not None:
-            self._marking.cancel()
-            await asyncio.wait((self._marking,))
+        if self._recording is not None:
+            self._recording.cancel()
+            await asyncio.wait((self._recording,))
         for replica in self._members:
             await replica.close()
 
     async def find(self, workspace_id: int, short_code: str) -> Route | None:
         """None also for a code that the replica does not know: it may be new."""
-        replica = self._next(lambda it: it.look_ups_breaker)
+        replica = self._next(lambda it: it.lookups_breaker)
         if replica is None:
             return None
         try:
-            route, seen_xid = await replica.look_ups.find(workspace_id, short_code)
+            route, seen_xid = await replica.lookups.find(workspace_id, short_code)
         except Exception as error:  # noqa: BLE001  whatever it is, the primary can tell
-            replica.look_ups_breaker.note_failure(error)
+            replica.lookups_breaker.note_failure(error)
             self._errors += 1
             return None
-        replica.look_ups_breaker.note_success()
-        position = self._marks.position_at(seen_xid)
+        replica.lookups_breaker.note_success()
+        position = self._positions.position_at(seen_xid)
         if route is None or not self._recent_writes.is_current(
             workspace_id, short_code, route, position
         ):
@@ -112,7 +112,7 @@ class Replicas:
         def read_if_whole(connection: sa.Connection) -> T | None:
             if not is_following(connection):
                 raise StoreUnavailable("The server is no longer a replica.")
-            if self._marks.position_at(_seen_xid(connection)) < needed:
+            if self._positions.position_at(_seen_xid(connection)) < needed:
                 return None
             return query(connection, *args, **kwargs)
 
@@ -130,36 +130,36 @@ class Replicas:
             self._answers += 1
         return answer
 
-    async def mark(self) -> None:
+    async def record_position(self) -> None:
         position = self._recent_writes.position
-        self._marks.add(await self._primary.read(_next_xid), position)
+        self._positions.add(await self._primary.read(_next_xid), position)
 
     def _next(self, breaker: Callable[[Replica], Breaker]) -> Replica | None:
         self._members.rotate(-1)
         return next((it for it in self._members if breaker(it).may_try()), None)
 
-    async def _keep_marking(self) -> None:
+    async def _keep_recording(self) -> None:
         while True:
             with contextlib.suppress(StoreUnavailable):
-                await self.mark()
-            await asyncio.sleep(MARK_SECONDS)
+                await self.record_position()
+            await asyncio.sleep(RECORD_SECONDS)
 
 
-class Marks:
+class XidPositions:
     """The primary's next transaction when the change log had been read up to a number. A snapshot
     that has seen the end of all transactions before it contains all those changes. Row numbers
     alone do not prove that, because rows may become visible in another order."""
 
     def __init__(self) -> None:
-        self._marks: deque[tuple[int, int]] = deque(maxlen=MAX_MARKS)
+        self._positions: deque[tuple[int, int]] = deque(maxlen=MAX_POSITIONS)
 
     def add(self, next_xid: int, position: int) -> None:
-        if not self._marks or self._marks[-1] != (next_xid, position):
-            self._marks.append((next_xid, position))
+        if not self._positions or self._positions[-1] != (next_xid, position):
+            self._positions.append((next_xid, position))
 
     def position_at(self, seen_xid: int) -> int:
         """-1: not known."""
-        return max((position for xid, position in self._marks if xid <= seen_xid), default=-1)
+        return max((position for xid, position in self._positions if xid <= seen_xid), default=-1)
 
 
 def is_following(connection: sa.Connection) -> bool:

@@ -22,14 +22,14 @@ def list_entries(
     *,
     before: int | None = None,
     limit: int,
-    act: str | None = None,
+    action: str | None = None,
     account_id: int | None = None,
     via: Via | None = None,
 ) -> list[AuditEntry]:
     query = sa.select(audit).order_by(audit.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(audit.c.id < before)
-    for name, value in (("act", act), ("account_id", account_id), ("via", via)):
+    for name, value in (("action", action), ("account_id", account_id), ("via", via)):
         if value is not None:
             query = query.where(audit.c[name] == value)
     return [
@@ -44,7 +44,7 @@ class SqlAuditStore(ClockedStore):
     async def record(
         self,
         actor: Actor,
-        act: str,
+        action: str,
         subject: str | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
@@ -52,7 +52,7 @@ class SqlAuditStore(ClockedStore):
             "done_at": self._clock.micros(),
             "account_id": actor.account_id,
             "via": actor.via,
-            "act": act,
+            "action": action,
             "subject": subject,
             "details": json.dumps(details or {}, ensure_ascii=False),
         }

@@ -60,7 +60,7 @@ def _tell(connection: sa.Connection, kind: BanKind) -> None:
         record_move(connection, ROOT_WORKSPACE_ID)
 
 
-def settle_ban(connection: sa.Connection, ban: Ban) -> None:
+def confirm_ban(connection: sa.Connection, ban: Ban) -> None:
     """Only if it is still the same."""
     these = (
         bans.c.kind == ban.kind,
@@ -129,7 +129,7 @@ class SqlBanStore(SqlStore):
     put = writes(put_ban)
     put_account = writes(put_account_ban)
     lift = writes(lift_ban)
-    settle = writes(settle_ban)
+    confirm = writes(confirm_ban)
 
     async def find(self, kind: BanKind, subject: str) -> Ban | None:
         found = await self._database.read(

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from kurz.clock import from_micros, to_micros
-from kurz.links.model import Act, Link, Status
+from kurz.links.model import Link, LinkAction, Status
 from kurz.rounds import rest_after
 from kurz.safety.bans import STRENGTH, BanCause, LinkBan
 from kurz.storage.engine.batches import REST_SECONDS, among
@@ -67,7 +67,7 @@ def ban_some(connection: sa.Connection, bans: Sequence[LinkBan], now: int) -> in
     for link in before:
         by[wanted[link.id].banned_by].append(link)
     for account_id, group in by.items():
-        _write(connection, group, Status.BANNED, now, Act("ban", account_id))
+        _write(connection, group, Status.BANNED, now, LinkAction("ban", account_id))
     return len(before)
 
 
@@ -101,8 +101,8 @@ def unban_some(
     for link_id in sorted(statuses.keys() - kept):
         by[statuses[link_id]].append(banned[link_id])
     for status, group in by.items():
-        act = Act("unban", account_id)
-        _write(connection, group, status, now, act, are_held=are_held)
+        action = LinkAction("unban", account_id)
+        _write(connection, group, status, now, action, are_held=are_held)
     return len(statuses)
 
 
@@ -186,7 +186,7 @@ def _write(
     before: Sequence[Link],
     status: Status,
     now: int,
-    act: Act,
+    action: LinkAction,
     *,
     are_held: bool = False,
 ) -> None:
@@ -205,7 +205,7 @@ def _write(
     written = [(link.id, link.workspace_id, link.short_code, link.version) for link in after]
     record_changes(connection, written, now)
     pairs = [*zip(before, after, strict=True)]
-    add_history_entries(connection, pairs, act)
+    add_history_entries(connection, pairs, action)
     for old, new in pairs:
         follow_tags(connection, old, new)
 

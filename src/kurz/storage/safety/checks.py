@@ -32,8 +32,8 @@ from kurz.storage.safety.waiting_checks import (
     ask,
     count_due,
     defer,
-    find_asked,
     find_due,
+    find_requested,
     load,
     put_off,
 )
@@ -81,7 +81,7 @@ def record_verdict(connection: sa.Connection, destination_id: int, verdict: Chec
         "result": check.finding.result,
         "reason": check.finding.reason,
         "http_status": check.finding.http_status,
-        "is_asked": check.is_asked,
+        "is_requested": check.is_requested,
     }
     theirs = checks.c.destination_id == destination_id
     known = sa.select(checks.c.id).where(theirs, checks.c.checked_at == checked_at)
@@ -165,12 +165,12 @@ def set_due(
         destinations.c.due_at < to_micros(due_at),
         destinations.c.due_at != _soon(verdict),
     )
-    was_answered = destinations.c.asked_at == verdict.asked_at
+    was_answered = destinations.c.requested_at == verdict.requested_at
     update = sa.update(destinations).where(destinations.c.id == destination_id)
     connection.execute(
         update.values(
             due_at=sa.case((is_sooner, destinations.c.due_at), else_=to_micros(due_at)),
-            asked_at=sa.case((was_answered, None), else_=destinations.c.asked_at),
+            requested_at=sa.case((was_answered, None), else_=destinations.c.requested_at),
         )
     )
 
@@ -214,7 +214,7 @@ class SqlCheckStore(SqlStore):
         super().__init__(database)
         self._site_of = site_of
 
-    find_asked = reads(find_asked, LIST_SECONDS)
+    find_requested = reads(find_requested, LIST_SECONDS)
     find_due = reads(find_due, LIST_SECONDS)
 
     async def load(self, ids: Sequence[int], now: datetime) -> Sequence[Destination]:
@@ -252,8 +252,8 @@ class SqlCheckStore(SqlStore):
     defer = writes(defer)
     count_due = reads(count_due, LIST_SECONDS)
 
-    async def has_asked(self, now: datetime) -> bool:
-        return bool(await self._database.read(find_asked, now, None, 1))
+    async def has_requested(self, now: datetime) -> bool:
+        return bool(await self._database.read(find_requested, now, None, 1))
 
     async def ask(self, link_id: int, now: datetime) -> bool:
         await warm_up(self._site_of)
@@ -285,7 +285,7 @@ def _by_standing(
     theirs = sa.select(checks).where(checks.c.destination_id == destination_id)
     rows = connection.execute(theirs.order_by(checks.c.id)).all()
     kept, times = [_check(row) for row in rows], [row.checked_at for row in rows]
-    asked = [row.checked_at for row in rows if row.is_asked]
+    asked = [row.checked_at for row in rows if row.is_requested]
     known: dict[tuple[int, int | None], Standing] = {}
     if len(kept) >= KEPT_CHECKS:
         known[0, None] = _shown(verdict.standing)
@@ -299,9 +299,9 @@ def _by_standing(
 
 def _answer_to(row: sa.Row[*tuple[Any, ...]], asked: Sequence[int]) -> int | None:
     """When the check began that this link had requested, among all requested checks."""
-    if row.asked_at is None:
+    if row.requested_at is None:
         return None
-    first = bisect_left(asked, max(row.asked_at, row.since))
+    first = bisect_left(asked, max(row.requested_at, row.since))
     return asked[first] if first < len(asked) else None
 
 
@@ -312,4 +312,4 @@ def _shown(standing: Standing) -> Standing:
 
 def _check(row: sa.Row[*tuple[Any, ...]]) -> Check:
     finding = Finding(DestinationStatus(row.result), Reason(row.reason), row.http_status)
-    return Check(from_micros(row.checked_at), finding, bool(row.is_asked))
+    return Check(from_micros(row.checked_at), finding, bool(row.is_requested))

@@ -30,7 +30,7 @@ SiteOf = Callable[[str], str]
 MANY = 5000
 LATELY = timedelta(minutes=5) // MICROSECOND  # for how long destinations are new
 _HALTED = (Status.BANNED, Status.DELETED, Status.PAUSED)
-_KEEP = upsert(link_destinations, "destination_id", "since", "asked_at")
+_KEEP = upsert(link_destinations, "destination_id", "since", "requested_at")
 _SET_DUE = (
     sa.update(destinations)
     .where(destinations.c.id == sa.bindparam("of_id"))
@@ -81,7 +81,7 @@ def has_lost_changes(connection: sa.Connection) -> bool:
     return bool(first_change(connection) > position.change_id + 1)
 
 
-def start_over(connection: sa.Connection) -> None:
+def reset_position(connection: sa.Connection) -> None:
     """Starts over with all links, if changes were lost."""
     lock_position(connection)
     if has_lost_changes(connection):
@@ -197,7 +197,12 @@ def _take_in(
     gone -= held
     if moved:
         rows = [
-            {"link_id": link_id, "destination_id": destination_id, "since": now, "asked_at": None}
+            {
+                "link_id": link_id,
+                "destination_id": destination_id,
+                "since": now,
+                "requested_at": None,
+            }
             for link_id, destination_id in moved.items()
         ]
         connection.execute(_KEEP, rows)

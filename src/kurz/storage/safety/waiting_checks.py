@@ -29,7 +29,7 @@ class Idle(NamedTuple):
 
     of_id: int
     was_due_at: int | None
-    was_asked_at: int | None
+    was_requested_at: int | None
     wake_at: int | None
 
 
@@ -41,10 +41,10 @@ class LoadedChecks(NamedTuple):
     position: tuple[int, int]
 
 
-def find_asked(
+def find_requested(
     connection: sa.Connection, now: datetime, after: WaitingChecks | None, limit: int
 ) -> list[WaitingChecks]:
-    return _find(connection, destinations.c.asked_at, to_micros(now), after, limit)
+    return _find(connection, destinations.c.requested_at, to_micros(now), after, limit)
 
 
 def find_due(
@@ -60,7 +60,7 @@ def count_due(connection: sa.Connection, now: datetime, limit: int) -> int:
 
 def load(connection: sa.Connection, ids: Sequence[int], now: int) -> LoadedChecks:
     position = _position(connection.execute(sa.select(destination_position)).one())
-    is_waiting = sa.or_(destinations.c.due_at <= now, destinations.c.asked_at <= now)
+    is_waiting = sa.or_(destinations.c.due_at <= now, destinations.c.requested_at <= now)
     query = sa.select(
         destinations, _clicks().label("clicks_now"), _leads(is_called(now)).label("is_called")
     ).where(among(connection, destinations.c.id, ids), is_waiting)
@@ -69,7 +69,7 @@ def load(connection: sa.Connection, ids: Sequence[int], now: int) -> LoadedCheck
     wake_at = _find_starts(connection, [*idle], now) if idle else {}
     return LoadedChecks(
         [_destination(row) for row in rows if row.is_called],
-        [Idle(row.id, row.due_at, row.asked_at, wake_at.get(row.id)) for row in idle.values()],
+        [Idle(row.id, row.due_at, row.requested_at, wake_at.get(row.id)) for row in idle.values()],
         position,
     )
 
@@ -84,9 +84,9 @@ def put_off(connection: sa.Connection, idle: Sequence[Idle], position: tuple[int
         .where(
             destinations.c.id == sa.bindparam("of_id"),
             destinations.c.due_at.is_not_distinct_from(sa.bindparam("was_due_at")),
-            destinations.c.asked_at.is_not_distinct_from(sa.bindparam("was_asked_at")),
+            destinations.c.requested_at.is_not_distinct_from(sa.bindparam("was_requested_at")),
         )
-        .values(due_at=sa.bindparam("wake_at"), asked_at=None)
+        .values(due_at=sa.bindparam("wake_at"), requested_at=None)
     )
     connection.execute(update, [each._asdict() for each in idle])
 
@@ -95,7 +95,7 @@ def defer(connection: sa.Connection, destination_id: int, until: datetime) -> No
     at = to_micros(until)
     later = {
         column: sa.case((column < at, at), else_=column)
-        for column in (destinations.c.due_at, destinations.c.asked_at)
+        for column in (destinations.c.due_at, destinations.c.requested_at)
     }
     update = sa.update(destinations).where(destinations.c.id == destination_id)
     connection.execute(update.values(later))
@@ -111,18 +111,18 @@ def ask(connection: sa.Connection, link_id: int, site_of: SiteOf, now: int) -> b
         .where(links.c.id == link_id, is_called(now))
     )
     update = sa.update(destinations).where(destinations.c.id == theirs.scalar_subquery())
-    is_asked = destinations.c.asked_at <= now
-    first = sa.case((is_asked, destinations.c.asked_at), else_=now)
-    asked = update.values(asked_at=first).returning(destinations.c.asked_at)
-    asked_at = connection.execute(asked).scalar()
-    if asked_at is None:
+    is_requested = destinations.c.requested_at <= now
+    first = sa.case((is_requested, destinations.c.requested_at), else_=now)
+    asked = update.values(requested_at=first).returning(destinations.c.requested_at)
+    requested_at = connection.execute(asked).scalar()
+    if requested_at is None:
         return False
     # A link that an earlier check has marked as broken stays so meanwhile.
     is_broken = links.c.destination_status == DestinationStatus.BROKEN
     broken = sa.select(links.c.id).where(links.c.id == link_id, is_broken)
-    waits = sa.or_(link_destinations.c.asked_at.is_(None), ~broken.exists())
+    waits = sa.or_(link_destinations.c.requested_at.is_(None), ~broken.exists())
     of_link = sa.update(link_destinations).where(link_destinations.c.link_id == link_id, waits)
-    connection.execute(of_link.values(asked_at=asked_at))
+    connection.execute(of_link.values(requested_at=requested_at))
     return True
 
 
@@ -199,4 +199,4 @@ def _destination(row: sa.Row[*tuple[Any, ...]]) -> Destination:
     clicks = Clicks(
         row.clicks, row.clicks_now, from_micros(counted_at), from_micros(row.clicked_at)
     )
-    return Destination(row.id, row.location, standing, clicks, row.asked_at)
+    return Destination(row.id, row.location, standing, clicks, row.requested_at)

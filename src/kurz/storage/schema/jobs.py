@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from kurz.storage.schema.base import RowId, metadata
 
 # One row per scheduled job; the holder's lease ends by the database's clock. `ended_at` NULL: it
-# runs, or its holder died. `asked_at`: a run was requested.
+# runs, or its holder died. `requested_at`: a run was requested.
 leases = sa.Table(
     "leases",
     metadata,
@@ -14,7 +14,7 @@ leases = sa.Table(
     sa.Column("taken_at", sa.BigInteger, nullable=False),
     sa.Column("until", sa.BigInteger, nullable=False),
     sa.Column("ended_at", sa.BigInteger),
-    sa.Column("asked_at", sa.BigInteger),
+    sa.Column("requested_at", sa.BigInteger),
 )
 
 # Running imports over the API, one for each account. Each is renewed before `until`, by the
@@ -45,7 +45,7 @@ job_runs = sa.Table(
     sa.Column("id", RowId, primary_key=True),
     sa.Column("job", sa.Text, nullable=False),
     sa.Column("holder", sa.Text, nullable=False),
-    sa.Column("is_asked", sa.Boolean, nullable=False),  # requested by "run now"
+    sa.Column("is_requested", sa.Boolean, nullable=False),  # requested by "run now"
     sa.Column("started_at", sa.BigInteger, nullable=False),
     sa.Column("ended_at", sa.BigInteger),
     sa.Column("outcome", sa.Text),  # NULL: it runs, or its holder died

@@ -186,7 +186,7 @@ history = sa.Table(
     sa.Column("version", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("changed_at", sa.BigInteger, nullable=False),
     sa.Column("account_id", sa.BigInteger),  # NULL: the operator, on the command line
-    sa.Column("act", sa.Text, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
     sa.Column("changes", sa.Text, nullable=False),
 )
 

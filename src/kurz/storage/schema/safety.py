@@ -23,10 +23,16 @@ destinations = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("checked_at", sa.BigInteger),
     sa.Column("due_at", sa.BigInteger),  # NULL: none of its links was active
-    sa.Column("asked_at", sa.BigInteger),  # since when a check is requested; not before
+    sa.Column("requested_at", sa.BigInteger),  # since when a check is requested; not before
     # With the site, because many that are due may wait for the same site.
     sa.Index("ix_destinations_due_at", "due_at", "id", "site", **where("due_at IS NOT NULL")),
-    sa.Index("ix_destinations_asked_at", "asked_at", "id", "site", **where("asked_at IS NOT NULL")),
+    sa.Index(
+        "ix_destinations_requested_at",
+        "requested_at",
+        "id",
+        "site",
+        **where("requested_at IS NOT NULL"),
+    ),
     sqlite_autoincrement=True,
 )
 
@@ -39,7 +45,7 @@ link_destinations = sa.Table(
     sa.Column("since", sa.BigInteger, nullable=False),
     # When its owner last asked for a check. If the first requested check after that fails, only
     # this link is shown as broken.
-    sa.Column("asked_at", sa.BigInteger),
+    sa.Column("requested_at", sa.BigInteger),
     sa.Index("ix_link_destinations_destination_id", "destination_id", "link_id"),
     sqlite_with_rowid=False,
 )
@@ -65,7 +71,7 @@ checks = sa.Table(
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("http_status", sa.SmallInteger),
     # NULL if written by an instance of an earlier version.
-    sa.Column("is_asked", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("is_requested", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index("ix_checks_destination_id_id", "destination_id", "id"),
     sqlite_autoincrement=True,
 )
@@ -148,7 +154,7 @@ audit = sa.Table(
     sa.Column("done_at", sa.BigInteger, nullable=False),
     sa.Column("account_id", sa.BigInteger),  # NULL: the operator, on the command line, or a job
     sa.Column("via", sa.Text, nullable=False),  # api, cli or job
-    sa.Column("act", sa.Text, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
     sa.Column("subject", sa.Text),
     sa.Column("details", sa.Text, nullable=False),  # a JSON object
     sqlite_autoincrement=True,

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { apiOf, need } from "../../api/client";
-import { useMayEditLinks, useWorkspaceId } from "../../app/place";
+import { useMayEditLinks, useWorkspaceId } from "../../app/space";
 import { useTexts } from "../../strings/language";
 import { link as texts } from "../../strings/link";
 import { Card } from "../../ui/Card";
@@ -28,14 +28,14 @@ const SIGNS: Record<Result, IconName> = {
 export function Checks({ link }: { link: Link }) {
   const words = useTexts(texts);
   const mayEdit = useMayEditLinks(useWorkspaceId());
-  const [askedAt, setAskedAt] = useState<string | null>(null);
-  const checks = useChecks(askedAt !== null);
-  const ask = useAsk(setAskedAt);
-  const isLate = useAnswer(askedAt, checks.data?.last_checked_at ?? null, setAskedAt);
+  const [requestedAt, setRequestedAt] = useState<string | null>(null);
+  const checks = useChecks(requestedAt !== null);
+  const ask = useAsk(setRequestedAt);
+  const isLate = useAnswer(requestedAt, checks.data?.last_checked_at ?? null, setRequestedAt);
   const button = mayEdit && link.status === "ACTIVE" && (
     <Button
       variant="default"
-      loading={ask.isPending || askedAt !== null}
+      loading={ask.isPending || requestedAt !== null}
       onClick={() => ask.mutate()}
     >
       {words.checkNow}
@@ -51,38 +51,38 @@ export function Checks({ link }: { link: Link }) {
   );
 }
 
-function useAsk(setAskedAt: (at: string) => void) {
+function useAsk(setRequestedAt: (at: string) => void) {
   const { workspaceId, id } = useWhich();
   return useMutation({
     mutationFn: () => {
       const params = { path: { link_id: id } };
       return need(apiOf(workspaceId).POST("/api/v1/links/{link_id}/checks", { params }));
     },
-    onSuccess: (asked) => setAskedAt(asked.asked_at),
+    onSuccess: (asked) => setRequestedAt(asked.requested_at),
   });
 }
 
 /** Ends the wait when the answer is there. Whether it takes longer than one likes to wait. */
 function useAnswer(
-  askedAt: string | null,
+  requestedAt: string | null,
   checkedAt: string | null,
-  setAskedAt: (at: null) => void,
+  setRequestedAt: (at: null) => void,
 ): boolean {
   const [isLate, setLate] = useState(false);
   const hasCome =
-    askedAt !== null && checkedAt !== null && Date.parse(checkedAt) > Date.parse(askedAt);
+    requestedAt !== null && checkedAt !== null && Date.parse(checkedAt) > Date.parse(requestedAt);
   useEffect(() => {
-    if (hasCome) setAskedAt(null);
-  }, [hasCome, setAskedAt]);
+    if (hasCome) setRequestedAt(null);
+  }, [hasCome, setRequestedAt]);
   useEffect(() => {
-    if (askedAt === null) return;
+    if (requestedAt === null) return;
     setLate(false);
     const timer = window.setTimeout(() => {
       setLate(true);
-      setAskedAt(null);
+      setRequestedAt(null);
     }, PATIENCE_MS);
     return () => window.clearTimeout(timer);
-  }, [askedAt, setAskedAt]);
+  }, [requestedAt, setRequestedAt]);
   return isLate && !hasCome;
 }
 

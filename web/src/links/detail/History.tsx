@@ -57,12 +57,12 @@ function Row({ entry }: { entry: HistoryEntry }) {
   return (
     <li>
       <p>
-        <b>{entry.act === "sweep" ? "kurz" : who}</b> {acts[entry.act] ?? entry.act}
+        <b>{entry.action === "sweep" ? "kurz" : who}</b> {acts[entry.action] ?? entry.action}
         <span className={styles.when}>
           <When at={entry.changed_at} />
         </span>
       </p>
-      {entry.act !== "sweep" && <Changes changes={entry.changes} />}
+      {entry.action !== "sweep" && <Changes changes={entry.changes} />}
     </li>
   );
 }

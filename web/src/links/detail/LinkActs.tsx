@@ -1,6 +1,6 @@
 import { Button, Menu } from "@mantine/core";
 import { useState } from "react";
-import { useMayEditLinks } from "../../app/place";
+import { useMayEditLinks } from "../../app/space";
 import { useTexts } from "../../strings/language";
 import { link as texts } from "../../strings/link";
 import { Icon } from "../../ui/Icon";

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { Link as To } from "wouter";
-import { pathIn } from "../../app/place";
+import { pathIn } from "../../app/space";
 import { useTexts } from "../../strings/language";
 import { link as texts } from "../../strings/link";
 import { CopyButton } from "../../ui/CopyButton";

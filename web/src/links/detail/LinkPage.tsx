@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { Link as To } from "wouter";
 import { Problem } from "../../api/client";
-import { pathIn } from "../../app/place";
+import { pathIn } from "../../app/space";
 import { Export } from "../../stats/Export";
 import { useView } from "../../stats/period";
 import { useReport } from "../../stats/queries";

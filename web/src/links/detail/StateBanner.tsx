@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
-import { useMayEditLinks, useWorkspaceId } from "../../app/place";
+import { useMayEditLinks, useWorkspaceId } from "../../app/space";
 import { DAY_MS } from "../../stats/period";
 import { useTexts } from "../../strings/language";
 import { link as texts } from "../../strings/link";

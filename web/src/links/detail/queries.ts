@@ -4,7 +4,7 @@ import { useParams } from "wouter";
 import { apiOf, need, type Schemas } from "../../api/client";
 import { everyPage } from "../../api/pages";
 import { useMe } from "../../api/session";
-import { useWorkspaceId } from "../../app/place";
+import { useWorkspaceId } from "../../app/space";
 import { useMembers } from "../../workspaces/queries";
 import type { Link } from "../queries";
 

@@ -2,7 +2,7 @@ import { TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { apiOf, need } from "../../api/client";
-import { pathIn } from "../../app/place";
+import { pathIn } from "../../app/space";
 import { editing as texts } from "../../strings/editing";
 import { useTexts } from "../../strings/language";
 import { Icon } from "../../ui/Icon";
@@ -37,7 +37,7 @@ export function AliasField({ workspaceId, link, fields, change, wrong }: FormPro
       />
       <div className={styles.says} aria-live="polite">
         {wrong.custom_code === undefined && <Said said={said} workspaceId={workspaceId} />}
-        {isMoved && <p data-tone="wary">{words.aliasMoves(link.short_code)}</p>}
+        {isMoved && <p data-tone="warning">{words.aliasMoves(link.short_code)}</p>}
       </div>
     </div>
   );

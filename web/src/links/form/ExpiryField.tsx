@@ -1,6 +1,6 @@
 import { TextInput } from "@mantine/core";
 import { useId } from "react";
-import { useWorkspaces } from "../../app/place";
+import { useWorkspaces } from "../../app/space";
 import { editing as texts } from "../../strings/editing";
 import { useTexts } from "../../strings/language";
 import { useFormats, useNow } from "../../ui/format";
@@ -100,7 +100,7 @@ function Meaning({ workspaceId, link, fields: { expiry } }: FormProps) {
     if (link.expires_at === null) return <p>{words.neverSays}</p>;
     const end = new Date(link.expires_at);
     if (end.getTime() > now) return <p>{words.expiresAt(formats.exact(end))}</p>;
-    return <p data-tone="wary">{words.expiredAt(formats.relative(end, now))}</p>;
+    return <p data-tone="warning">{words.expiredAt(formats.relative(end, now))}</p>;
   }
   const place = workspaces.data?.find((workspace) => workspace.id === workspaceId);
   const days = place?.default_expiry_days ?? null;

@@ -1,5 +1,5 @@
 import { Checkbox, NativeSelect, TagsInput, Textarea, TextInput } from "@mantine/core";
-import { useWorkspaces } from "../../app/place";
+import { useWorkspaces } from "../../app/space";
 import { editing as texts } from "../../strings/editing";
 import { useTexts } from "../../strings/language";
 import { useCutText } from "../../ui/CutNote";

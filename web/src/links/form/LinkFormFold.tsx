@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useId, useState } from "react";
+import * as storage from "../../api/storage";
 import { Icon } from "../../ui/Icon";
-import * as keep from "../../ui/keep";
 import styles from "./LinkForm.module.css";
 
 /** A part of the form that is folded away until somebody wants it; the browser remembers. `isNeeded`:
@@ -13,13 +13,13 @@ export function LinkFormFold(props: {
 }) {
   const id = useId();
   const key = `kurz.form.${props.name}`;
-  const [isOpen, setOpen] = useState(keep.read(key) === "open");
+  const [isOpen, setOpen] = useState(storage.read(key) === "open");
   const isShown = isOpen || props.isNeeded === true;
   useEffect(() => {
     if (props.isNeeded) setOpen(true); // and it stays: somebody is about to type there
   }, [props.isNeeded]);
   const toggle = () => {
-    keep.write(key, isShown ? null : "open");
+    storage.write(key, isShown ? null : "open");
     setOpen(!isShown);
   };
   return (

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { pathIn } from "../../app/place";
+import { pathIn } from "../../app/space";
 import { useTexts } from "../../strings/language";
 import { links as texts } from "../../strings/links";
 import { CopyButton } from "../../ui/CopyButton";

@@ -1,6 +1,6 @@
 import { ActionIcon, Menu } from "@mantine/core";
 import { useLocation } from "wouter";
-import { pathIn } from "../../app/place";
+import { pathIn } from "../../app/space";
 import { useTexts } from "../../strings/language";
 import { links as texts } from "../../strings/links";
 import { Icon } from "../../ui/Icon";

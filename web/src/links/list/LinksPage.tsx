@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useCallback, useRef, useState } from "react";
-import { useMayEditLinks, useWorkspaceId } from "../../app/place";
+import { useMayEditLinks, useWorkspaceId } from "../../app/space";
 import { useTexts } from "../../strings/language";
 import { links as texts } from "../../strings/links";
 import { ExportDialog } from "../../transfer/ExportDialog";

@@ -1,9 +1,9 @@
 import { Switch } from "@mantine/core";
 import { useEffect, useState } from "react";
+import * as storage from "../../api/storage";
 import { useTexts } from "../../strings/language";
 import { links as texts } from "../../strings/links";
 import { Dialog } from "../../ui/Dialog";
-import * as keep from "../../ui/keep";
 import styles from "./LinksPage.module.css";
 
 const KEY = "kurz.letter-keys"; // "off": some people's tools send letters
@@ -35,7 +35,7 @@ function run(event: KeyboardEvent, acts: KeyActs, help: () => void): boolean {
   const row = document.activeElement?.closest<HTMLElement>("tr[data-row]") ?? null;
   if (event.key === "ArrowDown" && row) return move(row, 1);
   else if (event.key === "ArrowUp" && row) return move(row, -1);
-  else if (keep.read(KEY) === "off") return false;
+  else if (storage.read(KEY) === "off") return false;
   else if (event.key === "?") help();
   else if (event.key === "j") return move(row, 1);
   else if (event.key === "k") return move(row, -1);
@@ -66,7 +66,7 @@ function isTyping(target: EventTarget | null): boolean {
 
 export function KeysDialog({ onClose }: { onClose: () => void }) {
   const words = useTexts(texts);
-  const [isOn, setOn] = useState(keep.read(KEY) !== "off");
+  const [isOn, setOn] = useState(storage.read(KEY) !== "off");
   const keys: [string[], string][] = [
     [["j", "k", "↓", "↑"], words.keyMove],
     [["Enter"], words.keyOpen],
@@ -95,7 +95,7 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
         checked={isOn}
         onChange={(event) => {
           setOn(event.currentTarget.checked);
-          keep.write(KEY, event.currentTarget.checked ? null : "off");
+          storage.write(KEY, event.currentTarget.checked ? null : "off");
         }}
       />
     </Dialog>

@@ -156,8 +156,8 @@ async function offerKeys() {
 // Each gives the number of the workspace that one is in now, if there is one.
 const acts = {
   setup: (fields) => enter("auth/setup", { token, ...fields }),
-  reset: async ({ password, ends_keys }) => {
-    await enter("auth/reset", { token, password, ends_keys: ends_keys === "on" });
+  reset: async ({ password, revoke_keys }) => {
+    await enter("auth/reset", { token, password, revoke_keys: revoke_keys === "on" });
     await offerKeys();
   },
   join: async ({ email, password, has_account }) => {

@@ -28,4 +28,33 @@ def upgrade() -> None:
     op.execute(f"INSERT INTO one_time_tokens ({names}) SELECT {names} FROM passes")  # noqa: S608
     op.drop_table("passes")
     op.create_index("ix_one_time_tokens_workspace_id", "one_time_tokens", ["workspace_id"])
-    op.execute("ALTER TABLE code_quarantine RENAME COLUMN keeper TO reserved_for")
+    for table, old, new in _COLUMNS:
+        op.execute(f"ALTER TABLE {table} RENAME COLUMN {old} TO {new}")
+    _rename_index()
+
+
+_COLUMNS = (
+    ("code_quarantine", "keeper", "reserved_for"),
+    ("history", "act", "action"),
+    ("audit", "act", "action"),
+    ("leases", "asked_at", "requested_at"),
+    ("job_runs", "is_asked", "is_requested"),
+    ("checks", "is_asked", "is_requested"),
+    ("destinations", "asked_at", "requested_at"),
+    ("link_destinations", "asked_at", "requested_at"),
+)
+
+
+def _rename_index() -> None:
+    """SQLite cannot rename an index. Few destinations wait for a requested check."""
+    old, new = "ix_destinations_asked_at", "ix_destinations_requested_at"
+    if op.get_context().dialect.name != "sqlite":
+        op.execute(f"ALTER INDEX {old} RENAME TO {new}")
+        return
+    op.drop_index(old)
+    op.create_index(
+        new,
+        "destinations",
+        ["requested_at", "id", "site"],
+        sqlite_where=sa.text("requested_at IS NOT NULL"),
+    )

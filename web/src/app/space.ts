@@ -36,7 +36,7 @@ export interface May {
   manage: boolean;
 }
 
-/** What one may do in a place. Nothing while that is not known: buttons come, they do not go. */
+/** What one may do in a space. Nothing while that is not known: buttons come, they do not go. */
 export function useMay(workspaceId: number | null): May {
   const role = useRole(workspaceId);
   return {
@@ -49,7 +49,7 @@ export function useMayEditLinks(workspaceId: number | null): boolean {
   return useMay(workspaceId).editLinks;
 }
 
-/** The address of a page in a place. */
+/** The address of a page in a space. */
 export function pathIn(workspaceId: number | null, path: string): string {
   return workspaceId === null ? path : `/w/${workspaceId}${path}`;
 }

@@ -9,13 +9,13 @@ import { Icon } from "../ui/Icon";
 import { lazily } from "../ui/lazily";
 import { useRestore } from "../workspaces/restoring";
 import { Fence } from "./Fence";
-import styles from "./PlaceMenu.module.css";
-import { pathIn, useWorkspaces, type Workspace } from "./place";
+import styles from "./SpaceMenu.module.css";
+import { pathIn, useWorkspaces, type Workspace } from "./space";
 
 const NewWorkspace = lazily(() => import("../workspaces/NewWorkspace"));
 
-/** Where one is, the way elsewhere, and the way to a new place. */
-export function PlaceMenu({ workspaceId }: { workspaceId: number | null }) {
+/** Where one is, the way elsewhere, and the way to a new workspace. */
+export function SpaceMenu({ workspaceId }: { workspaceId: number | null }) {
   const words = useTexts(app);
   const { data = [] } = useWorkspaces();
   const [isMaking, setMaking] = useState(false);
@@ -25,14 +25,14 @@ export function PlaceMenu({ workspaceId }: { workspaceId: number | null }) {
     <>
       <Menu width={264} position="bottom-start" shadow="md">
         <Menu.Target>
-          <button type="button" className={styles.target} aria-label={`${words.place}: ${name}`}>
+          <button type="button" className={styles.target} aria-label={`${words.space}: ${name}`}>
             <span className={styles.letter} data-letter={name.slice(0, 1)} />
             <span className={`truncate ${styles.name}`}>{name}</span>
             <Icon name="down" size={16} />
           </button>
         </Menu.Target>
         <Menu.Dropdown className={styles.menu ?? ""}>
-          <Places workspaceId={workspaceId} workspaces={data} onNew={() => setMaking(true)} />
+          <Spaces workspaceId={workspaceId} workspaces={data} onNew={() => setMaking(true)} />
         </Menu.Dropdown>
       </Menu>
       {isMaking && (
@@ -46,7 +46,7 @@ export function PlaceMenu({ workspaceId }: { workspaceId: number | null }) {
   );
 }
 
-function Places(props: {
+function Spaces(props: {
   workspaceId: number | null;
   workspaces: readonly Workspace[];
   onNew: () => void;

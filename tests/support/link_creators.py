@@ -12,31 +12,31 @@ import httpx2
 from support.program import Program
 
 API = "/api/v1/links"
-MADE = "https://example.com/made/"  # how the URLs begin that makers make links for
-PATIENCE_SECONDS = 60.0
-PATIENCES_SECONDS = (0.002, 0.02, 30.0, 30.0)  # until a maker leaves, at the first try
+MADE = "https://example.com/made/"  # how the URLs begin that clients create links for
+DEADLINE_SECONDS = 60.0
+DEADLINES_SECONDS = (0.002, 0.02, 30.0, 30.0)  # until a client leaves, at the first try
 IN_FLIGHT = 409  # the first try with the same key is still being worked on
 
 
-def make(
-    client: httpx2.Client, url: str, *, may_fail: bool, first_patience_seconds: float = 30.0
+def create_link(
+    client: httpx2.Client, url: str, *, may_fail: bool, first_deadline_seconds: float = 30.0
 ) -> httpx2.Response:
     """The answer about a link that is made once, however many tries it takes."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    patience_seconds = first_patience_seconds
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    deadline_seconds = first_deadline_seconds
     while True:
         with suppress(httpx2.TransportError):
             answer = client.post(
                 API,
                 json={"original_url": url},
                 headers={"idempotency-key": f"for {url}"},
-                timeout=patience_seconds,
+                timeout=deadline_seconds,
             )
             if answer.status_code == 201:
                 return answer
             assert answer.status_code == IN_FLIGHT or (may_fail and answer.status_code == 503)
         assert time.monotonic() < deadline, "the link was never made"
-        patience_seconds = 30.0
+        deadline_seconds = 30.0
         time.sleep(0.01)
 
 
@@ -56,18 +56,18 @@ class LinkCreator:
 
     def end(self) -> None:
         self._is_over.set()
-        self._thread.join(PATIENCE_SECONDS)
+        self._thread.join(DEADLINE_SECONDS)
         assert not self._thread.is_alive()
 
     def _run(self) -> None:
         with self._program.client() as client:
             while not self._is_over.is_set():
                 url = f"{MADE}{self._name}/{len(self.acknowledged)}"
-                answer = make(
+                answer = create_link(
                     client,
                     url,
                     may_fail=self._may_fail,
-                    first_patience_seconds=random.choice(PATIENCES_SECONDS),
+                    first_deadline_seconds=random.choice(DEADLINES_SECONDS),
                 )
                 self.acknowledged[url] = answer.json()["short_code"]
                 self.replayed += "idempotency-replayed" in answer.headers
@@ -85,7 +85,7 @@ class LinkLedger:
         self.replayed += creator.replayed
 
     def check(self, stored: Iterable[tuple[str, str]]) -> None:
-        """`stored` are the URLs and codes of all links for URLs that begin with `MADE`. As makers
+        """`stored` are the URLs and codes of all links for URLs that begin with `MADE`. As clients
         do not give up, there is one for each."""
         rows = [*stored]
         urls = Counter(url for url, _ in rows)

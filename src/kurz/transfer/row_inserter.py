@@ -18,7 +18,7 @@ PAUSE_SECONDS = 0.25
 ROUNDS = 20  # more than any row has codes to try
 
 
-class Keeper:
+class RowInserter:
     def __init__(
         self,
         store: BulkInserter,
@@ -31,7 +31,7 @@ class Keeper:
         self._allowances = allowances
         self._clock = clock
 
-    async def keep(self, batch: Sequence[ImportRow | RowResult]) -> list[RowResult]:
+    async def insert(self, batch: Sequence[ImportRow | RowResult]) -> list[RowResult]:
         """The results of a batch, in its order; results that it already contains stay."""
         results: list[RowResult | None] = [
             None if isinstance(item, ImportRow) else item for item in batch
@@ -43,7 +43,7 @@ class Keeper:
             stored = await self._insert([row.link for _, row in waiting])
             again = []
             for (place, row), found in zip(waiting, stored, strict=True):
-                results[place] = self._settle(row, found)
+                results[place] = self._result_of(row, found)
                 if results[place] is None:
                     again.append((place, row))
             waiting = again
@@ -60,7 +60,7 @@ class Keeper:
                 await asyncio.sleep(PAUSE_SECONDS * 2**attempt)
         return await self._store.insert(links, self._allowances, self._clock.now())
 
-    def _settle(self, row: ImportRow, found: Stored) -> RowResult | None:
+    def _result_of(self, row: ImportRow, found: Stored) -> RowResult | None:
         """None: the row was changed, or its code was taken, and is tried again."""
         if found is None:
             return None
