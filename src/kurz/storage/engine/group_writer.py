@@ -16,11 +16,10 @@ from kurz.errors import StoreUnavailable
 from kurz.freshness.routes import Change
 from kurz.storage.engine.changes import take_changes
 from kurz.storage.engine.database import P, Query, T
-from kurz.storage.engine.turnstile import POLL_SECONDS, Turnstile
+from kurz.storage.engine.turnstile import Turnstile
 
 # A write transaction blocks other processes from writing: after this time no more calls join it.
 GROUP_SECONDS = 0.025
-BUSY = 5  # SQLite's code: another process has the lock
 FRESH_SECONDS = 0.1  # a call that has waited less gets the full time for a lock
 
 
@@ -142,7 +141,7 @@ class GroupWriter:
         their rows of the change log."""
         driver: Any = connection.connection.driver_connection
         group.append(waiting.popleft())
-        self._begin(driver, time.monotonic() - group[0].requested_at)
+        self._begin(driver, group[0].requested_at)
         ends_at = time.monotonic() + GROUP_SECONDS
         try:
             group[0].result = group[0].work(connection)
@@ -157,7 +156,7 @@ class GroupWriter:
             # run again, now with a savepoint each. That is cheaper than a savepoint for every call
             # at first.
             driver.execute("ROLLBACK")
-            self._begin(driver, 0.0)
+            self._begin(driver, time.monotonic())
             take_changes(connection)
             changes = []
             for call in group:
@@ -167,26 +166,19 @@ class GroupWriter:
         self.commits += 1
         return changes
 
-    def _begin(self, driver: Any, waited: float) -> None:
-        """Takes the lock. A group that already waited behind a locked one has less time left."""
-        left = self._busy_seconds - (waited if waited >= FRESH_SECONDS else 0.0)
-        ends_at = time.monotonic() + left
-        with self._turnstile.front(ends_at):
-            driver.execute("PRAGMA busy_timeout=0")  # SQLite itself would pause for up to 100 ms
+    def _begin(self, driver: Any, requested_at: float) -> None:
+        """Takes the lock. A call that already waited behind others has less time left."""
+        with self._turnstile.front(requested_at + self._busy_seconds):
+            waited = time.monotonic() - requested_at
+            if waited < FRESH_SECONDS:
+                driver.execute("BEGIN IMMEDIATE")
+                return
+            left = max(self._busy_seconds - waited, 0.0)
+            driver.execute(f"PRAGMA busy_timeout={left * 1000:.0f}")
             try:
-                while not self._takes_lock(driver, ends_at):
-                    time.sleep(POLL_SECONDS)
+                driver.execute("BEGIN IMMEDIATE")
             finally:
                 driver.execute(f"PRAGMA busy_timeout={self._busy_seconds * 1000:.0f}")
-
-    def _takes_lock(self, driver: Any, ends_at: float) -> bool:
-        try:
-            driver.execute("BEGIN IMMEDIATE")
-        except Exception as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF != BUSY or time.monotonic() >= ends_at:
-                raise
-            return False
-        return True
 
     def _perform_alone(self, connection: sa.Connection, driver: Any, call: _Call) -> list[Change]:
         driver.execute("SAVEPOINT work")

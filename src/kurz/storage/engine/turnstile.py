@@ -2,8 +2,8 @@
 
 SQLite has no queue. A process that finds the database locked tries again after a pause, which grows
 to 100 ms, and a process that writes all the time takes the lock again before that. Writers of kurz
-therefore pass this turnstile one at a time, and the one that is in it tries every millisecond. A
-process that has just written has to queue again. kurz waits for other programs as before.
+therefore pass this turnstile one at a time, before they ask for the lock. A process that has just
+written has to wait for the one in the turnstile. kurz waits for other programs as before.
 """
 
 import fcntl
