@@ -19,6 +19,7 @@ PROBLEM = "kurz.problem"  # a KurzError: why there is no site
 BEGAN_NS = "kurz.began_ns"  # when its first bytes arrived, by `time.perf_counter_ns`
 LOOKUP = "kurz.lookup"  # the lane's lookup of the code (a task), or None
 ENDS_WITH_CLIENT = "kurz.ends_with_client"  # True: a client that leaves ends the work
+HAS_CLIENT_LEFT = "kurz.has_client_left"  # True: it left before that was set
 OVERLOADED = "kurz.is_overloaded"  # the request was refused for that
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from kurz.asgi import BEGAN_NS, ENDS_WITH_CLIENT, LOOKUP
+from kurz.asgi import BEGAN_NS, ENDS_WITH_CLIENT, HAS_CLIENT_LEFT, LOOKUP
 from kurz.server.body_rate import SAMPLE_SECONDS
 from kurz.server.capacity import Admission, Capacity, Occupant
 from kurz.server.flow import Flow
@@ -147,6 +147,9 @@ class Connection(Intake):
         elif self._answering is not None and self._answering.scope.get(ENDS_WITH_CLIENT):
             self.transport.close()  # it is only useful while the client is connected
         else:
+            if self._answering is not None:
+                scope: Any = self._answering.scope
+                scope[HAS_CLIENT_LEFT] = True
             self._close_after_answers()
 
     # Requests

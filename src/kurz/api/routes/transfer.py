@@ -24,7 +24,7 @@ from kurz.api.routes.creating import PROBLEMS
 from kurz.api.routes.links import filter_of
 from kurz.api.schemas.problems import problems
 from kurz.api.schemas.transfer import ExportSelection, ImportResult
-from kurz.asgi import ENDS_WITH_CLIENT
+from kurz.asgi import ENDS_WITH_CLIENT, HAS_CLIENT_LEFT
 from kurz.links import listing
 from kurz.links.imports import (
     MAX_PROBLEMS,
@@ -193,7 +193,7 @@ async def _results(
             room = MAX_PROBLEMS - len(out)
             out += [result.view() for result in batch if not result.is_in][:room]
         slot.check()
-        if await request.is_disconnected():
+        if request.scope.get(HAS_CLIENT_LEFT) or await request.is_disconnected():
             raise BodyMalformed("The client disconnected before all rows were imported.")
     return ImportResult.model_validate(
         {
