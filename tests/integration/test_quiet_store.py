@@ -23,7 +23,7 @@ FEED = "FROM changes"
 AROUND = ("BEGIN", "ROLLBACK")
 
 
-@pytest.fixture(params=["on", "off"], ids=["lane", "long-way"])
+@pytest.fixture(params=["on", "off"], ids=["lane", "asgi"])
 def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
     return replace(settings, fast_lane=request.param, rate_limits="on")
 
