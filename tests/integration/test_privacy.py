@@ -307,8 +307,8 @@ def check_journals(kept: Kept) -> None:
 
 
 def check_events(events: Sequence[Mapping[str, Any]], private_visits: int) -> None:
-    private = [event for event in events if event["kind"] == VisitKind.PRIVATE]
-    others = [event for event in events if event["kind"] != VisitKind.PRIVATE]
+    private = [event for event in events if event["sort"] == VisitKind.PRIVATE]
+    others = [event for event in events if event["sort"] != VisitKind.PRIVATE]
     assert len(private) == private_visits
     for event in private:
         assert [event[name] for name in UNKNOWN] == [""] * len(UNKNOWN)

@@ -244,7 +244,7 @@ async def test_visitors_of_a_held_link_are_warned(kurz, desk: Desk, blocklist):
     assert (await client.head(path, headers=PAGE)).status_code == 403
     preview = await client.get(path + "+", headers=PAGE)
     assert preview.status_code == 200
-    assert "could not check yet" in preview.text
+    assert "has not yet been able to check" in preview.text
     assert (await client.get(path + "+")).json()["is_held"] is True
     assert recorded(kurz) == 0
 
