@@ -40,7 +40,7 @@ def test_a_series_goes_on_where_it_stopped_and_is_set_before_the_first_code_only
     file = tmp_path / "salt"
     file.write_bytes(SALT + b"\r\n")
     wrong = terminal.run("admin", "counter", "--start", "99", "--salt-file", str(file))
-    assert (wrong.returncode, wrong.stdout) == (0, f"The next counted code is {code_of(99)}.\n")
+    assert (wrong.returncode, wrong.stdout) == (0, f"The next counter code is {code_of(99)}.\n")
     again = terminal.json("admin", "counter", "--start", str(START), "--salt-file", str(file))
     assert again == {"start": START, "next_code": code_of(START)}
 
@@ -53,7 +53,7 @@ def test_a_series_goes_on_where_it_stopped_and_is_set_before_the_first_code_only
 
     late = terminal.run("admin", "counter", "--start", "1", "--salt-file", str(file))
     assert (late.returncode, late.stdout) == (4, "")
-    assert "already has counted codes" in late.stderr
+    assert "already has counter codes" in late.stderr
     third = terminal.json("create", "https://example.com/3", "--strategy", "counter")
     assert third["short_code"] == code_of(START + 2000)
 
@@ -83,5 +83,5 @@ def test_what_cannot_be_continued_is_refused_in_one_line(terminal, tmp_path):
         assert reason.partition(" ")[0] in done.stderr
     assert (
         terminal.run("admin", "counter", "--start", "0", "--salt-file", "-", stdin=SALT).stdout
-        == f"The next counted code is {code_of(0)}.\n"
+        == f"The next counter code is {code_of(0)}.\n"
     )

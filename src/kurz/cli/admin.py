@@ -59,7 +59,7 @@ def create(
 
 @admin.command()
 def setup_link(as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Print a one-time link that creates the first administrator. It replaces any earlier one."""
+    """Print a one-time set-up link for the first administrator. It replaces earlier ones."""
 
     async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
         if not await kurz.accounts.needs_set_up():

@@ -125,7 +125,7 @@ def restore_links(
         typer.Option(
             parser=values.instant,
             metavar="TIME",
-            help="New expiry date. If omitted, expired links get none, except temporary ones.",
+            help="New expiry date. If omitted, links never expire, except temporary ones.",
         ),
     ] = None,
     foreign: Foreign = False,

@@ -196,7 +196,7 @@ def list_audit(
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """List the audit log: actions of administrators and the operator, newest first."""
+    """List the audit log. It has the actions of administrators and the operator, newest first."""
 
     async def work(kurz: "Kurz") -> "tuple[Sequence[AuditEntry], dict[int, str], datetime]":
         found = await kurz.audit.list(before=before, limit=limit)

@@ -32,7 +32,7 @@ _REASONS = {
     "no-answer": "no answer",
     "no-name": "the host name no longer exists",
     "too-many-redirects": "too many redirects",
-    "leads-back": "it redirects back to this kurz",
+    "leads-back": "it redirects back to this server",
     "not-public": "the address is not public, so it was not requested",
     "name-servers": "the name servers did not answer",
 }
@@ -52,7 +52,7 @@ def check(
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Have the running server check a link's destination now, and wait for the result."""
+    """Check a link's destination now. The running server does it; this command waits."""
 
     async def work(kurz: "Kurz") -> "tuple[dict[str, Any], Check | None, datetime]":
         found = await find_link(kurz, link)

@@ -1,4 +1,4 @@
-"""`kurz admin counter`: continues a series of counted codes that another system began."""
+"""`kurz admin counter`: continues a series of counter codes that another system started."""
 
 import sys
 from pathlib import Path
@@ -26,9 +26,9 @@ def counter(
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Continue a series of counted codes from another system, using its salt.
+    """Continue a series of counter codes. Another system started it; its salt is needed.
 
-    Requires KURZ_COUNTER_SCRAMBLE=offset, and only works before the first counted code."""
+    Requires KURZ_COUNTER_SCRAMBLE=offset, and only works before the first counter code."""
     from kurz.links.codes.counter import CounterCodes
     from kurz.links.errors import CounterStarted, SeriesRefused
     from kurz.storage.links.installation import load_or_create_key, start_counter
@@ -59,13 +59,13 @@ def counter(
         await note(kurz, "start-counter", start=start)
         if not await kurz.database.write(start_counter, number):
             raise CounterStarted(
-                "This database already has counted codes. A series can only be continued in a"
+                "This database already has counter codes. A series can only be continued in a"
                 " new database."
             )
         return codes.code(number)
 
     code = with_kurz(data_dir, work)
-    sentence = f"The next counted code is {code}."
+    sentence = f"The next counter code is {code}."
     hint = "Compare it with your series. You can run this command again until the code is used."
     output.print_result({"start": start, "next_code": code}, sentence, hint, as_json=as_json)
 

@@ -32,7 +32,7 @@ def lists(
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Show blocklists and allowlists, whether they can be read, and when links were screened."""
+    """Show blocklists and allowlists. Also: which can be read, and when links were screened."""
 
     async def work(kurz: "Kurz") -> dict[str, Any]:
         if url is not None:

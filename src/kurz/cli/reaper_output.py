@@ -30,6 +30,8 @@ _KINDS = {
     EndedKind.SWEPT: "trash, expired",
     EndedKind.DELETED: "trash, deleted",
 }
+# Names of counts that are not plain words.
+_COUNTED = {"one_time_tokens": "one-time links", "strays": "leftovers"}
 _COLOURS = {RunOutcome.DONE: "green", RunOutcome.FAILED: "red", RunOutcome.SKIPPED: "yellow"}
 
 
@@ -99,7 +101,7 @@ def print_rules(plan: RetentionPlan, waiting: ReaperBacklog) -> None:
         number = waiting.by_kind.get(ended)
         due = "-" if number is None else f"{number:,}"
         rows.append((_KINDS[ended], _after(rule), due, _action(plan, rule)))
-    output.print_table(("expired", "after", "due", "action"), rows)
+    output.print_table(("links", "after", "due", "action"), rows)
     if any(_lacks_archive(plan, rule) for rule in plan.retention.values()):
         output.print_hint(
             "No archive is configured: links that would be archived stay in the trash."
@@ -194,7 +196,8 @@ def _is_telling(outcome: RunOutcome | None, counts: Mapping[str, int]) -> bool:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "nothing to do"
+    shown = (f"{count:,} {_COUNTED.get(name, name)}" for name, count in counts.items())
+    return ", ".join(shown) or "nothing to do"
 
 
 def _after(rule: RetentionRule) -> str:

@@ -65,7 +65,7 @@ def warnings_about(loaded: LoadedSettings) -> list[str]:
         )
     if settings.counter_scramble == "offset":
         warnings.append(
-            "KURZ_COUNTER_SCRAMBLE=offset: counted codes are consecutive, so anyone can"
+            "KURZ_COUNTER_SCRAMBLE=offset: counter codes are consecutive, so anyone can"
             " enumerate them."
         )
     if own := values.networks_of_this_machine(settings.check_networks):

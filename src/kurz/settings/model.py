@@ -111,11 +111,11 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
     code_strategy: str = _setting(
         "random", values.choice("random", "counter"), "How codes at the root are generated."
     )
-    code_length: int = _setting(7, values.integer(4, 21), "Length of random and counted codes.")
+    code_length: int = _setting(7, values.integer(4, 21), "Length of random and counter codes.")
     counter_scramble: str = _setting(
         "permutation",
         values.choice("permutation", "offset"),
-        "How counted codes hide their order. `offset` hides nothing: codes are easy to enumerate.",
+        "How counter codes hide their order. `offset` hides nothing: codes are easy to enumerate.",
     )
     temporary_link_hours: int = _setting(
         8, values.integer(1, 8760), "Hours until anonymous links expire."
@@ -171,7 +171,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
     click_event_days: int = _setting(
         90,
         values.integer(0, 3650),
-        "Days that single clicks are kept; daily counts are kept permanently.",
+        "Days that individual clicks are kept; daily counts are kept permanently.",
     )
     destination_checks: str = values.switch("on", "`off`: kurz never requests destinations.")
     check_networks: tuple[str, ...] = _setting(
@@ -219,7 +219,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
     retention: str = _setting(
         "default",
         values.choice("default", "immediate", "buffered", "archival", "keep"),
-        "How long ended links are kept, and what happens to them then.",
+        "How long expired and deleted links are kept, and what happens then.",
     )
     retention_temporary: timedelta | None = _setting(
         None,
