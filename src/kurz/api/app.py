@@ -96,8 +96,8 @@ def create_api(context: Context) -> FastAPI:
 
 
 def _name_operations(app: FastAPI) -> None:
-    """An operation is called like its function. What exists at the root and in workspaces is one
-    function: there, the name says so."""
+    """An operation has the name of its function. Where one function serves the root and
+    workspaces, the operation in workspaces gets a suffix."""
     names = set()
     for route in app.routes:
         if isinstance(route, APIRoute) and route.operation_id is None:
@@ -125,7 +125,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _describe_callers(app: FastAPI, paths: dict[str, dict[str, Any]]) -> None:
-    """As the dependencies of routes say who may call them."""
+    """Adds to each operation who may call it, as its dependencies declare."""
     for route in app.routes:
         if isinstance(route, APIRoute) and route.include_in_schema:
             for method in route.methods or ():
@@ -133,7 +133,7 @@ def _describe_callers(app: FastAPI, paths: dict[str, dict[str, Any]]) -> None:
 
 
 def _describe_problems(paths: dict[str, dict[str, Any]]) -> None:
-    """Every operation that changes something for an account may be refused as too frequent."""
+    """Every operation that changes something for an account can answer 429."""
     for operations in paths.values():
         for method, operation in operations.items():
             if method != "get" and operation.get("x-needs") != "nobody":

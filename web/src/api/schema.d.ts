@@ -503,8 +503,8 @@ export interface paths {
         put?: never;
         /**
          * Check a link's destination now
-         * @description The check runs within seconds, or as soon as the site can be requested again: each site
-         *     is requested at most once a minute. The result is there when `last_checked_at` is later than
+         * @description The check runs within seconds, or later if others of the same site were requested: each
+         *     site gets one requested check per minute. It is done when `last_checked_at` is later than
          *     `requested_at`. 409 `checks-off` if checks are off, `link-not-checked` if the link is not
          *     active.
          */
@@ -531,8 +531,8 @@ export interface paths {
         put?: never;
         /**
          * Check a link's destination now
-         * @description The check runs within seconds, or as soon as the site can be requested again: each site
-         *     is requested at most once a minute. The result is there when `last_checked_at` is later than
+         * @description The check runs within seconds, or later if others of the same site were requested: each
+         *     site gets one requested check per minute. It is done when `last_checked_at` is later than
          *     `requested_at`. 409 `checks-off` if checks are off, `link-not-checked` if the link is not
          *     active.
          */
@@ -694,7 +694,7 @@ export interface paths {
         };
         /**
          * Download statistics of a link
-         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
+         * @description The series, the breakdowns, or each click, as far back as individual clicks are kept.
          */
         get: operations["export_stats_of_link"];
         put?: never;
@@ -756,7 +756,7 @@ export interface paths {
         };
         /**
          * Download statistics of a workspace's link
-         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
+         * @description The series, the breakdowns, or each click, as far back as individual clicks are kept.
          */
         get: operations["export_stats_of_link_in_workspace"];
         put?: never;
@@ -818,7 +818,7 @@ export interface paths {
         };
         /**
          * Download statistics of a tag
-         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
+         * @description The series, the breakdowns, or each click, as far back as individual clicks are kept.
          */
         get: operations["export_stats_of_tag"];
         put?: never;
@@ -880,7 +880,7 @@ export interface paths {
         };
         /**
          * Download statistics of a workspace's tag
-         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
+         * @description The series, the breakdowns, or each click, as far back as individual clicks are kept.
          */
         get: operations["export_stats_of_tag_in_workspace"];
         put?: never;
@@ -942,7 +942,7 @@ export interface paths {
         };
         /**
          * Download statistics of a workspace
-         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
+         * @description The series, the breakdowns, or each click, as far back as individual clicks are kept.
          */
         get: operations["export_stats_of_workspace"];
         put?: never;
@@ -1004,7 +1004,7 @@ export interface paths {
         };
         /**
          * Download statistics of your links
-         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
+         * @description The series, the breakdowns, or each click, as far back as individual clicks are kept.
          */
         get: operations["export_stats_of_me"];
         put?: never;
@@ -1066,7 +1066,7 @@ export interface paths {
         };
         /**
          * Download statistics of the installation
-         * @description The series, the breakdowns, or every single click, as far back as clicks are kept.
+         * @description The series, the breakdowns, or each click, as far back as individual clicks are kept.
          */
         get: operations["export_stats_of_everything"];
         put?: never;
@@ -1584,7 +1584,8 @@ export interface paths {
         put?: never;
         /**
          * Create an invitation link
-         * @description The link is shown once. Whoever opens it becomes a member. It works once, for 7 days.
+         * @description The link is shown once. The person who opens it becomes a member. It works once,
+         *     for 7 days.
          */
         post: operations["create_invitation"];
         delete?: never;
@@ -1887,7 +1888,7 @@ export interface paths {
         };
         /**
          * List all workspaces
-         * @description Sorted by id.
+         * @description Sorted by ID.
          */
         get: operations["list_all_workspaces"];
         put?: never;
@@ -2465,7 +2466,7 @@ export interface components {
             last_cleanup_time: string | null;
             /**
              * Total Cleaned
-             * @description Links moved to the trash, archived or purged since the installation began.
+             * @description Links moved to the trash, archived or purged so far.
              */
             total_cleaned: number;
             /** Last Batch Size */
@@ -2669,7 +2670,7 @@ export interface components {
         };
         /**
          * GlobalStats
-         * @description `totalLinks` are those that are ACTIVE.
+         * @description `totalLinks` counts active links.
          */
         GlobalStats: {
             /** Totallinks */
@@ -3490,7 +3491,7 @@ export interface components {
             field?: string | null;
             /**
              * Errors
-             * @description All refused fields, where a request can have several.
+             * @description All refused fields, if a request can have several.
              * @default null
              */
             errors?: components["schemas"]["FieldError"][] | null;
@@ -3737,14 +3738,14 @@ export interface components {
         };
         /**
          * RuleRead
-         * @description `waiting` is null where nothing is done, because links are kept forever or there is no
+         * @description `waiting` is null where nothing is done, because links are kept permanently or there is no
          *     archive.
          */
         RuleRead: {
             ended: components["schemas"]["EndedKind"];
             /**
              * After Seconds
-             * @description null: kept forever.
+             * @description null: kept permanently.
              */
             after_seconds: number | null;
             action: components["schemas"]["RetentionAction"];
@@ -3984,7 +3985,7 @@ export interface components {
         };
         /**
          * UrlRead
-         * @description A link. One made without an account has a `claimToken`, which is shown once.
+         * @description A link. If it was created without an account, it has a `claimToken`, which is shown once.
          */
         UrlRead: {
             /** Id */
@@ -4200,7 +4201,7 @@ export interface components {
          * LinkEdit
          * @description Fields to change. Omitted fields stay the same; null clears a field.
          * @example {
-         *       "title": "The long one"
+         *       "title": "The handbook"
          *     }
          */
         LinkEdit: {

@@ -39,7 +39,7 @@ class UrlCreate(_Camel):
 
 
 class UrlRead(_Camel):
-    """A link. One made without an account has a `claimToken`, which is shown once."""
+    """A link. If it was created without an account, it has a `claimToken`, which is shown once."""
 
     id: int
     original_url: str
@@ -106,7 +106,7 @@ class LoginRead(_Camel):
 
 
 class GlobalStats(_Camel):
-    """`totalLinks` are those that are ACTIVE."""
+    """`totalLinks` counts active links."""
 
     total_links: int
     total_redirects: int

@@ -1,4 +1,4 @@
-"""Who acts as an administrator, and the audit log, which is written before."""
+"""Who acts as an administrator, and the audit log, which is written before the action."""
 
 from typing import Annotated
 

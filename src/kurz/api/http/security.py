@@ -21,7 +21,7 @@ SCHEMES = {
         "description": "Session cookie of the dashboard; named `__Host-kurz` over HTTPS.",
     },
 }
-# What dependencies of routes ask of callers: an operation is described by those that it has.
+# By dependency: what it requires of callers. The description of an operation comes from its own.
 _DECLARED: dict[Callable[..., Any], dict[str, Any]] = {}
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,7 +60,7 @@ def optional(permission: Permission) -> dict[str, Any]:
 
 
 def declares(document: dict[str, Any]) -> Callable[[F], F]:
-    """For a dependency that asks this of callers: routes that have it need not say so."""
+    """For a dependency that requires this of callers, so that its routes need not declare it."""
 
     def note(dependency: F) -> F:
         _DECLARED[dependency] = document
@@ -70,7 +70,7 @@ def declares(document: dict[str, Any]) -> Callable[[F], F]:
 
 
 def declared_by(dependant: Dependant) -> dict[str, Any]:
-    """By a route's dependencies, and theirs."""
+    """What a route's dependencies declare, including nested ones."""
     for it in dependant.dependencies:
         if found := (_DECLARED.get(it.call) if it.call else None) or declared_by(it):
             return found

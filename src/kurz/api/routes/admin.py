@@ -179,7 +179,7 @@ async def revoke_account_invitation(
 async def list_all_workspaces(
     request: Request, page: Annotated[PageRequest, page_by(int)]
 ) -> WorkspaceList:
-    """Sorted by id."""
+    """Sorted by ID."""
     found, following = await page.fetch(context(request).workspaces.list_all, lambda it: (it.id,))
     shown = [workspace_read(item, None) for item in found]
     return WorkspaceList(workspaces=shown, next_cursor=following)

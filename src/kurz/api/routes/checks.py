@@ -29,8 +29,8 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
         responses=problems(409, 429),
     )
     async def check_link(request: Request, space: may_write, link_id: LinkId) -> CheckRequested:
-        """The check runs within seconds, or as soon as the site can be requested again: each site
-        is requested at most once a minute. The result is there when `last_checked_at` is later than
+        """The check runs within seconds, or later if others of the same site were requested: each
+        site gets one requested check per minute. It is done when `last_checked_at` is later than
         `requested_at`. 409 `checks-off` if checks are off, `link-not-checked` if the link is not
         active."""
         kurz = context(request)

@@ -99,7 +99,8 @@ async def remove_member(
     **takes(InvitationCreate, 404, 409),
 )
 async def create_invitation(request: Request, caller: Owner, workspace_id: WorkspaceId) -> Response:
-    """The link is shown once. Whoever opens it becomes a member. It works once, for 7 days."""
+    """The link is shown once. The person who opens it becomes a member. It works once,
+    for 7 days."""
     kurz = context(request)
     body = await read_body(request, InvitationCreate)
     return await make_one_time_token(

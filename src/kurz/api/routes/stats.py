@@ -205,7 +205,7 @@ def _family(
         format: StatsFormat = StatsFormat.CSV,  # noqa: A002  the word of the product
         interval: Interval | None = None,
     ) -> Response:
-        """The series, the breakdowns, or every single click, as far back as clicks are kept."""
+        """The series, the breakdowns, or each click, as far back as individual clicks are kept."""
         kurz = context(request)
         file_name, media_type = f"kurz-{what}.{format}", MEDIA_TYPES[format]
         if what is What.EVENTS:
@@ -269,7 +269,7 @@ async def _events(
 async def _prefixes(
     request: Request, space: LinkSpace | None, report: StatsReport
 ) -> dict[int, str]:
-    """What stands before the codes of the top links, by their workspace."""
+    """The part of a short URL before the code, by workspace, for the top links."""
     kurz = context(request)
     found = [] if report.top_links is None else [item.link for item in report.top_links.links]
     prefixes: dict[int, str] = {}

@@ -10,9 +10,7 @@ class CleanupStats(BaseModel):
     last_cleanup_time: AwareDatetime | None = Field(
         description="When the last successful run ended."
     )
-    total_cleaned: int = Field(
-        description="Links moved to the trash, archived or purged since the installation began."
-    )
+    total_cleaned: int = Field(description="Links moved to the trash, archived or purged so far.")
     last_batch_size: int
     successful_runs: int
     failed_runs: int
@@ -24,11 +22,11 @@ class CleanupStats(BaseModel):
 
 
 class RuleRead(BaseModel):
-    """`waiting` is null where nothing is done, because links are kept forever or there is no
+    """`waiting` is null where nothing is done, because links are kept permanently or there is no
     archive."""
 
     ended: EndedKind
-    after_seconds: int | None = Field(description="null: kept forever.")
+    after_seconds: int | None = Field(description="null: kept permanently.")
     action: RetentionAction
     waiting: int | None
 

@@ -108,7 +108,7 @@ class CodeAvailability(BaseModel):
 class LinkEdit(Strict):
     """Fields to change. Omitted fields stay the same; null clears a field."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "The long one"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "The handbook"}]})
 
     original_url: str | None = None
     custom_code: str | None = Field(None, description="A new code; the old one stops working.")

@@ -26,7 +26,7 @@ class Problem(BaseModel):
     errors: list[FieldError] | None = Field(
         None,
         exclude_if=lambda errors: errors is None,
-        description="All refused fields, where a request can have several.",
+        description="All refused fields, if a request can have several.",
     )
 
 
