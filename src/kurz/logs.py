@@ -58,7 +58,7 @@ class Repeats:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._lines: dict[tuple[tuple[str, str], ...], _Line] = {}
-        # One that a thread may take twice: the garbage collector may log in the middle of anything.
+        # Reentrant, because the garbage collector may log in the middle of anything.
         self._lock = RLock()
 
     def __call__(self, _: WrappedLogger, __: str, event: EventDict) -> EventDict:

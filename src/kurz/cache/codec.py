@@ -28,7 +28,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class WrongKey(ValueError):
-    """The value belongs to another key: answers may be out of step."""
+    """The value belongs to another key: answers may be out of order."""
 
 
 def reason_of(route: Route, now: int) -> str | None:

@@ -12,7 +12,7 @@ Counting:
 `segments`: the files of journals: torn ends and damage.
 `chunks`: reads the clicks of a segment, many at once.
 `aggregate`: the sums of a stretch of a journal.
-`agents`: the sort and the name of a user agent.
+`agents`: the kind and the name of a user agent.
 `crawlers`: which user agents are bots; `previews`: which user agents fetch link previews.
 `values`: the values counted of a referrer and a language.
 `batch`: what a stretch of a journal adds to the numbers.
@@ -28,7 +28,7 @@ Reporting:
 `breakdowns`: the largest values of each kind.
 `months`: sums of days, and stored sums of months.
 `live`: numbers as they change.
-`click`: single clicks as people see them.
+`click`: individual clicks as people see them.
 `view`: a report as the API and `--json` show it.
 `exports`: reports as CSV and JSON files.
 """

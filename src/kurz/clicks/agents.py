@@ -1,4 +1,4 @@
-"""What a user agent says: the sort of visit, and a few coarse names. Versions are left out."""
+"""What a user agent says: the kind of visit, and a few coarse names. Versions are left out."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ MAX_AGENTS: Final = 65_536  # some 350 bytes each; one that is not cached costs 
 MAX_OUTCOMES: Final = 4096  # most agents map to a few hundred
 MAX_NAME_LENGTH: Final = 40
 
-_UNFIT = re.compile(r"[^A-Za-z0-9 ._+!&'():/-]")  # not in a name; OTHER is not in one either
+_UNFIT = re.compile(r"[^A-Za-z0-9 ._+!&'():/-]")  # never part of a name; `counts.OTHER` matches too
 _EDGES = " ._+&'():/-"
 _VARIANT = re.compile(r"^Mobile | (?:Mobile|iOS|WebView|UI/WKWebView)\b")
 # What crawlers say in addition to their own name.
@@ -47,7 +47,7 @@ _TABLET = re.compile(r"iPad|Tablet|PlayBook|Kindle")
 
 
 class Agent(NamedTuple):
-    """What is known of a user agent. Names are short and plain text; "" is not known."""
+    """What is known of a user agent. Names are short and plain text; "" if unknown."""
 
     sort: str  # PERSON, PREVIEW or BOT of `VisitKind`
     browser: str  # the program's own name if it is not a person's

@@ -53,7 +53,7 @@ class Event(NamedTuple):
     link_id: int
     space: int
     latency_micros: float
-    sort: str  # see `Sort`
+    sort: str  # see `VisitKind`
     country: str  # two capital letters; "" if unknown, as for all fields below
     referrer: str  # a host
     browser: str  # a bot's name, if it is one

@@ -1,4 +1,4 @@
-"""Single clicks as people see them: nothing identifies the visitor."""
+"""Individual clicks as people see them: nothing identifies the visitor."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -12,7 +12,7 @@ class VisitKind(StrEnum):
     """What kind of visit a click is. All except people and private visitors are bots in reports."""
 
     PERSON = "person"
-    PRIVATE = "private"  # asked not to be measured: counted as a person, and nothing else is known
+    PRIVATE = "private"  # asked not to be tracked: counted as a person, nothing else is recorded
     PREFETCH = "prefetch"  # a browser prefetched it, or fetched it for a preview
     PREVIEW = "preview"  # by a program that shows previews of links
     BOT = "bot"

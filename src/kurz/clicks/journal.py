@@ -1,6 +1,6 @@
 """The journal of clicks: one worker's own files, written before a redirect is answered.
 
-`segments` reads them. The lock of a file shows that its writer lives. Forked processes inherit
+`segments` reads them. The lock of a file shows that its writer is running. Forked processes inherit
 locks, so a worker creates its `Journal` after the fork.
 """
 

@@ -151,7 +151,7 @@ class Live:
                 watch.tell(now)
 
     async def _look(self, about: About, before: Now | None = None) -> Now:
-        """Single clicks are read only if there are more than before."""
+        """Individual clicks are read only if there are more than before."""
         today = self._clock.micros() // DAY_MICROS
         all_clicks, _ = await self._store.totals(about.subject)
         if before is not None and (before.today, before.all_clicks) == (today, all_clicks):

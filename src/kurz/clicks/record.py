@@ -15,7 +15,7 @@ from kurz.clicks.trimming import (
 )
 
 PREFETCH: Final = 1  # a browser prefetched it, or for a preview: it may never have been shown
-COUNT_ONLY: Final = 2  # the visitor asked not to be measured: nothing else is recorded
+COUNT_ONLY: Final = 2  # the visitor asked not to be tracked: nothing else is recorded
 
 UNKNOWN_VISITOR: Final = bytes(8)
 

@@ -7,7 +7,7 @@ remembers the last 20,000 changes (`recent_writes`). A value from Redis or a rep
 position of the log at which it was read; it is used only if it contains every change that this
 process has read (`RecentWrites.is_current`). Memory drops what the log names. A process that has
 not read the log for 3 seconds has a stale feed: it asks the database again before it answers from
-memory. So an answer is at most 5 seconds old, whatever is slow, stopped or lost
+memory. So an answer is at most 5 seconds old, as long as the process reaches the database or Redis
 (docs/adr/0014-tiers-and-instances.md).
 
 `ports`: what the read path needs from the store, the second tier and the feed.

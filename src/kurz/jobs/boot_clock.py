@@ -127,6 +127,6 @@ def told(ahead: timedelta) -> str:
     hours = (AHEAD_FOR if ahead > timedelta() else BEHIND_FOR) // timedelta(hours=1)
     return (
         f"The clock has jumped: it is {minutes} min {where} the expected time. Nothing is"
-        f" marked, moved or purged until the clock is back, has run steadily for {hours} h, or"
+        f" marked, moved or purged until the clock is correct, has run steadily for {hours} h, or"
         " kurz is restarted."
     )

@@ -33,7 +33,7 @@ class Listing:
         return LinkPage(page, min(total, COUNTED_LINKS), following, total <= COUNTED_LINKS)
 
     def _cursor(self, link: Link, sort: Sort) -> str:
-        """Opaque, and with the public id: the row's id would reveal how many links there are."""
+        """Opaque. It has the public id: the row's id would reveal how many links there are."""
         parts = [sort, _value(link, sort), self._ids.apply(link.id)]
         text = json.dumps(parts, separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")

@@ -175,7 +175,7 @@ class _Visit:
         *fields: tuple[str, str],
         most_seconds: float = TOTAL_SECONDS,
     ) -> Response:
-        """An answer without its body: the status says it all."""
+        """An answer without its body: only the status matters."""
         request = _request(target_of(location), method, fields)
         async with self._line_to(site_of(location)):
             started = self._loop.time()

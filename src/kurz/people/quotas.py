@@ -63,7 +63,7 @@ def exceeded(allowance: Allowance, now: datetime) -> QuotaExceeded:
     whose = "Your" if allowance.subject.startswith("account:") else "This workspace's"
     wait = max(1, -((now - allowance.ends_at) // timedelta(seconds=1)))  # rounded up: not too early
     sentence = (
-        f"{whose} quota of {allowance.limit} links per month is reached. Wait for next month, or"
+        f"{whose} quota of {allowance.limit} links per month is reached. Wait until next month, or"
         " ask an administrator for more."
     )
     return QuotaExceeded(sentence, wait)

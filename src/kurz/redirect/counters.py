@@ -1,4 +1,4 @@
-"""Counts of a worker's answers: plain integers, because a hit has no time for more."""
+"""Counts of a worker's answers: plain integers, because a hit must be cheap."""
 
 from kurz.links.lifecycle import Outcome
 

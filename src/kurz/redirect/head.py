@@ -35,11 +35,11 @@ class RequestHead:
 
 
 class HeadParser(WholeRequestParser):
-    """Takes a chunk for one whole request only if it asks for nothing the lane has not."""
+    """Accepts a chunk only if it is one whole request and needs nothing that the lane lacks."""
 
     def __init__(self) -> None:
         self._fields: dict[bytes, bytes] = {}
-        # Called by the parser for every field. In C: a method of ours took twice as long.
+        # Called by the parser for every field. A method in Python takes twice as long.
         self.on_header = self._fields.__setitem__
         super().__init__()
 
@@ -49,11 +49,11 @@ class HeadParser(WholeRequestParser):
         if not self.is_whole(data):
             return None
         fields = {name.lower(): value for name, value in self._fields.items()}
-        # A line each, and the one that ends the request line, and the empty one: no name twice.
+        # One line per field, the request line and the empty line: otherwise a name came twice.
         return fields if len(fields) == head.count(b"\r\n") - 2 else None
 
     def on_body(self, _: bytes) -> None:
         self._is_ordinary = False
 
     def on_chunk_header(self) -> None:
-        self._is_ordinary = False  # fields behind chunks are no header fields
+        self._is_ordinary = False  # fields after chunks are not header fields

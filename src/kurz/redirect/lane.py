@@ -91,7 +91,7 @@ class Lane:
         self._sites = sites
         self._proxies = proxies
         self._freshness = freshness
-        # For chunks that are no GET: the answer, or None if the chunk takes the ASGI path.
+        # For chunks that are not a GET: the answer, or None if the chunk takes the ASGI path.
         self.answer_other: Callable[[bytes], bytes | None] = lambda _: None
         self._others = 0  # of those that wait
         self._head_parser = HeadParser()

@@ -33,7 +33,7 @@ class _Programs:
 
 class PreviewBots:
     """The lists of programs are loaded when first needed, once for all who wait, outside the event
-    loop. That takes some 200 ms, and most workers never see a limited link."""
+    loop. That takes 0.1 to 0.4 s, and most workers never see a limited link."""
 
     def __init__(self) -> None:
         self._loading: asyncio.Task[_Programs] | None = None

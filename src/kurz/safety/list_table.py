@@ -1,7 +1,7 @@
 """Compiled lists: searched without parsing, and shared by all processes through a mapped file.
 
 The hosts are a sorted table of 64-bit hashes: each is at the place proportional to its value, or at
-the first free place after it. A million of them take 14 MB. Patterns of a host are sorted by their
+the first free place after it. A million of them take 13 MB. Patterns of a host are sorted by their
 first piece, so that few of many are tried.
 """
 

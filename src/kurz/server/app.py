@@ -37,7 +37,7 @@ PROBES = frozenset({"/healthz", "/readyz", "/metrics", "/api/v1/domains/allowed"
 # Logged once: anyone can send such headers as often as they like.
 UNTRUSTED_PROXY = (
     "untrusted address sent X-Forwarded-For or X-Forwarded-Proto; if it is your proxy, add it"
-    " to KURZ_TRUSTED_PROXIES, or all its visitors count as one"
+    " to KURZ_TRUSTED_PROXIES; otherwise all its visitors count as one"
 )
 
 log = structlog.get_logger()

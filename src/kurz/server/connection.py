@@ -225,7 +225,7 @@ class Connection(Intake):
 
     def _check_body(self) -> None:
         now, rate = self.loop.time(), self._rate
-        if rate is None or self._is_ending:  # it has turned to junk
+        if rate is None or self._is_ending:  # the rest is discarded
             if self.pipeline:
                 self._wait(LINGER_SECONDS)
             else:

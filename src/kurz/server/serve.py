@@ -167,7 +167,7 @@ class _Server(uvicorn.Server):
         self._stop()
 
     async def _watch(self) -> None:
-        """Ends the connections whose time is over, also while the server is stopping."""
+        """Ends the connections whose time is over, even while the server is stopping."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(TICK_SECONDS)

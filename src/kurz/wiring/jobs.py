@@ -34,8 +34,8 @@ async def open_jobs(
     journals: Sequence[Path] = (),
 ) -> AsyncIterator[Callable[[], None]]:
     """Runs the background work, in one process on each machine: counts clicks and adds up their
-    months, trims the change log and single clicks, counts active links after their writes, and on
-    SQLite indexes their text. One process of the whole installation also reaps links and checks
+    months, trims the change log and individual clicks, counts active links after their writes, and
+    on SQLite indexes their text. One process of the whole installation also reaps links and checks
     destinations. Yields what must be called every second."""
     boot_clock = boot_clock or BootClock()
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)

@@ -18,8 +18,8 @@ from kurz.safety.check_schedule import conclude, fraction
 from kurz.safety.checks import JOB, Checker, CheckStore, Destination, NoTurn, SiteTurns, key_of
 from kurz.scheduling import Lease, LeaseStore, Result, RunContext, RunOutcome
 
-# Times `run_seconds`: until when those are begun that somebody asks for, and when all has its end.
-# A check takes 12 minutes of waiting and some seconds at most.
+# In multiples of `run_seconds`: until when a run starts requested checks, and when it ends at the
+# latest. A check takes at most 12 minutes of waiting and some seconds.
 REQUESTED_RUNS = 1.4
 LONGEST_RUNS = 3.9
 LEASE_RUNS = 4
@@ -96,8 +96,8 @@ class CheckJob:
         self._holder = None if lease is None else lease.holder
 
     async def _call_all(self, calls: "_Calls", context: RunContext) -> None:
-        """After its time a run begins no more, but lets those that are under way come to their
-        end: one that is called off would be the first to be called again."""
+        """When its time is over, a run starts no more checks but finishes those in progress: a
+        cancelled check would be the first of the next run."""
         began, longest = self._monotonic(), self._pace.run_seconds
         queue = CheckQueue(self._store, self._turns, self._clock, self._pace, self._monotonic)
         while not context.stopping.is_set():

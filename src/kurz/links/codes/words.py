@@ -61,7 +61,7 @@ def is_reserved(code: str) -> bool:
 
 
 def is_offensive(code: str) -> bool:
-    """True if the code contains an offensive word, also with digits in place of similar letters."""
+    """True if the code contains an offensive word, perhaps with digits for similar letters."""
     lower = code.lower()
     return bool(
         _OFFENSIVE.search(lower.translate(_LEET)) or _OFFENSIVE.search(lower.translate(_LEET_L))

@@ -4,7 +4,7 @@
 `totals`: all clicks of a subject.
 `days`: the counts of a subject's day.
 `months`: the sums of a subject's month.
-`events`: single clicks.
+`events`: individual clicks.
 `stats`: what reports read.
 `salts`: the daily salts of visitors.
 """

@@ -1,4 +1,4 @@
-"""Single clicks, for as long as they are kept. On PostgreSQL each day is a partition."""
+"""Individual clicks, for as long as they are kept. On PostgreSQL each day is a partition."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence

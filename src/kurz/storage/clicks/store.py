@@ -121,7 +121,7 @@ def find_owners(connection: sa.Connection, link_ids: Collection[int]) -> dict[in
 
 
 class SqlClickStore(SqlStore):
-    """The `ClickStore` of both engines. Single clicks are kept for `kept_days`, 0 for none.
+    """The `ClickStore` of both engines. Individual clicks are kept for `kept_days`, 0 for none.
 
     `held_seconds` is how long the last batch kept others from writing, on SQLite: if that is more
     than 25 ms, the next batch has to be smaller."""

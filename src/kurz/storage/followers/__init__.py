@@ -5,7 +5,7 @@
 `destinations`: the destinations to check.
 `click_count_copier`: the click counts in the links.
 `month_folder`: the sums of months that are over.
-`event_trimmer`: deletes old single clicks.
+`event_trimmer`: deletes old individual clicks.
 `change_log_trimmer`: deletes old rows of the change log.
 `backlogs`: how far the others are behind the change log.
 `timekeeper`: the clock of the process, set by the database.

@@ -40,7 +40,7 @@ class Backlogs(StoreRounds):
         self._database = database
         self._are_followed = are_followed
         self._found: dict[str, int] = {}
-        super().__init__("looking at backlogs", self.look, wake_seconds)
+        super().__init__("measuring backlogs", self.look, wake_seconds)
 
     async def look(self) -> None:
         self._found = await self._database.read(read_backlogs, are_followed=self._are_followed)

@@ -32,7 +32,7 @@ class DestinationFollower(StoreRounds):
         self._database = database
         self._clock = clock
         self._site_of = site_of
-        super().__init__("following links to destinations", self.catch_up, wake_seconds)
+        super().__init__("updating destinations", self.catch_up, wake_seconds)
 
     async def catch_up(self) -> None:
         """Processes everything that was written before, unless it is stopped."""

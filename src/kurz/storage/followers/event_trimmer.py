@@ -1,4 +1,4 @@
-"""Removes single clicks when their time is over, in the background."""
+"""Removes individual clicks when their time is over, in the background."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -34,7 +34,7 @@ class MonthFolder(StoreRounds):
         self._clock = clock
         self._least_clicks = least_clicks
         self._done: dict[Subject, tuple[int, int]] = {}
-        super().__init__("adding up months", self.fold, wake_seconds)
+        super().__init__("adding up monthly statistics", self.fold, wake_seconds)
 
     async def fold(self) -> None:
         """Does all the work there is. Subjects without clicks since the last time are skipped.

@@ -38,4 +38,4 @@ class SearchIndexer(Rounds):
             await self.pace(self._database.write(merge_index))
         if total > BATCH:
             seconds = round(time.monotonic() - started, 3)
-            _log.debug("search-index-caught-up", changes=total, seconds=seconds)
+            _log.debug("search index is up to date", changes=total, seconds=seconds)

@@ -44,7 +44,7 @@ class TimeKeeper:
         self._ask_seconds = ask_seconds
         self._next_at = 0.0
         self._is_ahead = False
-        self._rounds = StoreRounds("keeping the time", self.look, wake_seconds)
+        self._rounds = StoreRounds("synchronizing the clock", self.look, wake_seconds)
 
     async def start(self, *, is_new: bool = True) -> None:
         """Returns when the clock is correct. A clock that `is_new` takes the database's time,
