@@ -49,7 +49,7 @@ def _open(url: str, timeout_seconds: float, connections: int) -> Redis:
         socket_connect_timeout=timeout_seconds,
         protocol=2,  # this and the next save a new connection three round trips
         driver_info=None,
-        # Once, for a connection that has died while it was idle; a slow answer is no reason.
+        # One retry, for a connection that was lost while idle. A slow answer is not retried.
         retry=Retry(NoBackoff(), 1, supported_errors=LOST),  # type: ignore[arg-type]
     )
     return Redis.from_pool(pool)

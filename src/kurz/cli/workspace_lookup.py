@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kurz.people.workspaces import Workspace
     from kurz.wiring.core import Kurz
 
-MAX_DIGITS = 18  # a longer number is no row number
+MAX_DIGITS = 18  # a longer number is not a row number
 
 
 async def get_workspace(kurz: "Kurz", name: str) -> "Workspace":

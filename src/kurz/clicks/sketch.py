@@ -59,7 +59,7 @@ def _holds(sketch: bytes, visitor: bytes) -> bool:
 
 
 def _register(sketch: bytearray, visitors: Iterable[bytes]) -> bytes:
-    """Each register keeps the rarity of the rarest hash that it saw."""
+    """Each register stores how rare its rarest hash is: its leading zeros, plus 1."""
     bits = _HASH_BITS - sketch[0]
     rest = (1 << bits) - 1
     for visitor in visitors:

@@ -281,7 +281,7 @@ class LinkService:
         return self._ids.apply(link_id)
 
     def row_ids(self, public_ids: Iterable[int]) -> Sequence[int]:
-        """The rows behind ids that the outside has sent; what is no id is left out."""
+        """The row numbers of public ids; values that are not ids are skipped."""
         found = []
         for public_id in public_ids:
             with suppress(ValueError):

@@ -1,6 +1,6 @@
 """Which addresses may be called: those of the public internet, and what the operator adds.
 
-The standard library's `is_global` is no help: it says yes to multicast, to 192.0.0.9, to a cloud's
+The standard library's `is_global` is not enough: it accepts multicast, to 192.0.0.9, to a cloud's
 168.63.129.16, and to IPv6 addresses that carry a private IPv4 address inside.
 """
 

@@ -42,9 +42,9 @@ def key_of(workspace_id: int, short_code: str) -> bytes:
 
 class Entry:
     """Instants are in microseconds. `settled` is the outcome between `starts_at` and `expires_at`.
-    `tail` ends the answer of a redirect. Where `is_lane_servable`, the lane may send it, until
-    `servable_until` (None: always); all else takes the ASGI path. An ended or missing link is used
-    until `stale_at`. Slots and bytes save memory: there may be a million entries."""
+    `tail` ends the answer of a redirect. If `is_lane_servable`, the lane may send it, until
+    `servable_until` (None: always); everything else takes the ASGI path. An ended or missing link
+    is used until `stale_at`. Slots and bytes save memory: there may be a million entries."""
 
     __slots__ = (
         "created_at",

@@ -55,7 +55,7 @@ class TableBuilder:
 
     def __init__(self) -> None:
         self._rows = array("Q")
-        self._patterns: dict[tuple[str, _Pattern], None] = {}  # a host, and one of its own
+        self._patterns: dict[tuple[str, _Pattern], None] = {}  # a host, and one of its patterns
         self._alike: Counter[tuple[str, str]] = Counter()
         self._depths = 0
 

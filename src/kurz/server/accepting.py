@@ -59,4 +59,4 @@ class Acceptor:
     def _forget(self, connecting: asyncio.Task[Any]) -> None:
         self._connecting.discard(connecting)
         if not connecting.cancelled():
-            connecting.exception()  # its client has gone already
+            connecting.exception()  # its client has already left

@@ -67,7 +67,7 @@ class Occupant(Protocol):
 
 class Admission(Enum):
     ADMITTED = auto()
-    REFUSED = auto()  # it stays open until it got its refusal
+    REFUSED = auto()  # it stays open until its refusal is sent
     DROPPED = auto()  # there is no room even for a refusal
 
 

@@ -262,7 +262,7 @@ def check_secret(value: str) -> str:
     """The secret, if it is hard to guess."""
     if len(value) < MIN_SECRET_LENGTH:
         raise ValueError(f"must have at least {MIN_SECRET_LENGTH} characters")
-    if not value.isprintable():  # bytes that are no text, too
+    if not value.isprintable():  # also refuses bytes that are not text
         raise ValueError("must be printable text")
     plain = value.lower()
     is_repeated = value in (value + value)[1:-1]

@@ -30,7 +30,7 @@ TURN = 50  # rows between two readings of the clock
 
 
 async def _nothing() -> None:
-    """There are no rules that could have changed."""
+    """For a screen whose rules never change."""
 
 
 class Importer:

@@ -26,7 +26,7 @@ RECENT_WRITES_LOOK_BACK = 10_000  # changes that a new process reads: half of `R
 
 @dataclass(frozen=True)
 class Shared:
-    namespace: str  # what tells this installation from others
+    namespace: str  # distinguishes this installation from others
     feed: ChangeFeed
     recent_writes: RecentWrites
     redis: "RedisClient | None"

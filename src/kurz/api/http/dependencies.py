@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 class ProcessState:
     """The state of a process. `check_store` raises `StoreUnavailable` while the store does not
     answer or the feed is stale; `failing_writes` says what cannot be written, and why; `ask_redis`
-    tells whether Redis answers, None where there is none."""
+    says whether Redis answers, None if there is none."""
 
     check_store: Callable[[], Awaitable[None]]
     failing_writes: Callable[[], list[tuple[Literal["clicks", "database"], str]]]

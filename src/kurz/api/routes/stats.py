@@ -242,7 +242,7 @@ class _LiveStream(StreamingResponse):
         self._received = received
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Gives the stream's slot back, even to a client that is gone before the answer begins."""
+        """Releases the stream's slot, even if the client leaves before the answer begins."""
         try:
             await super().__call__(scope, receive, send)
         finally:

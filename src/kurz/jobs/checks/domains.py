@@ -29,8 +29,8 @@ _log = structlog.get_logger(__name__)
 
 
 class DomainChecks:
-    """Looks up the records of domains that are active, or were recently. A domain whose record is
-    missing for days is no longer served until the record is back. If no name server answers,
+    """Looks up the records of domains that are active, or were recently. A domain whose record has
+    been missing for days is not served until the record is back. If no name server answers,
     nothing changes."""
 
     def __init__(

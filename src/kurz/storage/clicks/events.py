@@ -70,7 +70,7 @@ def insert_events(connection: sa.Connection, rows: Sequence[tuple[Any, ...]]) ->
     if connection.dialect.name == "sqlite":
         written: int = driver.executemany(_SQLITE_INSERT, rows).rowcount
         return written == len(rows)
-    # SQLAlchemy has begun the transaction with the first statement of its own.
+    # SQLAlchemy began the transaction with its first statement.
     copy = driver.copy_records_to_table("click_events", records=rows, columns=COLUMNS)
     try:
         await_only(copy)

@@ -37,7 +37,7 @@ def busy() -> StoreBusy:
 
 
 def translate(error: BaseException) -> StoreUnavailable | None:
-    """The outage behind a driver's error; None when the error is no outage but a mistake."""
+    """The outage behind a driver's error; None if the error is a bug, not an outage."""
     if isinstance(error, _OUTAGES):
         return unreachable()
     if isinstance(error, sa.exc.DBAPIError):

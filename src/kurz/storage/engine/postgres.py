@@ -322,7 +322,7 @@ def _was_read_only(driver: asyncpg.Connection) -> bool:
 
 
 def _hang_up(record: ConnectionPoolEntry) -> None:
-    """At once: it sends the goodbye, but does not wait for it."""
+    """Closes the connection at once, without waiting for the server."""
     driver: Any = record.driver_connection
     if driver is not None:
         driver.terminate()

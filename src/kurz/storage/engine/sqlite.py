@@ -92,7 +92,7 @@ def create_engine(
 
 
 def translate(error: BaseException) -> StoreUnavailable | None:
-    """The outage behind a driver's error; None when the error is no outage but a mistake."""
+    """The outage behind a driver's error; None if the error is a bug, not an outage."""
     origin = error.orig if isinstance(error, sa.exc.DBAPIError) else error
     sentence = _OUTAGES.get(getattr(origin, "sqlite_errorcode", 0) & 0xFF)
     return None if sentence is None else StoreUnavailable(sentence)
