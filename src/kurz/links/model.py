@@ -150,8 +150,8 @@ class Scope:
 
 
 class Sort(StrEnum):
-    """The orders of a list; equal values are ordered by id, in the same direction. No expiry sorts
-    as the latest."""
+    """The orders of a list. Links with equal values are sorted by ID, in the same direction. Links
+    that never expire count as expiring last."""
 
     CREATED = "created_at"
     CREATED_DOWN = "-created_at"

@@ -7,8 +7,8 @@ from kurz.people.errors import PermissionMissing
 
 
 class Permission(StrEnum):
-    """What an API key may be allowed to do; a signed-in person may do all of this except
-    `admin`."""
+    """What an API key can be allowed to do. A session can do all of this, but `admin` only if
+    the person is an administrator."""
 
     LINKS_READ = "links:read"
     LINKS_CREATE = "links:create"

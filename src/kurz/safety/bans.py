@@ -10,8 +10,8 @@ from kurz.paging import WHOLE, After, Part
 
 
 class BanCause(StrEnum):
-    """Why a link is banned. A ban by a list, or through a host or a person, ends with that
-    cause."""
+    """Why a link is banned. A ban by a list, or because of a host or an account, ends when that
+    cause ends."""
 
     ADMIN = "admin"  # this link itself
     LIST = "list"  # a blocklist names its destination

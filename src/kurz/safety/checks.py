@@ -24,8 +24,8 @@ class LinkNotChecked(Conflict):
 
 
 class Reason(StrEnum):
-    """Why a check found what it found. None of them reveals anything about networks that are not
-    public: everything that cannot be reached has the same reason."""
+    """The reason for the result of a check. Everything that cannot be reached has the same one,
+    so that checks reveal nothing about networks that are not public."""
 
     ANSWERED = "answered"  # the HTTP status says the rest
     NO_ANSWER = "no-answer"  # refused, reset, too slow, no TLS that can be trusted

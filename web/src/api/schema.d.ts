@@ -2301,8 +2301,8 @@ export interface components {
         };
         /**
          * BanCause
-         * @description Why a link is banned. A ban by a list, or through a host or a person, ends with that
-         *     cause.
+         * @description Why a link is banned. A ban by a list, or because of a host or an account, ends when that
+         *     cause ends.
          * @enum {string}
          */
         BanCause: "admin" | "list" | "host" | "account";
@@ -2616,7 +2616,7 @@ export interface components {
         };
         /**
          * EndedKind
-         * @description What has ended, and how. A banned link never ends: its record is kept.
+         * @description How a link has ended. Banned links are not included: they are kept.
          * @enum {string}
          */
         EndedKind: "temporary" | "permanent" | "swept" | "deleted";
@@ -3419,8 +3419,8 @@ export interface components {
         };
         /**
          * Permission
-         * @description What an API key may be allowed to do; a signed-in person may do all of this except
-         *     `admin`.
+         * @description What an API key can be allowed to do. A session can do all of this, but `admin` only if
+         *     the person is an administrator.
          * @enum {string}
          */
         Permission: "links:read" | "links:create" | "links:write" | "stats:read" | "admin";
@@ -3591,8 +3591,8 @@ export interface components {
         };
         /**
          * Reason
-         * @description Why a check found what it found. None of them tells anything about networks that are not
-         *     public: what cannot be reached for any reason is one and the same.
+         * @description The reason for the result of a check. Everything that cannot be reached has the same one,
+         *     so that checks reveal nothing about networks that are not public.
          * @enum {string}
          */
         Reason: "answered" | "no-answer" | "no-name" | "too-many-redirects" | "leads-back" | "not-public" | "name-servers";
@@ -3812,8 +3812,8 @@ export interface components {
         };
         /**
          * Sort
-         * @description The orders of a list; equal values are ordered by id, in the same direction. No expiry sorts
-         *     as the latest.
+         * @description The orders of a list. Links with equal values are sorted by ID, in the same direction. Links
+         *     that never expire count as expiring last.
          * @enum {string}
          */
         Sort: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "redirect_count" | "-redirect_count" | "expires_at" | "-expires_at";

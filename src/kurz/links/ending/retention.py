@@ -8,7 +8,7 @@ from kurz.links.model import Link, Status
 
 
 class EndedKind(StrEnum):
-    """What has ended, and how. A banned link never ends: its record is kept."""
+    """How a link has ended. Banned links are not included: they are kept."""
 
     TEMPORARY = "temporary"  # expired, without an owner
     PERMANENT = "permanent"  # expired, with an owner
