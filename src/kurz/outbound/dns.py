@@ -2,11 +2,14 @@
 
 import asyncio
 import ipaddress
+import socket
+from typing import Any
 
 import dns.exception
 import dns.name
 import dns.rdtypes.ANY.TXT
 import dns.resolver
+from dns._asyncio_backend import Backend
 from dns.asyncresolver import Resolver
 from dns.nameserver import Do53Nameserver
 
@@ -30,7 +33,9 @@ class NameServers:
         """Raises dnspython's errors."""
         # Absolute, so that no search domain of the system is appended.
         absolute = dns.name.from_text(name, origin=dns.name.root)
-        return await self._resolver().resolve(absolute, kind, lifetime=seconds, search=False)
+        return await self._resolver().resolve(
+            absolute, kind, lifetime=seconds, search=False, backend=_Sockets()
+        )
 
     def _resolver(self) -> Resolver:
         """Created each time: the system's servers may have changed."""
@@ -61,6 +66,26 @@ class DnsTxtLookup:
     async def _ask(self, name: str) -> list[str]:
         answer = await self._servers.ask(name, "TXT", TOTAL_SECONDS)
         return [_text(record) for record in answer]
+
+
+class _Sockets(Backend):
+    """If the opening of a UDP socket is cancelled, uvloop never closes it, and its loop cannot be
+    closed either. So the opening is completed, and the socket closed."""
+
+    async def make_socket(self, af: int, socktype: int, *args: Any, **options: Any) -> Any:
+        opening = asyncio.ensure_future(super().make_socket(af, socktype, *args, **options))
+        if socktype != socket.SOCK_DGRAM:
+            return await opening
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            opening.add_done_callback(_close_unused)
+            raise
+
+
+def _close_unused(opening: "asyncio.Future[Any]") -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().protocol.close()
 
 
 def _server(text: str) -> Do53Nameserver:

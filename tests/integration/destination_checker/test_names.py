@@ -1,7 +1,12 @@
 """Names and their addresses: what DNS says, and what the checker makes of it."""
 
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
 import pytest
 
+from kurz.outbound.dns import NameServers
 from kurz.safety.checks import Finding, Reason
 from servers.dns import DnsServer, Trouble
 from servers.process import free_port
@@ -103,3 +108,23 @@ async def test_what_is_inside_and_what_does_not_exist_are_one_answer(dns, web, i
         ]
     assert set(findings) == {NOT_PUBLIC}
     assert inner.visits == 0
+
+
+def open_sockets() -> int:
+    descriptors = Path("/proc/self/fd").iterdir()
+    return sum("socket:" in str(it.readlink()) for it in descriptors if it.is_symlink())
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_lookup_that_is_cancelled_at_any_moment_leaves_no_socket_behind(dns, turns):
+    """Else a loop that ran it could never be closed."""
+    before = open_sockets()
+    asking = asyncio.ensure_future(NameServers((dns.address,)).ask("site.example", "A", 2))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    asking.cancel()
+    with suppress(asyncio.CancelledError):
+        await asking
+    for _ in range(4):
+        await asyncio.sleep(0)
+    assert open_sockets() == before
