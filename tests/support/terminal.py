@@ -18,9 +18,11 @@ from support import nursery
 T = TypeVar("T")
 
 KURZ = Path(sys.executable).with_name("kurz")
-# Makes the standard input the terminal that passwords are asked on.
+# Makes the standard input the terminal that passwords are asked on. Its end counts even if the
+# tests run under `nohup`.
 WITH_TERMINAL = (
-    "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
+    "import fcntl, os, signal, sys, termios; signal.signal(signal.SIGHUP, signal.SIG_DFL);"
+    "os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
     "os.execv(sys.argv[1], sys.argv[1:])"
 )
 

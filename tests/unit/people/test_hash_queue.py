@@ -34,7 +34,7 @@ class Stage:
         before = len(self.served)
         self._gate.set()
         await asyncio.gather(*self.tasks.values(), return_exceptions=True)
-        while any(self.queue._lines.values()):  # noqa: ASYNC110  the work of callers who have left
+        while not self.queue._free:  # noqa: ASYNC110  the work of callers who have left
             await asyncio.sleep(0.001)
         return self.served[before + 1 :]
 
