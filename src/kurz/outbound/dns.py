@@ -73,7 +73,8 @@ class _Sockets(Backend):
     closed either. So the opening is completed, and the socket closed."""
 
     async def make_socket(self, af: int, socktype: int, *args: Any, **options: Any) -> Any:
-        opening = asyncio.ensure_future(super().make_socket(af, socktype, *args, **options))
+        make = super().make_socket(af, socktype, *args, **options)  # type: ignore[no-untyped-call]
+        opening = asyncio.ensure_future(make)
         if socktype != socket.SOCK_DGRAM:
             return await opening
         try:
