@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 import structlog
 import uvloop
+from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from kurz.people.passwords import Passwords
@@ -39,7 +40,9 @@ _PROCESSORS = [
 ]
 
 # A busy machine must not fail a property; the examples are what matters.
-hypothesis_settings.register_profile("kurz", deadline=None)
+hypothesis_settings.register_profile(
+    "kurz", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 hypothesis_settings.load_profile("kurz")
 
 
