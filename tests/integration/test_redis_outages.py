@@ -8,11 +8,14 @@ from contextlib import ExitStack
 import httpx2
 import pytest
 
+from kurz.storage.engine.deadlines import USUAL
 from support.clicks import wait_until
 from support.load import Load
 from support.long_run import in_the_long_run
+from support.patience import PATIENT, as_environment
 from support.program import Program
 from support.redis_faults import FAULTS, Scene
+from support.slack import IS_STRICT
 from support.statements import StatementLog
 from support.trial import Trial
 
@@ -35,6 +38,7 @@ def start(start_program: Callable[..., Program], scene: Scene, postgres_url: str
         KURZ_WORKERS="2",
         KURZ_HOT_LINKS="50",
         KURZ_METRICS="public",
+        **as_environment(USUAL if IS_STRICT else PATIENT),
     )
 
 
