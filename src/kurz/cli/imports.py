@@ -17,13 +17,13 @@ commands = typer.Typer()
 
 @commands.command("allow-imports")
 def allow_imports(email: Email, data_dir: DataDir = None) -> None:
-    """Allow a user large imports. Files can have up to KURZ_LIMIT_IMPORT_ROWS_ALLOWED rows."""
+    """Let a user import large files. Each can have up to KURZ_LIMIT_IMPORT_ROWS_ALLOWED rows."""
     _set(email, data_dir, may_import_many=True)
 
 
 @commands.command("limit-imports")
 def limit_imports(email: Email, data_dir: DataDir = None) -> None:
-    """Disallow a user large imports. Files can have up to KURZ_LIMIT_IMPORT_ROWS rows."""
+    """Limit a user's imports again. Each file can have up to KURZ_LIMIT_IMPORT_ROWS rows."""
     _set(email, data_dir, may_import_many=False)
 
 

@@ -1,7 +1,7 @@
 """Which addresses may be called: those of the public internet, and what the operator adds.
 
-The standard library's `is_global` is not enough: it accepts multicast, to 192.0.0.9, to a cloud's
-168.63.129.16, and to IPv6 addresses that carry a private IPv4 address inside.
+The standard library's `is_global` is not enough: it accepts multicast, 192.0.0.9, a cloud's
+168.63.129.16, and IPv6 addresses that carry a private IPv4 address inside.
 """
 
 from collections.abc import Iterable
