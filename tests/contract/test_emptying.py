@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
+from kurz.links.ending.trash import Emptied, Trash
 from kurz.links.model import Draft, Scope
-from kurz.links.trash import Emptied, Trash
 from kurz.storage.ending.purging import SqlTrashStore
 from support.engines import without_redis
 

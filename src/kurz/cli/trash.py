@@ -15,7 +15,7 @@ from kurz.links.errors import FieldRefused
 from kurz.links.model import Filter, Link, LinkPage, Scope, Sort, Status
 
 if TYPE_CHECKING:
-    from kurz.links.trash import Emptied
+    from kurz.links.ending.trash import Emptied
     from kurz.wiring.core import Kurz
 
 IN_TRASH = Filter(status=Status.DELETED, sort=Sort.UPDATED_DOWN)

@@ -12,8 +12,7 @@
 `availability`: whether a code is free.
 `listing`: lists of links, in pages.
 `tagging`: lists, renames and merges tags.
-`trash`: deletes links permanently.
-`ending`: retention, the archive and the reaper's rules.
+`ending`: retention, the trash, the archive and the reaper's rules.
 `ports`: what the service needs from a store.
 `bulk`: what import and export need from a store.
 `transfers`: export and import as their callers see them.

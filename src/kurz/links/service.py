@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 
@@ -12,7 +12,6 @@ from kurz.links.code_generator import CodeGenerator
 from kurz.links.codes import custom
 from kurz.links.codes.permutation import Permutation
 from kurz.links.drafting import Drafting, changes_of, revival_of
-from kurz.links.ending.retention import DEFAULT, Retention, purged_at
 from kurz.links.errors import (
     CodesExhausted,
     InstantRefused,
@@ -52,8 +51,8 @@ class LinkService:
         ids: Permutation,
         own_hosts: OwnHosts,
         clock: Clock,
-        retention: Retention = DEFAULT,
         screen: Screen | None = None,
+        purged_at: Callable[[Link], datetime | None] = lambda _: None,
     ) -> None:
         self._store = store
         self._code_generator = code_generator
@@ -61,8 +60,8 @@ class LinkService:
         self._ids = ids
         self._own_hosts = own_hosts
         self._clock = clock
-        self._retention = retention
         self._screen = screen or NullScreen()
+        self.purged_at = purged_at  # when a link in the trash is due to be purged; None: never
         self._listing = Listing(store, ids, clock)
         self._inserter = Inserter(store, code_generator)
 
@@ -290,10 +289,6 @@ class LinkService:
 
     def status(self, link: Link) -> Status:
         return lifecycle.status(link, self._clock.now())
-
-    def purged_at(self, link: Link) -> datetime | None:
-        """When a link in the trash is due to be purged; None: never."""
-        return purged_at(link, self._retention)
 
     async def _check_code_is_free(self, link: Link, code: str | None) -> None:
         if code is None or code == link.short_code:

@@ -16,12 +16,12 @@ from kurz.links.codes import random
 from kurz.links.codes.counter import CounterCodes, Scramble
 from kurz.links.codes.permutation import Permutation
 from kurz.links.drafting import Drafting
-from kurz.links.ending.retention import PRESETS, EndedKind, Retention, without_archive
+from kurz.links.ending.retention import PRESETS, EndedKind, Retention, purged_at, without_archive
+from kurz.links.ending.trash import Trash
 from kurz.links.model import Strategy
 from kurz.links.service import LinkService
 from kurz.links.tagging import Tagging
 from kurz.links.transfers import LinkExporter, LinkImporter
-from kurz.links.trash import Trash
 from kurz.people.accounts import AccountService
 from kurz.people.domains import Domains
 from kurz.people.errors import EmailRefused, EmailTaken, PasswordRefused
@@ -158,6 +158,8 @@ async def _assemble(
     own_hosts = OwnHosts(settings.base_url, domains, settings.dashboard_url)
     screen = open_screen(settings, banned_hosts)
     retention = retention_of(settings)
+    if settings.archive is None:
+        retention = without_archive(retention)
     links = LinkService(
         store,
         _code_generator(settings, database, code_key),
@@ -165,8 +167,8 @@ async def _assemble(
         Permutation(id_key, PUBLIC_IDS, purpose=b"id-v1"),
         own_hosts,
         clock,
-        retention if settings.archive is not None else without_archive(retention),
         screen,
+        partial(purged_at, retention=retention),
     )
     account_store, token_store = SqlAccountStore(database, clock), SqlOneTimeTokenStore(database)
     is_open = settings.access == "public"

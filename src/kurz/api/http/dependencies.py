@@ -15,6 +15,7 @@ from kurz.clock import Clock
 from kurz.errors import SignInRequired
 from kurz.links.availability import Availability
 from kurz.links.ending.reaper_admin import ReaperAdmin
+from kurz.links.ending.trash import Trash
 from kurz.links.imports import ImportLimits, ImportSlots
 from kurz.links.model import Strategy
 from kurz.links.ports import Screen
@@ -22,7 +23,6 @@ from kurz.links.service import LinkService
 from kurz.links.tagging import Tagging
 from kurz.links.totals import RecentTotals
 from kurz.links.transfers import LinkExporter, LinkImporter
-from kurz.links.trash import Trash
 from kurz.people.accounts import AccountService
 from kurz.people.caps import Caps
 from kurz.people.custom_domains import CustomDomains
