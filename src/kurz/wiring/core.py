@@ -1,9 +1,9 @@
 """Settings → engine → services."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -18,10 +18,9 @@ from kurz.links.codes.permutation import Permutation
 from kurz.links.drafting import Drafting
 from kurz.links.ending.retention import PRESETS, EndedKind, Retention, purged_at, without_archive
 from kurz.links.ending.trash import Trash
-from kurz.links.model import Strategy
+from kurz.links.model import Link, Strategy
 from kurz.links.service import LinkService
 from kurz.links.tagging import Tagging
-from kurz.links.transfers import LinkExporter, LinkImporter
 from kurz.people.accounts import AccountService
 from kurz.people.domains import Domains
 from kurz.people.errors import EmailRefused, EmailTaken, PasswordRefused
@@ -34,6 +33,7 @@ from kurz.safety.abuse_reporting import AbuseReports
 from kurz.safety.banning import Bans
 from kurz.safety.hosts import BannedHosts
 from kurz.safety.screening import ListScreen
+from kurz.services import Services
 from kurz.settings.model import Settings
 from kurz.settings.values import NEVER
 from kurz.storage.clicks.salts import SqlSaltStore
@@ -72,37 +72,21 @@ PUBLIC_IDS = 2**53  # what a JavaScript number holds exactly
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kurz:
-    """The parts of a running kurz."""
+class Kurz(Services):
+    """The services of a running kurz, and what they are built on."""
 
     settings: Settings
     engine: Engine
-    clock: Clock
     database: Database
     shared: Shared
     replicas: "Replicas | None"
     store: SqlLinkStore
     workspaces: SqlWorkspaceStore
-    domains: Domains
+    account_store: SqlAccountStore
     domain_key: bytes
     id_key: bytes  # of the installation: made once, and in every backup of the database
     screen: ListScreen
-    links: LinkService
-    availability: Availability
-    trash: Trash
-    tagging: Tagging
-    stats: Stats
-    account_store: SqlAccountStore
-    accounts: AccountService
-    one_time_tokens: OneTimeTokens
-    keys: KeyService
-    teams: Teams
-    exporter: LinkExporter
-    importer: LinkImporter
-    audit: SqlAuditStore
     banned_hosts: BannedHosts
-    bans: Bans
-    abuse: AbuseReports
 
 
 @asynccontextmanager
@@ -157,9 +141,6 @@ async def _assemble(
     domains = Domains(workspaces)
     own_hosts = OwnHosts(settings.base_url, domains, settings.dashboard_url)
     screen = open_screen(settings, banned_hosts)
-    retention = retention_of(settings)
-    if settings.archive is None:
-        retention = without_archive(retention)
     links = LinkService(
         store,
         _code_generator(settings, database, code_key),
@@ -168,7 +149,7 @@ async def _assemble(
         own_hosts,
         clock,
         screen,
-        partial(purged_at, retention=retention),
+        _purged_at(settings),
     )
     account_store, token_store = SqlAccountStore(database, clock), SqlOneTimeTokenStore(database)
     is_open = settings.access == "public"
@@ -254,6 +235,12 @@ def retention_of(settings: Settings) -> Retention:
         else replace(rule, after=None if after == NEVER else after)
         for ended, rule in PRESETS[settings.retention].items()
     }
+
+
+def _purged_at(settings: Settings) -> Callable[[Link], datetime | None]:
+    retention = retention_of(settings)
+    has_archive = settings.archive is not None
+    return partial(purged_at, retention=retention if has_archive else without_archive(retention))
 
 
 async def make_first_admin(kurz: Kurz) -> str | None:

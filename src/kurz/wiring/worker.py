@@ -13,7 +13,7 @@ from kurz import __version__, logs, metrics
 from kurz.api.app import create_api
 from kurz.api.http.callers import is_member
 from kurz.api.http.cors import Cors
-from kurz.api.http.dependencies import Context, ProcessState
+from kurz.api.http.dependencies import Context, Imports, Options, ProcessState, Sessions
 from kurz.api.http.downloads import Downloads
 from kurz.api.http.idempotency import Receipts
 from kurz.api.schemas.system import SystemRead
@@ -139,6 +139,9 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
             partial(_ask_redis, kurz),
             tell_metrics,
             tell_system,
+            ready_needs_writes=settings.ready_needs_writes == "on",
+            metrics_token=settings.metrics_token,
+            are_metrics_public=settings.metrics == "public",
         )
         context = _context(kurz, keyring, limits, root_workspace_id, state)
         watch = Watch(kurz, context.reaper_admin, board.scoreboard.made_at)
@@ -209,7 +212,7 @@ def _redirect(kurz: Kurz, path: ReadPath, context: Context) -> RedirectApp:
         ReportForm(kurz.abuse, kurz.store, context.limits),
         base_url=settings.base_url,
         is_public=settings.access == "public",
-        is_member=partial(is_member, identity=context.identity),
+        is_member=partial(is_member, identity=context.sessions.identity),
         is_refused=kurz.screen.is_refused,
     )
 
@@ -260,50 +263,40 @@ def _context(
     settings, database, clock = kurz.settings, kurz.database, kurz.clock
     tokens = Tokens(keyring.key("tokens"), clock)
     return Context(
-        links=kurz.links,
-        screen=kurz.screen,
-        availability=kurz.availability,
-        trash=kurz.trash,
-        tagging=kurz.tagging,
-        link_checks=open_link_checks(kurz),
-        stats=kurz.stats,
-        live=_live(kurz),
-        totals=RecentTotals(SqlTotalsStore(database, clock)),
-        reaper_admin=open_reaper_admin(kurz),
-        exporter=kurz.exporter,
-        downloads=Downloads(settings.limit_downloads),
-        importer=kurz.importer,
-        import_limits=ImportLimits(settings.limit_import_rows, settings.limit_import_rows_allowed),
-        import_slots=SqlImportSlots(kurz.database, kurz.clock),
-        accounts=kurz.accounts,
-        tokens=tokens,
-        devices=Devices(keyring.key("devices"), clock),
-        identity=Identity(tokens, kurz.account_store, kurz.keys, clock),
-        keys=kurz.keys,
-        one_time_tokens=kurz.one_time_tokens,
-        teams=kurz.teams,
-        workspaces=kurz.workspaces,
-        custom_domains=open_custom_domains(kurz),
-        domains=kurz.domains,
+        services=kurz,
+        options=_options(settings, root_workspace_id),
+        state=state,
+        sessions=Sessions(
+            tokens,
+            Devices(keyring.key("devices"), clock),
+            Identity(tokens, kurz.account_store, kurz.keys, clock),
+        ),
         limits=limits,
         receipts=Receipts(SqlReceiptStore(database), keyring.key("receipts"), clock, limits),
-        clock=clock,
-        state=state,
-        ready_needs_writes=settings.ready_needs_writes == "on",
-        metrics_token=settings.metrics_token,
-        are_metrics_public=settings.metrics == "public",
+        imports=Imports(
+            ImportLimits(settings.limit_import_rows, settings.limit_import_rows_allowed),
+            SqlImportSlots(database, clock),
+        ),
+        downloads=Downloads(settings.limit_downloads),
+        live=_live(kurz),
+        link_checks=open_link_checks(kurz),
+        totals=RecentTotals(SqlTotalsStore(database, clock)),
+        reaper_admin=open_reaper_admin(kurz),
+        custom_domains=open_custom_domains(kurz),
+        usage=SqlUsageStore(database),
+    )
+
+
+def _options(settings: Settings, root_workspace_id: int | None) -> Options:
+    return Options(
         base_url=settings.base_url,
         dashboard_url=settings.dashboard_url,
         is_private=settings.access == "private",
         has_public_stats=settings.access == "public" and settings.public_stats == "on",
         links_per_month=settings.links_per_month,
         caps=caps_of(settings),
-        usage=SqlUsageStore(kurz.database),
         root_strategy=Strategy(settings.code_strategy),
         redirect_status=settings.redirect_status,
-        audit=kurz.audit,
-        bans=kurz.bans,
-        abuse=kurz.abuse,
         root_workspace_id=root_workspace_id,
     )
 

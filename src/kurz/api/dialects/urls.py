@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from kurz.api.http.bodies import described, read_body
 from kurz.api.http.callers import get_caller, get_creator
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import context, services
 from kurz.api.http.devices import asker_of, check_credentials
 from kurz.api.http.responses import ApiAnswer
 from kurz.api.http.security import needs, nobody
@@ -159,7 +159,7 @@ async def list_urls(
 ) -> Response:
     """Newest first, without links in the trash. If there are more than 1000, the `Link` header
     points to the next page."""
-    kurz = context(request)
+    kurz = services(request)
     page = await kurz.links.list(space.scope, Filter(), cursor=cursor, limit=PAGE)
     items = [_read(item) for item in await views(request, page.links, space)]
     body = b"[" + b",".join(items) + b"]"
@@ -212,7 +212,7 @@ async def global_stats(request: Request) -> Response:
     """Public, unless the installation is private or `KURZ_PUBLIC_STATS` is `off`. Numbers can be a
     few seconds old."""
     kurz = context(request)
-    if not kurz.has_public_stats:
+    if not kurz.options.has_public_stats:
         await get_caller(request)
     totals = await kurz.totals.get()
     stats = GlobalStats(
@@ -237,7 +237,7 @@ async def register_url_user(request: Request) -> Response:
     await kurz.limit_by_address(request, LimitClass.REGISTER)
     return _token(
         request,
-        await kurz.accounts.register(body.email, body.password, asker=asker_of(request)),
+        await kurz.services.accounts.register(body.email, body.password, asker=asker_of(request)),
         201,
     )
 
@@ -274,6 +274,6 @@ def _read(shown: dict[str, Any]) -> bytes:
 
 
 def _token(request: Request, account: Account, status: int) -> Response:
-    token, expires_at = context(request).tokens.issue(account.id, account.epoch)
+    token, expires_at = context(request).sessions.tokens.issue(account.id, account.epoch)
     body = LoginRead(token=token, email=account.email, expires_at=expires_at)
     return ApiAnswer(status, body.model_dump_json(by_alias=True).encode()).respond()

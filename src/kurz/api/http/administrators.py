@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from kurz.api.http.callers import get_admin
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import services
 from kurz.people.access import Caller
 from kurz.safety.audit import Actor, Via
 
@@ -27,4 +27,4 @@ async def note(
     request: Request, caller: Caller, action: str, subject: str | None = None, **details: object
 ) -> None:
     """To be called when only the action itself can still fail."""
-    await context(request).audit.record(actor_of(caller), action, subject, details)
+    await services(request).audit.record(actor_of(caller), action, subject, details)

@@ -25,7 +25,7 @@ _CHARGED = "kurz.charged"
 
 async def find_caller(request: Request) -> Caller | None:
     """None: there is no credential. An invalid credential is refused, never ignored."""
-    return await identify(request, context(request).identity)
+    return await identify(request, context(request).sessions.identity)
 
 
 async def is_member(scope: Scope, identity: Identity) -> bool:

@@ -4,7 +4,7 @@ from fastapi import Request
 
 from kurz import asgi
 from kurz.api.http.callers import cookies_of
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import context, services
 from kurz.people.accounts import Account, normalise_email
 from kurz.people.devices import LIFE
 from kurz.people.errors import EmailRefused
@@ -27,7 +27,7 @@ async def check_credentials(request: Request, email: str, password: str) -> Acco
     else:
         await _limit_stranger(request, spelled)
     asker = asker_of(request, is_known=is_known)
-    return await context(request).accounts.sign_in(email, password, asker)
+    return await services(request).accounts.sign_in(email, password, asker)
 
 
 def asker_of(request: Request, *, is_known: bool = False) -> Asker:
@@ -47,7 +47,7 @@ async def signed_in_asker(request: Request, account_id: int) -> Asker:
 
 def device_cookie(request: Request, account: Account) -> str:
     """Only for answers on a host that has pages."""
-    value = context(request).devices.issue(account.id, account.epoch, account.email)
+    value = context(request).sessions.devices.issue(account.id, account.epoch, account.email)
     secure = "; Secure" if request.scope["scheme"] == "https" else ""
     seconds = int(LIFE.total_seconds())
     return (
@@ -61,10 +61,10 @@ async def _is_known(request: Request, email: str) -> bool:
     other accounts cannot use up the limit."""
     kurz = context(request)
     for cookie in cookies_of(request, _name(request))[:MAX_COOKIES]:
-        device = kurz.devices.read(cookie, email)
+        device = kurz.sessions.devices.read(cookie, email)
         if device is not None:
             await kurz.limits.check(LimitClass.SIGN_IN_DEVICE, device.id)
-            return await kurz.accounts.knows(device)
+            return await kurz.services.accounts.knows(device)
     return False
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Request
 
 from kurz.api.http.callers import get_caller
-from kurz.api.http.dependencies import Context, context
+from kurz.api.http.dependencies import Context, context, services
 from kurz.api.http.problems import refusal
 from kurz.api.http.security import declares, needs, owner
 from kurz.links.model import ROOT_WORKSPACE_ID, Link, Scope, space_of
@@ -43,9 +43,9 @@ class LinkSpace:
         """The quotas that a new link here must fit into."""
         workspace = self.workspace
         return allowances(
-            kurz.clock.now(),
+            kurz.services.clock.now(),
             account_id=self.caller.account_id,
-            per_account=account_quota(self.caller.links_per_month, kurz.links_per_month),
+            per_account=account_quota(self.caller.links_per_month, kurz.options.links_per_month),
             workspace_id=None if workspace is None else workspace.id,
             per_workspace=None if workspace is None else workspace.links_per_month,
         )
@@ -56,9 +56,9 @@ async def require_space(
 ) -> LinkSpace:
     """The space, if the caller has this permission there."""
     kurz = context(request)
-    wanted = workspace_id or kurz.root_workspace_id
+    wanted = workspace_id or kurz.options.root_workspace_id
     if wanted is not None:
-        workspace, _ = await kurz.teams.enter(caller, wanted, permission)
+        workspace, _ = await kurz.services.teams.enter(caller, wanted, permission)
         return LinkSpace(Scope(workspace.id), workspace, caller)
     caller.require_personal()
     caller.require(permission)
@@ -87,13 +87,13 @@ def in_workspace(permission: Permission) -> RequireSpace:
 @declares(needs(Permission.LINKS_READ))
 async def get_membership(request: Request, workspace_id: WorkspaceId) -> Membership:
     caller = await get_caller(request)
-    return await context(request).teams.enter(caller, workspace_id, Permission.LINKS_READ)
+    return await services(request).teams.enter(caller, workspace_id, Permission.LINKS_READ)
 
 
 @declares(owner())
 async def get_owner(request: Request, workspace_id: WorkspaceId) -> Caller:
     caller = await get_caller(request)
-    await context(request).teams.own(caller, workspace_id)
+    await services(request).teams.own(caller, workspace_id)
     return caller
 
 
@@ -101,7 +101,7 @@ async def get_owner(request: Request, workspace_id: WorkspaceId) -> Caller:
 async def get_owned(request: Request, workspace_id: WorkspaceId) -> Workspace:
     """The caller's workspace, which may be deleted."""
     caller = await get_caller(request)
-    return await context(request).teams.own(caller, workspace_id, with_deleted=True)
+    return await services(request).teams.own(caller, workspace_id, with_deleted=True)
 
 
 MEMBERS = [Depends(get_membership)]
@@ -128,4 +128,4 @@ async def view_at(request: Request, link: Link, space: LinkSpace) -> dict[str, A
 async def views(request: Request, links: Iterable[Link], space: LinkSpace) -> list[dict[str, Any]]:
     kurz = context(request)
     prefix = await kurz.prefix(request, space.workspace)
-    return [view(link, kurz.links, prefix + link.short_code) for link in links]
+    return [view(link, kurz.services.links, prefix + link.short_code) for link in links]

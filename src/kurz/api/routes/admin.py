@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from kurz.api.http.administrators import ADMINS, Admin, note
 from kurz.api.http.bodies import read_body, read_edit, takes
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import context, services
 from kurz.api.http.pages import PageRequest, page_by
 from kurz.api.http.spaces import WorkspaceId
 from kurz.api.routes.auth import account_read
@@ -52,7 +52,7 @@ async def list_accounts(
     request: Request, page: Annotated[PageRequest, page_by(str)]
 ) -> AccountList:
     """Sorted by e-mail address."""
-    found, following = await page.fetch(context(request).accounts.list, lambda it: (it.email,))
+    found, following = await page.fetch(services(request).accounts.list, lambda it: (it.email,))
     return AccountList(accounts=[account_read(item) for item in found], next_cursor=following)
 
 
@@ -65,17 +65,19 @@ async def edit_account(request: Request, caller: Admin, account_id: AccountId) -
     """Changing `is_admin` or `is_disabled` ends all tokens of the account within 5 seconds."""
     kurz = context(request)
     changes = await read_edit(request, AccountEdit)
-    account = await kurz.accounts.get(account_id)
+    account = await kurz.services.accounts.get(account_id)
     await note(request, caller, "edit-account", f"account {account_id}", **changes)
     if "is_admin" in changes:
-        account = await kurz.accounts.set_admin(account_id, is_admin=changes["is_admin"])
+        account = await kurz.services.accounts.set_admin(account_id, is_admin=changes["is_admin"])
     if "is_disabled" in changes:
-        account = await kurz.accounts.set_disabled(account_id, is_disabled=changes["is_disabled"])
+        account = await kurz.services.accounts.set_disabled(
+            account_id, is_disabled=changes["is_disabled"]
+        )
     if "may_import_many" in changes:
-        account = await kurz.accounts.set_imports(
+        account = await kurz.services.accounts.set_imports(
             account_id, may_import_many=changes["may_import_many"]
         )
-    kurz.identity.forget()
+    kurz.sessions.identity.forget()
     return account_read(account)
 
 
@@ -88,14 +90,14 @@ async def set_account_quota(request: Request, caller: Admin, account_id: Account
     """Takes effect on all instances within 5 seconds. Null: the server's default."""
     kurz = context(request)
     body = await read_body(request, AccountQuotaEdit)
-    await kurz.accounts.get(account_id)
+    await kurz.services.accounts.get(account_id)
     changes = {"links_per_month": body.links_per_month}
     await note(request, caller, "set-quota", f"account {account_id}", **changes)
     given = body.links_per_month
-    account = await kurz.accounts.set_quota(
+    account = await kurz.services.accounts.set_quota(
         account_id, UNLIMITED if given == "unlimited" else given
     )
-    kurz.identity.forget()
+    kurz.sessions.identity.forget()
     return account_read(account)
 
 
@@ -109,7 +111,7 @@ async def set_account_quota(request: Request, caller: Admin, account_id: Account
 async def create_reset_link(request: Request, caller: Admin, account_id: AccountId) -> Response:
     """The link is shown once and works for a day. kurz sends no e-mail: give it to the user
     yourself."""
-    kurz = context(request)
+    kurz = services(request)
     account = await kurz.accounts.get(account_id)
     await note(request, caller, "make-reset-link", f"account {account_id}")
     return await make_one_time_token(
@@ -131,7 +133,7 @@ async def create_reset_link(request: Request, caller: Admin, account_id: Account
 )
 async def invite_account(request: Request, caller: Admin) -> Response:
     """The link is shown once. It works once, for 7 days."""
-    kurz = context(request)
+    kurz = services(request)
     await note(request, caller, "invite")
     return await make_one_time_token(
         request,
@@ -166,7 +168,7 @@ async def revoke_account_invitation(
     request: Request, caller: Admin, invitation_id: InvitationId
 ) -> Response:
     await note(request, caller, "revoke-invitation", f"invitation {invitation_id}")
-    await context(request).one_time_tokens.revoke(invitation_id, None)
+    await services(request).one_time_tokens.revoke(invitation_id, None)
     return Response(status_code=204)
 
 
@@ -180,7 +182,7 @@ async def list_all_workspaces(
     request: Request, page: Annotated[PageRequest, page_by(int)]
 ) -> WorkspaceList:
     """Sorted by ID."""
-    found, following = await page.fetch(context(request).workspaces.list_all, lambda it: (it.id,))
+    found, following = await page.fetch(services(request).workspaces.list_all, lambda it: (it.id,))
     shown = [workspace_read(item, None) for item in found]
     return WorkspaceList(workspaces=shown, next_cursor=following)
 
@@ -193,7 +195,7 @@ async def list_all_workspaces(
 async def set_workspace_quota(
     request: Request, caller: Admin, workspace_id: WorkspaceId
 ) -> WorkspaceRead:
-    kurz = context(request)
+    kurz = services(request)
     body = await read_body(request, QuotaEdit)
     if await kurz.workspaces.find(workspace_id) is None:
         raise WorkspaceNotFound("There is no workspace with this ID.")

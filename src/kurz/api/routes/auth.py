@@ -50,7 +50,7 @@ async def register(request: Request) -> Response:
     kurz = context(request)
     body = await _read_entry(request, Registration)
     await kurz.limit_by_address(request, LimitClass.REGISTER)
-    account = await kurz.accounts.register(
+    account = await kurz.services.accounts.register(
         body.email, body.password, body.invitation, asker_of(request)
     )
     return _begin(request, account, 201, as_cookie=body.as_cookie)
@@ -80,8 +80,8 @@ async def sign_in(request: Request) -> Response:
 async def sign_out(request: Request, caller: Session) -> Response:
     """Ends this token within 5 seconds."""
     kurz = context(request)
-    await kurz.accounts.sign_out(caller.token_id or "", caller.expires_at or 0)
-    kurz.identity.forget()
+    await kurz.services.accounts.sign_out(caller.token_id or "", caller.expires_at or 0)
+    kurz.sessions.identity.forget()
     return Response(status_code=204, headers={"set-cookie": _cookie(request, "", 0)})
 
 
@@ -97,14 +97,14 @@ async def change_password(request: Request, caller: Session) -> Response:
     kurz = context(request)
     body = await read_body(request, PasswordChange)
     asker = await signed_in_asker(request, caller.account_id)
-    account = await kurz.accounts.change_password(
+    account = await kurz.services.accounts.change_password(
         caller.account_id,
         body.old_password,
         body.new_password,
         asker,
         revoke_keys=body.revoke_keys,
     )
-    kurz.identity.forget()
+    kurz.sessions.identity.forget()
     is_page = "authorization" not in request.headers
     return _begin(request, account, 200, as_cookie=is_page)
 
@@ -122,13 +122,13 @@ async def reset_password(request: Request) -> Response:
     kurz = context(request)
     body = await _read_entry(request, Reset)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
-    account = await kurz.accounts.reset_password(
+    account = await kurz.services.accounts.reset_password(
         body.token,
         body.password,
         asker_of(request, is_known=True),
         revoke_keys=body.revoke_keys,
     )
-    kurz.identity.forget()
+    kurz.sessions.identity.forget()
     return _begin(request, account, 200, as_cookie=body.as_cookie)
 
 
@@ -146,7 +146,7 @@ async def set_up(request: Request) -> Response:
     kurz = context(request)
     body = await _read_entry(request, Setup)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
-    account = await kurz.accounts.set_up(
+    account = await kurz.services.accounts.set_up(
         body.token, body.email, body.password, asker_of(request, is_known=True)
     )
     return _begin(request, account, 201, as_cookie=body.as_cookie)
@@ -170,7 +170,7 @@ def account_read(account: Account) -> AccountRead:
 def _begin(request: Request, account: Account, status: int, *, as_cookie: bool) -> Response:
     """A session. If it is a page's, its token is in a cookie that no script can read. Another
     cookie marks the browser as known, so that it can sign in again during a flood of sign-ins."""
-    token, expires_at = context(request).tokens.issue(account.id, account.epoch)
+    token, expires_at = context(request).sessions.tokens.issue(account.id, account.epoch)
     shown_token = None if as_cookie else token
     body = SessionRead(token=shown_token, expires_at=expires_at, account=account_read(account))
     answer = ApiAnswer(status, body.model_dump_json().encode())

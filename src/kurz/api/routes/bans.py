@@ -9,7 +9,7 @@ from starlette.responses import Response
 from kurz.api.http.administrators import ADMINS, ActingAdmin
 from kurz.api.http.bodies import described, read_body
 from kurz.api.http.cursors import read_cursor, write_cursor
-from kurz.api.http.dependencies import Context, context
+from kurz.api.http.dependencies import Context, context, services
 from kurz.api.http.pages import MAX_LIMIT, PageRequest, page_by
 from kurz.api.routes.links import LinkId
 from kurz.api.routes.members import AccountId
@@ -48,9 +48,9 @@ async def ban_link(request: Request, actor: ActingAdmin, link_id: LinkId) -> Lin
     """The link answers 410 everywhere within 5 seconds. Its owner can no longer change it."""
     kurz = context(request)
     reason = await _read_reason(request)
-    link = await kurz.links.get(link_id, Scope())
-    await kurz.bans.ban_link(link, reason, actor)
-    ban = await kurz.bans.find_of_link(link.id)
+    link = await kurz.services.links.get(link_id, Scope())
+    await kurz.services.bans.ban_link(link, reason, actor)
+    ban = await kurz.services.bans.find_of_link(link.id)
     if ban is None:
         raise LinkNotFound("This link was unbanned at the same time. Ban it again if needed.")
     return _link_ban_read(kurz, ban)
@@ -65,7 +65,7 @@ async def ban_link(request: Request, actor: ActingAdmin, link_id: LinkId) -> Lin
 async def unban_link(request: Request, actor: ActingAdmin, link_id: LinkId) -> Response:
     """Restores the link's previous state. If a blocklist or a host ban still covers its
     destination, it stays banned: 422 `destination-refused`."""
-    kurz = context(request)
+    kurz = services(request)
     await kurz.bans.unban_link(await kurz.links.get(link_id, Scope()), actor)
     return Response(status_code=204)
 
@@ -80,7 +80,7 @@ async def ban_host(request: Request, actor: ActingAdmin, host: Host) -> BanRead:
     """Also covers all subdomains. New links to the host are refused everywhere within 5 seconds.
     Existing links are banned in the background."""
     reason = await _read_reason(request)
-    return _ban_read(await context(request).bans.ban_host(host, reason, actor))
+    return _ban_read(await services(request).bans.ban_host(host, reason, actor))
 
 
 @router.delete(
@@ -91,7 +91,7 @@ async def ban_host(request: Request, actor: ActingAdmin, host: Host) -> BanRead:
 )
 async def unban_host(request: Request, actor: ActingAdmin, host: Host) -> Response:
     """Links that were banned because of the host are restored in the background."""
-    await context(request).bans.unban_host(host, actor)
+    await services(request).bans.unban_host(host, actor)
     return Response(status_code=204)
 
 
@@ -106,8 +106,8 @@ async def ban_account(request: Request, actor: ActingAdmin, account_id: AccountI
     be banned: 409 `administrator-missing`."""
     kurz = context(request)
     reason = await _read_reason(request)
-    ban = await kurz.bans.ban_account(account_id, reason, actor)
-    kurz.identity.forget()
+    ban = await kurz.services.bans.ban_account(account_id, reason, actor)
+    kurz.sessions.identity.forget()
     return _ban_read(ban)
 
 
@@ -120,8 +120,8 @@ async def ban_account(request: Request, actor: ActingAdmin, account_id: AccountI
 async def unban_account(request: Request, actor: ActingAdmin, account_id: AccountId) -> Response:
     """The user can sign in again. Their links are restored."""
     kurz = context(request)
-    await kurz.bans.unban_account(account_id, actor)
-    kurz.identity.forget()
+    await kurz.services.bans.unban_account(account_id, actor)
+    kurz.sessions.identity.forget()
     return Response(status_code=204)
 
 
@@ -134,7 +134,7 @@ async def unban_account(request: Request, actor: ActingAdmin, account_id: Accoun
 async def list_bans(request: Request, page: Annotated[PageRequest, page_by(str, str)]) -> BanList:
     """Hosts first, then accounts, then links, newest first. A page has `limit` items in total."""
     kurz = context(request)
-    found, following = await page.fetch(partial(_list, kurz.bans), _end_of_page)
+    found, following = await page.fetch(partial(_list, kurz.services.bans), _end_of_page)
     answer = BanList(hosts=[], accounts=[], links=[], next_cursor=following)
     for ban in found:
         if isinstance(ban, LinkBan):
@@ -161,7 +161,7 @@ async def list_audit(
 ) -> Audit:
     """Actions of administrators and the operator. Each entry is written before the action; entries
     are never removed."""
-    found = await context(request).audit.list(
+    found = await services(request).audit.list(
         before=before, limit=limit, action=action, account_id=account_id, via=via
     )
     next_before = found[-1].id if len(found) == limit else None
@@ -210,4 +210,4 @@ def _ban_read(ban: Ban) -> BanRead:
 
 def _link_ban_read(kurz: Context, ban: LinkBan) -> LinkBanRead:
     fields = {name: getattr(ban, name) for name in LinkBanRead.model_fields}
-    return LinkBanRead(**fields | {"link_id": kurz.links.public_row_id(ban.link_id)})
+    return LinkBanRead(**fields | {"link_id": kurz.services.links.public_row_id(ban.link_id)})

@@ -12,7 +12,7 @@ from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
 from kurz.api.http.bodies import described, read_body, sent_fields
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import context, services
 from kurz.api.http.problems import refusal, status_of
 from kurz.api.http.responses import ApiAnswer
 from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_space, view_at
@@ -94,7 +94,7 @@ class _Worker:
             raise refusal([{"type": "missing", "loc": ("id",), "msg": "Field required"}])
         request, space = self._request, self._space
         if item.action == "purge":
-            trash = context(request).trash
+            trash = services(request).trash
             account_id = space.caller.account_id
             await trash.purge(
                 item.id, space.scope, expected_version=item.version, account_id=account_id
@@ -107,7 +107,7 @@ class _Worker:
         elif item.action == "delete":
             link = await delete(request, space, item.id, item.version)
         else:
-            link = await context(request).links.restore(
+            link = await services(request).links.restore(
                 item.id,
                 space.scope,
                 expected_version=item.version,

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from kurz.api.http.bodies import described, read_body
 from kurz.api.http.callers import get_caller
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import context, services
 from kurz.api.http.problems import status_of
 from kurz.api.http.responses import ApiAnswer
 from kurz.api.http.security import declares, needs
@@ -40,7 +40,7 @@ async def claiming_space(request: Request) -> LinkSpace:
     """Where claimed links go, if the caller may have links there."""
     kurz = context(request)
     caller = await get_caller(request)
-    if kurz.root_workspace_id is not None:
+    if kurz.options.root_workspace_id is not None:
         raise PermissionMissing(
             "Links cannot be created without an account on this installation, so there is"
             " nothing to claim."
@@ -65,7 +65,7 @@ async def claim_links(request: Request, space: ClaimingSpace) -> Response:
     same links."""
     body = await read_body(request, Claims)
     prefix = await context(request).prefix(request, None)
-    links = context(request).links
+    links = services(request).links
     results = []
     for outcome in await claim_all(request, space, body.items):
         result: dict[str, Any] = {"result": outcome.result, "link": None, "problem": None}
@@ -95,7 +95,7 @@ async def _claim(request: Request, space: LinkSpace, item: ClaimItem) -> ClaimOu
     if item.original_url is not None:
         draft = Draft(original_url=item.original_url, owner_id=account_id)
     try:
-        created = await kurz.links.claim(
+        created = await kurz.services.links.claim(
             account_id,
             draft,
             short_code=item.short_code,

@@ -214,12 +214,12 @@ class LinkCreator:
 
     async def create(self, draft: Draft, receipt: Receipt | None) -> Created:
         allowances = () if self.space is None else self.space.allowances(self.kurz)
-        return await self.kurz.links.create(
+        return await self.kurz.services.links.create(
             draft, own_hosts=self.own_hosts, allowances=allowances, receipt=receipt
         )
 
     def view(self, created: Created) -> dict[str, Any]:
-        shown = view(created.link, self.kurz.links, self.prefix + created.link.short_code)
+        shown = view(created.link, self.kurz.services.links, self.prefix + created.link.short_code)
         if created.claim_token is not None:
             shown["claim_token"] = created.claim_token
         return shown

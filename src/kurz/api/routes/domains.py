@@ -71,7 +71,7 @@ async def add_domain(request: Request, caller: Owner, workspace_id: WorkspaceId)
 
     async def act(receipt: Receipt | None) -> Domain:
         return await kurz.custom_domains.add(
-            workspace_id, body.host, receipt, at_most=kurz.caps.domains
+            workspace_id, body.host, receipt, at_most=kurz.options.caps.domains
         )
 
     def render(made: Domain) -> ApiAnswer:

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from kurz.api.http.bodies import read_body, read_edit, takes
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import context, services
 from kurz.api.http.pages import PageRequest, page_by
 from kurz.api.http.problems import refusal, status_of
 from kurz.api.http.responses import ApiAnswer
@@ -109,7 +109,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
         response_model=LinkRead,
     )
     async def get_link(request: Request, space: may_read, link_id: LinkId) -> Response:
-        link = await context(request).links.get(link_id, space.scope)
+        link = await services(request).links.get(link_id, space.scope)
         return await _shown(request, link, space)
 
     @router.patch(
@@ -158,7 +158,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
     ) -> Response:
         has_body = bool(await request.body())
         body = await read_body(request, LinkRestore) if has_body else LinkRestore(expires_at=None)
-        link = await context(request).links.restore(
+        link = await services(request).links.restore(
             link_id,
             space.scope,
             expires_at=body.expires_at,
@@ -179,7 +179,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
     ) -> LinkHistory:
         """Newest first."""
         entries, following = await page.fetch(
-            partial(context(request).links.history, link_id, space.scope),
+            partial(services(request).links.history, link_id, space.scope),
             lambda it: (it.version,),
         )
         found = {"history": entries, "next_cursor": following}
@@ -204,7 +204,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
         link_id: LinkId,
         style: Annotated[QrQuery, Query()],
     ) -> Response:
-        link = await context(request).links.get(link_id, space.scope)
+        link = await services(request).links.get(link_id, space.scope)
         shown = await view_at(request, link, space)
         image = qr.render(shown["short_url"], **style.model_dump())
         media_type = "image/svg+xml" if style.format == "svg" else "image/png"
@@ -214,14 +214,14 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
 async def _look(request: Request, space: LinkSpace, code: str) -> CodeAvailability:
     kurz = context(request)
     await kurz.limits.check(LimitClass.AVAILABILITY, str(space.caller.account_id))
-    found = await kurz.availability.look(code, space.scope)
+    found = await kurz.services.availability.look(code, space.scope)
     error, holder = found.problem, found.holder
     refused = None if error is None else problem(error, status_of(type(error)))
     return CodeAvailability(
         code=code,
         is_free=error is None,
         problem=None if refused is None else Problem.model_validate(refused),
-        link_id=None if holder is None else kurz.links.public_id(holder),
+        link_id=None if holder is None else kurz.services.links.public_id(holder),
         short_url=await kurz.prefix(request, space.workspace) + code if error is None else None,
     )
 
@@ -229,7 +229,7 @@ async def _look(request: Request, space: LinkSpace, code: str) -> CodeAvailabili
 async def _list(
     request: Request, space: LinkSpace, wanted: Filter, cursor: str | None, limit: int
 ) -> Response:
-    page = await context(request).links.list(space.scope, wanted, cursor=cursor, limit=limit)
+    page = await services(request).links.list(space.scope, wanted, cursor=cursor, limit=limit)
     body = {
         "links": await views(request, page.links, space),
         "total": page.total,
@@ -258,8 +258,8 @@ async def edit(
                 " be combined with `expires_at`.",
                 field="expires_in",
             )
-        changes["expires_at"] = kurz.clock.now() + timedelta(seconds=seconds)
-    return await kurz.links.edit(
+        changes["expires_at"] = kurz.services.clock.now() + timedelta(seconds=seconds)
+    return await kurz.services.links.edit(
         link_id,
         space.scope,
         cast("Edit", changes),
@@ -270,7 +270,7 @@ async def edit(
 
 
 async def delete(request: Request, space: LinkSpace, link_id: int, version: int | None) -> Link:
-    return await context(request).links.delete(
+    return await services(request).links.delete(
         link_id,
         space.scope,
         expected_version=version,

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from kurz.api.http.bodies import read_body, takes
 from kurz.api.http.callers import AnyCaller, Session
-from kurz.api.http.dependencies import Context, context
+from kurz.api.http.dependencies import Context, context, services
 from kurz.api.http.devices import signed_in_asker
 from kurz.api.http.downloads import Download
 from kurz.api.http.pages import PageRequest, page_by
@@ -37,11 +37,11 @@ PAGE = 500
 @router.get("/me", summary="Get the current account")
 async def me(request: Request, caller: AnyCaller) -> MeRead:
     kurz = context(request)
-    account = await kurz.accounts.get(caller.account_id)
+    account = await kurz.services.accounts.get(caller.account_id)
     return MeRead(
         **account_read(account).model_dump(),
         scopes=sorted(caller.permissions),
-        import_row_limit=kurz.import_limits.rows_of(account),
+        import_row_limit=kurz.imports.limits.rows_of(account),
     )
 
 
@@ -58,22 +58,22 @@ async def delete_me(request: Request, caller: Session) -> Response:
     kurz = context(request)
     body = await read_body(request, AccountDelete)
     asker = await signed_in_asker(request, caller.account_id)
-    account = await kurz.accounts.check_password(caller.account_id, body.password, asker)
+    account = await kurz.services.accounts.check_password(caller.account_id, body.password, asker)
     await _keep_root(kurz, caller)
-    if not await kurz.accounts.delete(account.id, epoch=account.epoch):
+    if not await kurz.services.accounts.delete(account.id, epoch=account.epoch):
         raise OwnerMissing(
             "You are the last administrator, or the only owner of a workspace with other"
             " members. Make someone else administrator or owner first."
         )
-    kurz.identity.forget()
+    kurz.sessions.identity.forget()
     return Response(status_code=204)
 
 
 async def _keep_root(kurz: Context, caller: Caller) -> None:
     """The workspace at the root needs a member: its links would work without one."""
-    if kurz.root_workspace_id is None:
+    if kurz.options.root_workspace_id is None:
         return
-    members = await kurz.teams.members(kurz.root_workspace_id, Part(limit=2))
+    members = await kurz.services.teams.members(kurz.options.root_workspace_id, Part(limit=2))
     if [member.account_id for member in members] == [caller.account_id]:
         raise OwnerMissing("You are the only member of the root workspace. Invite someone first.")
 
@@ -98,7 +98,7 @@ async def export_me(request: Request, caller: Session) -> Response:
 
 
 async def _export(request: Request, caller: Caller) -> AsyncIterator[bytes]:
-    kurz = context(request)
+    kurz = services(request)
     account = await kurz.accounts.get(caller.account_id)
     yield _line("account", account_read(account).model_dump())
     for key in await kurz.keys.list(caller.account_id):
@@ -135,20 +135,20 @@ async def create_key(request: Request, caller: Session) -> Response:
     if body.workspace_id is not None:
         if body.workspace_id >= SIZE:  # no engine could store such an id
             raise WorkspaceNotFound("You are not a member of a workspace with this ID.")
-        await kurz.teams.enter(caller, body.workspace_id, Permission.LINKS_READ)
+        await kurz.services.teams.enter(caller, body.workspace_id, Permission.LINKS_READ)
     wanted = frozenset(body.scopes)
     if not wanted <= caller.permissions:
         raise PermissionMissing("Only administrators can create a key with the scope `admin`.")
 
     async def act(receipt: Receipt | None) -> tuple[str, Key]:
-        return await kurz.keys.create(
+        return await kurz.services.keys.create(
             caller.account_id,
             body.name,
             wanted,
             workspace_id=body.workspace_id,
             expires_at=body.expires_at,
             receipt=receipt,
-            at_most=kurz.caps.keys,
+            at_most=kurz.options.caps.keys,
             epoch=caller.epoch,
         )
 
@@ -167,7 +167,7 @@ async def list_keys(
 ) -> KeyList:
     """Newest first, without secrets."""
     found, following = await page.fetch(
-        partial(context(request).keys.list, caller.account_id),
+        partial(services(request).keys.list, caller.account_id),
         lambda it: (to_micros(it.created_at), it.id),
     )
     return KeyList(keys=[KeyRead(**key.view()) for key in found], next_cursor=following)
@@ -183,8 +183,8 @@ async def list_keys(
 async def revoke_key(request: Request, caller: Session, key_id: KeyId) -> Response:
     """The key stops working everywhere within 5 seconds."""
     kurz = context(request)
-    await kurz.keys.revoke(key_id, caller.account_id)
-    kurz.identity.forget()
+    await kurz.services.keys.revoke(key_id, caller.account_id)
+    kurz.sessions.identity.forget()
     return Response(status_code=204)
 
 

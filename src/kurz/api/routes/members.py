@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from kurz.api.http.bodies import read_body, takes
 from kurz.api.http.callers import Session
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import context, services
 from kurz.api.http.pages import PageRequest, page_by
 from kurz.api.http.responses import ApiAnswer
 from kurz.api.http.spaces import MEMBERS, OWNERS, Owner, WorkspaceId
@@ -49,7 +49,7 @@ async def list_members(
 ) -> MemberList:
     """Sorted by e-mail address."""
     members, following = await page.fetch(
-        partial(context(request).teams.members, workspace_id), lambda it: (it.email,)
+        partial(services(request).teams.members, workspace_id), lambda it: (it.email,)
     )
     found = {"members": members, "next_cursor": following}
     return MemberList.model_validate(found, from_attributes=True)
@@ -66,8 +66,8 @@ async def edit_member(
 ) -> MemberRead:
     kurz = context(request)
     body = await read_body(request, MemberEdit)
-    member = await kurz.teams.set_role(
-        workspace_id, account_id, body.role, at_most=kurz.caps.workspaces
+    member = await kurz.services.teams.set_role(
+        workspace_id, account_id, body.role, at_most=kurz.options.caps.workspaces
     )
     return MemberRead.model_validate(member, from_attributes=True)
 
@@ -82,7 +82,7 @@ async def remove_member(
     request: Request, caller: Session, workspace_id: WorkspaceId, account_id: AccountId
 ) -> Response:
     """Owners can remove any member; any member can leave. Their links stay in the workspace."""
-    kurz = context(request)
+    kurz = services(request)
     if account_id == caller.account_id:
         await kurz.teams.enter(caller, workspace_id, Permission.LINKS_READ)
     else:
@@ -107,12 +107,12 @@ async def create_invitation(request: Request, caller: Owner, workspace_id: Works
         request,
         caller,
         "join",
-        lambda receipt: kurz.one_time_tokens.invite(
+        lambda receipt: kurz.services.one_time_tokens.invite(
             caller.account_id,
             workspace_id,
             body.role,
             receipt,
-            kurz.caps.invitations,
+            kurz.options.caps.invitations,
             epoch=caller.epoch,
         ),
     )
@@ -141,7 +141,7 @@ async def list_invitations(
 async def revoke_invitation(
     request: Request, workspace_id: WorkspaceId, invitation_id: InvitationId
 ) -> Response:
-    await context(request).one_time_tokens.revoke(invitation_id, workspace_id)
+    await services(request).one_time_tokens.revoke(invitation_id, workspace_id)
     return Response(status_code=204)
 
 
@@ -155,8 +155,12 @@ async def accept_invitation(request: Request, caller: Session) -> WorkspaceRead:
     kurz = context(request)
     body = await read_body(request, InvitationAccept)
     await kurz.limit_by_address(request, LimitClass.REDEEM)
-    joined = await kurz.teams.join(caller, body.token, at_most=kurz.caps.workspaces)
-    return workspace_read(*await kurz.teams.enter(caller, joined.id, Permission.LINKS_READ))
+    joined = await kurz.services.teams.join(
+        caller, body.token, at_most=kurz.options.caps.workspaces
+    )
+    return workspace_read(
+        *await kurz.services.teams.enter(caller, joined.id, Permission.LINKS_READ)
+    )
 
 
 @router.post(
@@ -170,8 +174,8 @@ async def transfer_workspace(
     """Another member becomes the owner; you become an editor."""
     kurz = context(request)
     body = await read_body(request, Transfer)
-    handed_over = await kurz.teams.transfer(
-        caller, workspace_id, body.account_id, at_most=kurz.caps.workspaces
+    handed_over = await kurz.services.teams.transfer(
+        caller, workspace_id, body.account_id, at_most=kurz.options.caps.workspaces
     )
     return workspace_read(handed_over, Role.EDITOR)
 
@@ -199,7 +203,7 @@ async def invitation_list(
     request: Request, workspace_id: int | None, page: PageRequest
 ) -> InvitationList:
     items, following = await page.fetch(
-        partial(context(request).one_time_tokens.invitations, workspace_id),
+        partial(services(request).one_time_tokens.invitations, workspace_id),
         lambda it: (to_micros(it.created_at), it.id),
     )
     found = {"invitations": items, "next_cursor": following}

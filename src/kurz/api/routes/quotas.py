@@ -24,9 +24,9 @@ async def get_my_quota(request: Request, caller: AnyCaller) -> QuotaRead:
     """Counts links you create at the root and in workspaces."""
     kurz = context(request)
     found = allowances(
-        kurz.clock.now(),
+        kurz.services.clock.now(),
         account_id=caller.account_id,
-        per_account=account_quota(caller.links_per_month, kurz.links_per_month),
+        per_account=account_quota(caller.links_per_month, kurz.options.links_per_month),
     )
     return await _read(kurz, found)
 
@@ -43,7 +43,9 @@ async def get_workspace_quota(
     """Counts links that its members create in it."""
     kurz = context(request)
     limit = None if space.workspace is None else space.workspace.links_per_month
-    found = allowances(kurz.clock.now(), workspace_id=space.workspace_id, per_workspace=limit)
+    found = allowances(
+        kurz.services.clock.now(), workspace_id=space.workspace_id, per_workspace=limit
+    )
     return await _read(kurz, found)
 
 

@@ -51,7 +51,7 @@ async def create_report(request: Request) -> Response:
     complaint = read_complaint(body.category, body.message, body.contact)
     verdict = await kurz.limit_by_address(request, LimitClass.REPORT)
     link, short_url = await _find(request, kurz, body.short_url)
-    await kurz.abuse.take(link, short_url, complaint, client_of(request))
+    await kurz.services.abuse.take(link, short_url, complaint, client_of(request))
     received = ReportReceived().model_dump_json().encode()
     return ApiAnswer(202, received, header_fields(verdict)).respond()
 
@@ -70,7 +70,7 @@ async def list_reports(
 ) -> ReportList:
     """Open reports are sorted oldest first, decided ones newest first."""
     kurz = context(request)
-    found, total = await kurz.abuse.page(state, after=read_cursor(cursor), limit=limit)
+    found, total = await kurz.services.abuse.page(state, after=read_cursor(cursor), limit=limit)
     end = found[-1] if len(found) == limit else None
     return ReportList(
         reports=[_report_read(kurz, report) for report in found],
@@ -87,7 +87,7 @@ async def list_reports(
 )
 async def get_report(request: Request, report_id: ReportId) -> ReportRead:
     kurz = context(request)
-    return _report_read(kurz, await kurz.abuse.get(report_id))
+    return _report_read(kurz, await kurz.services.abuse.get(report_id))
 
 
 @router.patch(
@@ -101,9 +101,11 @@ async def decide_report(request: Request, actor: ActingAdmin, report_id: ReportI
     kurz = context(request)
     body = await read_body(request, ReportDecision)
     if body.state == "upheld":
-        report = await kurz.abuse.uphold(report_id, body.note, actor, bans_host=body.bans_host)
+        report = await kurz.services.abuse.uphold(
+            report_id, body.note, actor, bans_host=body.bans_host
+        )
     else:
-        report = await kurz.abuse.dismiss(report_id, body.note, actor)
+        report = await kurz.services.abuse.dismiss(report_id, body.note, actor)
     return _report_read(kurz, report)
 
 
@@ -120,15 +122,15 @@ async def _find(request: Request, kurz: Context, reference: str) -> tuple[Link, 
     if workspace_id is None:
         raise not_here()
     try:
-        link = await kurz.links.get_by_code(workspace_id, code)
+        link = await kurz.services.links.get_by_code(workspace_id, code)
     except LinkNotFound:
         raise not_here() from None
-    outcome = lifecycle.outcome(link, kurz.clock.now())
+    outcome = lifecycle.outcome(link, kurz.services.clock.now())
     if outcome is Outcome.MISSING:
         raise not_here()
     if outcome in _GONE:
         raise _GONE[outcome]("This link was taken down.")
-    workspace = await kurz.workspaces.find(workspace_id) if workspace_id else None
+    workspace = await kurz.services.workspaces.find(workspace_id) if workspace_id else None
     return link, await kurz.prefix(request, workspace) + link.short_code
 
 
@@ -144,17 +146,17 @@ async def _workspace_of(request: Request, kurz: Context, host: str, slug: str) -
     if slug:
         name = slug.removeprefix("@").lower()
         is_possible = name != slug.lower() and is_slug(name)
-        found = await kurz.workspaces.find_by_slug(name) if is_possible else None
+        found = await kurz.services.workspaces.find_by_slug(name) if is_possible else None
         workspace_id = None if found is None or found.deleted_at is not None else found.id
     else:
-        workspace_id = kurz.root_workspace_id or ROOT_WORKSPACE_ID
+        workspace_id = kurz.options.root_workspace_id or ROOT_WORKSPACE_ID
     own = urlsplit(kurz.origin(request)).netloc
     if not host or host in (own, asgi.host_of(request.scope)):
         return workspace_id
-    site = (await kurz.domains.sites()).get(host)
+    site = (await kurz.services.domains.sites()).get(host)
     return None if site is None or slug else site.workspace_id
 
 
 def _report_read(kurz: Context, report: AbuseReport) -> ReportRead:
     fields = {name: getattr(report, name) for name in ReportRead.model_fields}
-    return ReportRead(**fields | {"link_id": kurz.links.public_row_id(report.link_id)})
+    return ReportRead(**fields | {"link_id": kurz.services.links.public_row_id(report.link_id)})

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from kurz.api.http.administrators import Admin
 from kurz.api.http.callers import get_admin, get_caller
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import context, services
 from kurz.api.http.downloads import Download
 from kurz.api.http.responses import ApiAnswer
 from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, require_space, root_space
@@ -63,7 +63,7 @@ def _of_link(enter: RequireSpace) -> Ask:
     async def ask(
         request: Request, space: Annotated[LinkSpace, Depends(enter)], link_id: LinkId
     ) -> Asked:
-        link = await context(request).links.get(link_id, space.scope)
+        link = await services(request).links.get(link_id, space.scope)
         return Asked(about_link(link, space.list_id), space)
 
     return ask
@@ -71,7 +71,7 @@ def _of_link(enter: RequireSpace) -> Ask:
 
 def _of_tag(enter: RequireSpace) -> Ask:
     async def ask(request: Request, space: Annotated[LinkSpace, Depends(enter)], tag: Tag) -> Asked:
-        return Asked(await context(request).stats.about_tag(space.list_id, tag), space)
+        return Asked(await services(request).stats.about_tag(space.list_id, tag), space)
 
     return ask
 
@@ -111,7 +111,7 @@ async def _period(
         ),
     ] = None,
 ) -> Period:
-    return read_period(context(request).clock.now(), from_, to, zone)
+    return read_period(services(request).clock.now(), from_, to, zone)
 
 
 def _family(
@@ -142,13 +142,13 @@ def _family(
     ) -> Response:
         """Clicks in a period, over time and by source. Without `interval`, a suitable one is
         chosen. Hours are available for periods of up to 31 days."""
-        report = await context(request).stats.get(
+        report = await services(request).stats.get(
             asked.about, period, interval, top=top, compares=compare
         )
         prefixes = await _prefixes(request, asked.space, report)
         shown = view(
             report,
-            context(request).links,
+            services(request).links,
             lambda link: prefixes[link.workspace_id] + link.short_code,
         )
         return ApiAnswer(200, to_json(shown)).respond()
@@ -211,13 +211,13 @@ def _family(
         if what is What.EVENTS:
             caller = await get_caller(request)
             return Download(
-                write_events(kurz.stats, asked.about, period, format),
+                write_events(kurz.services.stats, asked.about, period, format),
                 kurz.downloads,
                 caller.account_id,
                 file_name=file_name,
                 media_type=media_type,
             )
-        report = await kurz.stats.get(asked.about, period, interval, top=EXPORTED_VALUES)
+        report = await kurz.services.stats.get(asked.about, period, interval, top=EXPORTED_VALUES)
         write = write_series if what is What.SERIES else write_breakdowns
         headers = {"content-disposition": f'attachment; filename="{file_name}"'}
         return Response(write(report, format), media_type=media_type, headers=headers)
@@ -279,7 +279,7 @@ async def _prefixes(
         elif workspace_id == ROOT_WORKSPACE_ID:
             workspace = None
         else:
-            workspace = await kurz.workspaces.find(workspace_id)
+            workspace = await kurz.services.workspaces.find(workspace_id)
         prefixes[workspace_id] = await kurz.prefix(request, workspace)
     return prefixes
 

@@ -60,7 +60,7 @@ async def readiness(request: Request) -> Readiness:
     failing = [
         FailingWrites(what=what, detail=detail) for what, detail in kurz.state.failing_writes()
     ]
-    if failing and kurz.ready_needs_writes:
+    if failing and kurz.state.ready_needs_writes:
         raise WritesFail(" ".join(f"{item.what.capitalize()}: {item.detail}" for item in failing))
     return Readiness(
         redis=None if is_redis_up is None else "ok" if is_redis_up else "out",
@@ -79,7 +79,7 @@ async def metrics(request: Request) -> Response:
     """Covers all workers of this instance. Requires an administrator, or `KURZ_METRICS_TOKEN` as
     bearer token; open to everyone with `KURZ_METRICS=public`."""
     kurz = context(request)
-    if not kurz.are_metrics_public and not _has_token(request, kurz.metrics_token):
+    if not kurz.state.are_metrics_public and not _has_token(request, kurz.state.metrics_token):
         await get_admin(request)
     return Response(kurz.state.metrics(), media_type="text/plain; version=1.0.0; charset=utf-8")
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Request
 
 from kurz.api.http.bodies import read_body, takes
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import context, services
 from kurz.api.http.pages import PageRequest, page_by
 from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_space
 from kurz.api.schemas.links import TagChange, TagList, TagRead, TagRename
@@ -34,7 +34,7 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
         """Sorted by name, with the number of links that have each tag, including those in the
         trash."""
         found, following = await page.fetch(
-            partial(context(request).tagging.list, space.list_id), lambda it: (it.tag,)
+            partial(services(request).tagging.list, space.list_id), lambda it: (it.tag,)
         )
         shown = [TagRead(tag=item.tag, links=item.links) for item in found]
         return TagList(tags=shown, next_cursor=following)
@@ -60,9 +60,9 @@ async def _rename(request: Request, space: LinkSpace, old: str, new: str | None)
     """Every link that has the tag counts as an item of a bulk request."""
     kurz, account_id = context(request), space.caller.account_id
     if old != new:
-        links = await kurz.tagging.count(space.list_id, old)
+        links = await kurz.services.tagging.count(space.list_id, old)
         await kurz.limits.check(LimitClass.BULK_ITEMS, str(account_id), max(links, 1))
-    return TagChange(links=await kurz.tagging.rename(space.list_id, old, new, account_id))
+    return TagChange(links=await kurz.services.tagging.rename(space.list_id, old, new, account_id))
 
 
 _family("/api/v1/tags", root_space)

@@ -8,7 +8,7 @@ from starlette.responses import Response, StreamingResponse
 
 from kurz.api.http.bodies import described, read_body
 from kurz.api.http.callers import get_caller
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import context, services
 from kurz.api.http.downloads import Download
 from kurz.api.http.problems import BodyMalformed, MediaTypeUnsupported
 from kurz.api.http.spaces import (
@@ -101,7 +101,7 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
         """Up to 1000 links by their IDs, oldest first. IDs of links that you cannot read are
         skipped."""
         body = await read_body(request, ExportSelection)
-        link_ids = context(request).links.row_ids(body.ids)
+        link_ids = services(request).links.row_ids(body.ids)
         return _download(request, space, format, with_trash=with_trash, link_ids=link_ids)
 
     @router.post(
@@ -132,21 +132,23 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
         chosen = _format_of(request, format)
         account_id = space.caller.account_id
         await kurz.limits.check(LimitClass.BULK, str(account_id))
-        most = kurz.import_limits.rows_of(await kurz.accounts.get(account_id))
-        async with kurz.import_slots.hold(account_id) as slot:
+        most = kurz.imports.limits.rows_of(await kurz.services.accounts.get(account_id))
+        async with kurz.imports.slots.hold(account_id) as slot:
             with Upload() as upload:
                 await upload.receive(request, most_bytes(most), too_many_bytes(most))
                 space = await _enter_again(request)
                 slot.check()
-                most = min(most, kurz.import_limits.rows_of(await kurz.accounts.get(account_id)))
-                if upload.lines >= most and await kurz.importer.has_more_rows(
+                most = min(
+                    most, kurz.imports.limits.rows_of(await kurz.services.accounts.get(account_id))
+                )
+                if upload.lines >= most and await kurz.services.importer.has_more_rows(
                     upload.chunks(), chosen, most
                 ):
                     raise too_many_rows(most)
                 if not dry_run:
-                    cost = kurz.import_limits.cost_of(min(upload.lines, most), most)
+                    cost = kurz.imports.limits.cost_of(min(upload.lines, most), most)
                     await kurz.limits.check(LimitClass.BULK_ITEMS, str(account_id), cost)
-                batches = kurz.importer.run(
+                batches = kurz.services.importer.run(
                     upload.chunks(),
                     chosen,
                     OneTarget(_target(request, space)),
@@ -167,7 +169,7 @@ def _download(
     workspace = space.workspace
     slugs = {} if workspace is None else {workspace.id: workspace.slug}
     return Download(
-        context(request).exporter.run(format, space.scope, slugs, **which),
+        services(request).exporter.run(format, space.scope, slugs, **which),
         context(request).downloads,
         space.caller.account_id,
         file_name=f"kurz-links.{format}",
@@ -211,8 +213,8 @@ def _target(request: Request, space: LinkSpace) -> ImportTarget:
     return ImportTarget(
         workspace_id=space.workspace_id,
         owner_id=space.caller.account_id,
-        strategy=kurz.root_strategy if workspace is None else Strategy(workspace.strategy),
-        redirect_status=kurz.redirect_status,
+        strategy=kurz.options.root_strategy if workspace is None else Strategy(workspace.strategy),
+        redirect_status=kurz.options.redirect_status,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import services
 from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_space
 from kurz.api.routes.links import IfMatch, LinkId, version_of
 from kurz.api.schemas.links import TrashEmptied
@@ -29,7 +29,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
     )
     async def empty_trash(request: Request, space: may_write) -> TrashEmptied:
         """If there are too many for one request, the oldest are deleted first."""
-        emptied = await context(request).trash.empty(
+        emptied = await services(request).trash.empty(
             space.scope, EMPTY_SECONDS, account_id=space.caller.account_id
         )
         return TrashEmptied(purged=emptied.purged, is_empty=emptied.is_empty)
@@ -48,7 +48,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
     ) -> Response:
         """Its history and statistics are deleted too; the workspace's totals stay."""
         version = version_of(if_match)
-        await context(request).trash.purge(
+        await services(request).trash.purge(
             link_id, space.scope, expected_version=version, account_id=space.caller.account_id
         )
         return Response(status_code=204)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from kurz.api.http.bodies import read_body, read_edit, takes
 from kurz.api.http.callers import Session, permitted
-from kurz.api.http.dependencies import context
+from kurz.api.http.dependencies import context, services
 from kurz.api.http.pages import PageRequest, page_by
 from kurz.api.http.responses import ApiAnswer
 from kurz.api.http.spaces import OWNERS, WorkspaceId, get_membership, get_owned
@@ -45,8 +45,8 @@ async def create_workspace(request: Request, caller: Session) -> Response:
     body = await read_body(request, WorkspaceCreate)
 
     async def act(receipt: Receipt | None) -> Workspace:
-        return await kurz.teams.create(
-            caller.account_id, body.name, body.slug, receipt, at_most=kurz.caps.workspaces
+        return await kurz.services.teams.create(
+            caller.account_id, body.name, body.slug, receipt, at_most=kurz.options.caps.workspaces
         )
 
     def render(made: Workspace) -> ApiAnswer:
@@ -66,7 +66,7 @@ async def list_workspaces(
     """Workspaces you are a member of, sorted by name. Includes deleted ones that can still be
     restored."""
     found, following = await page.fetch(
-        partial(context(request).teams.list_of, caller), lambda it: (it[0].name, it[0].id)
+        partial(services(request).teams.list_of, caller), lambda it: (it[0].name, it[0].id)
     )
     shown = [workspace_read(*item) for item in found]
     return WorkspaceList(workspaces=shown, next_cursor=following)
@@ -93,15 +93,19 @@ async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> Workspa
     kurz = context(request)
     changes = await read_edit(request, WorkspaceEdit, "root_url", "default_expiry_days")
     if changes.get("root_url") is not None:
-        own_hosts = await OwnHosts(kurz.base_url, kurz.domains, kurz.dashboard_url).get()
+        own_hosts = await OwnHosts(
+            kurz.options.base_url, kurz.services.domains, kurz.options.dashboard_url
+        ).get()
         with renamed("original_url", "root_url"):
             judged = urls.judge(changes["root_url"], own_hosts, kurz.own_hosts_of(request))
-            if not kurz.screen.admit(judged.location):
+            if not kurz.services.screen.admit(judged.location):
                 raise DestinationRefused(
                     "Some blocklists cannot be read at the moment. Try again later."
                 )
         changes["root_url"] = judged.location
-    edited = await kurz.teams.edit(workspace_id, changes, max_slugs=kurz.caps.slugs)
+    edited = await kurz.services.teams.edit(
+        workspace_id, changes, max_slugs=kurz.options.caps.slugs
+    )
     return workspace_read(edited, Role.OWNER)
 
 
@@ -113,12 +117,12 @@ async def edit_workspace(request: Request, workspace_id: WorkspaceId) -> Workspa
 async def delete_workspace(request: Request, workspace: OwnWorkspace) -> WorkspaceRead:
     """Its links stop working immediately. An owner can restore it for 30 days."""
     kurz = context(request)
-    if workspace.id == kurz.root_workspace_id:
+    if workspace.id == kurz.options.root_workspace_id:
         raise PermissionMissing(
             "This workspace is the root workspace (KURZ_ROOT_WORKSPACE) and cannot be"
             " deleted. Ask the operator to change that setting first."
         )
-    return workspace_read(await kurz.teams.delete(workspace), Role.OWNER)
+    return workspace_read(await kurz.services.teams.delete(workspace), Role.OWNER)
 
 
 @router.post(
@@ -127,7 +131,7 @@ async def delete_workspace(request: Request, workspace: OwnWorkspace) -> Workspa
     responses=problems(404, 422),
 )
 async def restore_workspace(request: Request, workspace: OwnWorkspace) -> WorkspaceRead:
-    return workspace_read(await context(request).teams.restore(workspace), Role.OWNER)
+    return workspace_read(await services(request).teams.restore(workspace), Role.OWNER)
 
 
 def workspace_read(workspace: Workspace, role: Role | None) -> WorkspaceRead:
