@@ -1,5 +1,6 @@
 """kurz: a self-hosted URL shortener. docs/explanation/architecture.md explains the packages.
 
+`services`: the services of the core, as the API and the command line get them.
 `asgi`: ASGI's types, and what `server/app` adds to a scope.
 `scheduling`: scheduled jobs: when they are due, leases and runs.
 `rounds`: background work, round after round.

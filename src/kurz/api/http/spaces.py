@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends, Path, Request
 
@@ -82,6 +82,20 @@ def in_workspace(permission: Permission) -> RequireSpace:
         return await require_space(request, await get_caller(request), permission, workspace_id)
 
     return require
+
+
+class SpacePath(NamedTuple):
+    """Operations below `prefix` are about the links of the space that `enter` finds."""
+
+    prefix: str
+    whose: str
+    enter: Callable[[Permission], RequireSpace]
+
+
+def at_root_and_in_workspaces(add_routes: Callable[[SpacePath], None]) -> None:
+    """Adds the same operations twice: on the caller's own links, and on a workspace's."""
+    add_routes(SpacePath("/api/v1", "your", root_space))
+    add_routes(SpacePath("/api/v1/workspaces/{workspace_id}", "a workspace's", in_workspace))
 
 
 @declares(needs(Permission.LINKS_READ))

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Annotated, Any
 
@@ -15,7 +14,7 @@ from kurz.api.http.bodies import described, read_body, sent_fields
 from kurz.api.http.dependencies import context, services
 from kurz.api.http.problems import refusal, status_of
 from kurz.api.http.responses import ApiAnswer
-from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_space, view_at
+from kurz.api.http.spaces import LinkSpace, SpacePath, at_root_and_in_workspaces, view_at
 from kurz.api.routes.creating import PROBLEMS, LinkCreator, creator_for
 from kurz.api.routes.links import CLEARABLE, delete, edit
 from kurz.api.schemas.links import Bulk, BulkItem, BulkResults
@@ -33,16 +32,17 @@ router = APIRouter(tags=["links"], responses=PROBLEMS)
 _OF_THE_REQUEST = (IdempotencyKeyRefused, IdempotencyKeyReused, RequestInFlight)
 
 
-def _add(path: str, enter: Callable[[Permission], RequireSpace]) -> None:
+@at_root_and_in_workspaces
+def _add_routes(at: SpacePath) -> None:
     @router.post(
-        path,
+        f"{at.prefix}/links/bulk",
         response_model=BulkResults,
         summary="Create, change, delete, restore or purge many links",
         openapi_extra=described(Bulk),
     )
     async def bulk_links(
         request: Request,
-        space: Annotated[LinkSpace, Depends(enter(Permission.LINKS_CREATE))],
+        space: Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_CREATE))],
     ) -> Response:
         """Up to 1000 items. If one fails, the others are still processed."""
         kurz = context(request)
@@ -157,7 +157,3 @@ def _item(item: dict[str, Any]) -> BulkItem:
         return BulkItem.model_validate_json(to_json(item))
     except ValidationError as error:
         raise refusal(error.errors(include_url=False, include_input=False)) from None
-
-
-_add("/api/v1/links/bulk", root_space)
-_add("/api/v1/workspaces/{workspace_id}/links/bulk", in_workspace)

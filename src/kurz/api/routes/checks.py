@@ -1,12 +1,11 @@
 """`/api/v1/links/{id}/checks` and the same in workspaces: whether the destination answers."""
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 
 from kurz.api.http.dependencies import context
-from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_space
+from kurz.api.http.spaces import LinkSpace, SpacePath, at_root_and_in_workspaces
 from kurz.api.routes.links import LinkId
 from kurz.api.schemas.checks import CheckRead, CheckRequested, LinkChecksRead
 from kurz.api.schemas.problems import problems
@@ -17,13 +16,14 @@ from kurz.people.limits import LimitClass
 router = APIRouter(tags=["links"], responses=problems(401, 403, 404, 422, 503))
 
 
-def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
-    """Adds the operations below `prefix`."""
-    may_read = Annotated[LinkSpace, Depends(enter(Permission.LINKS_READ))]
-    may_write = Annotated[LinkSpace, Depends(enter(Permission.LINKS_WRITE))]
+@at_root_and_in_workspaces
+def _add_routes(at: SpacePath) -> None:
+    path = f"{at.prefix}/links/{{link_id}}/checks"
+    may_read = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_READ))]
+    may_write = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_WRITE))]
 
     @router.post(
-        prefix,
+        path,
         status_code=202,
         summary="Check a link's destination now",
         responses=problems(409, 429),
@@ -39,7 +39,7 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
         return CheckRequested(requested_at=requested_at, **_state(link))
 
     @router.get(
-        prefix,
+        path,
         summary="List a link's destination checks",
     )
     async def get_link_checks(request: Request, space: may_read, link_id: LinkId) -> LinkChecksRead:
@@ -61,7 +61,3 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
 def _state(link: Link) -> dict[str, Any]:
     names = "destination_status", "destination_http_status", "last_checked_at"
     return {name: getattr(link, name) for name in names}
-
-
-_family("/api/v1/links/{link_id}/checks", root_space)
-_family("/api/v1/workspaces/{workspace_id}/links/{link_id}/checks", in_workspace)

@@ -2,7 +2,6 @@
 links and on a workspace's."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -18,7 +17,7 @@ from kurz.api.http.dependencies import context, services
 from kurz.api.http.pages import PageRequest, page_by
 from kurz.api.http.problems import refusal, status_of
 from kurz.api.http.responses import ApiAnswer
-from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_space, view_at, views
+from kurz.api.http.spaces import LinkSpace, SpacePath, at_root_and_in_workspaces, view_at, views
 from kurz.api.schemas.links import (
     CodeAvailability,
     LinkEdit,
@@ -39,6 +38,7 @@ from kurz.people.limits import LimitClass
 LinkId = Annotated[int, Path(ge=0, lt=2**53)]
 IfMatch = Annotated[str | None, Header(description="The `ETag` you last received.")]
 CLEARABLE = ("starts_at", "expires_at", "title", "tags", "notes", "max_clicks")
+MAX_SECONDS = 36_500 * 86_400
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,18})"')
 
 router = APIRouter(tags=["links"], responses=problems(401, 403, 404, 422, 503))
@@ -67,15 +67,15 @@ async def filter_of(
     )
 
 
-def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]) -> None:
-    """Adds the operations below `prefix`."""
-    may_read = Annotated[LinkSpace, Depends(enter(Permission.LINKS_READ))]
-    may_create = Annotated[LinkSpace, Depends(enter(Permission.LINKS_CREATE))]
-    may_write = Annotated[LinkSpace, Depends(enter(Permission.LINKS_WRITE))]
+@at_root_and_in_workspaces
+def _add_routes(at: SpacePath) -> None:
+    may_read = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_READ))]
+    may_create = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_CREATE))]
+    may_write = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_WRITE))]
 
     @router.get(
-        prefix,
-        summary=f"List {whose} links",
+        f"{at.prefix}/links",
+        summary=f"List {at.whose} links",
         response_model=LinkList,
     )
     async def list_links(
@@ -90,7 +90,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
         return await _list(request, space, replace(wanted, sort=sort), cursor, limit)
 
     @router.get(
-        f"{prefix}/availability",
+        f"{at.prefix}/links/availability",
         summary="Check whether a code is available",
         responses=problems(429),
     )
@@ -104,7 +104,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
         return await _look(request, space, code)
 
     @router.get(
-        f"{prefix}/{{link_id}}",
+        f"{at.prefix}/links/{{link_id}}",
         summary="Get a link",
         response_model=LinkRead,
     )
@@ -113,7 +113,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
         return await _shown(request, link, space)
 
     @router.patch(
-        f"{prefix}/{{link_id}}",
+        f"{at.prefix}/links/{{link_id}}",
         summary="Change a link",
         response_model=LinkRead,
         **takes(LinkEdit, 409, 410, 412),
@@ -129,7 +129,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
         return await _shown(request, link, space)
 
     @router.delete(
-        f"{prefix}/{{link_id}}",
+        f"{at.prefix}/links/{{link_id}}",
         status_code=204,
         summary="Move a link to the trash",
         responses=problems(409, 410, 412),
@@ -145,7 +145,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
         return Response(status_code=204)
 
     @router.post(
-        f"{prefix}/{{link_id}}/restore",
+        f"{at.prefix}/links/{{link_id}}/restore",
         summary="Restore an expired or deleted link",
         response_model=LinkRead,
         **takes(LinkRestore, 409, 410, 412, is_required=False),
@@ -168,7 +168,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
         return await _shown(request, link, space)
 
     @router.get(
-        f"{prefix}/{{link_id}}/history",
+        f"{at.prefix}/links/{{link_id}}/history",
         summary="Get a link's history",
     )
     async def get_link_history(
@@ -186,7 +186,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
         return LinkHistory.model_validate(found, from_attributes=True)
 
     @router.get(
-        f"{prefix}/{{link_id}}/qr",
+        f"{at.prefix}/links/{{link_id}}/qr",
         summary="Get a link's QR code",
         response_class=Response,
         responses={
@@ -287,8 +287,3 @@ def version_of(if_match: str | None) -> int | None:
         message = "Input should be the ETag of the link, exactly as received"
         raise refusal([{"type": "etag", "loc": ("if-match",), "msg": message}])
     return int(match[1])
-
-
-MAX_SECONDS = 36_500 * 86_400
-_family("/api/v1/links", "your", root_space)
-_family("/api/v1/workspaces/{workspace_id}/links", "a workspace's", in_workspace)

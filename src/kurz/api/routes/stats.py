@@ -114,7 +114,7 @@ async def _period(
     return read_period(services(request).clock.now(), from_, to, zone)
 
 
-def _family(
+def _add_routes(
     prefix: str, suffix: str, whose: str, ask: Ask, permission: Permission = Permission.STATS_READ
 ) -> None:
     """Adds the operations below `prefix`."""
@@ -286,17 +286,17 @@ async def _prefixes(
 
 _ROOT, _TEAM = root_space(Permission.STATS_READ), in_workspace(Permission.STATS_READ)
 _WORKSPACE = "/api/v1/workspaces/{workspace_id}"
-_family("/api/v1/links/{link_id}", "_of_link", "a link", _of_link(_ROOT))
-_family(
+_add_routes("/api/v1/links/{link_id}", "_of_link", "a link", _of_link(_ROOT))
+_add_routes(
     _WORKSPACE + "/links/{link_id}",
     "_of_link_in_workspace",
     "a workspace's link",
     _of_link(_TEAM),
 )
-_family("/api/v1/tags/{tag:path}", "_of_tag", "a tag", _of_tag(_ROOT))
-_family(
+_add_routes("/api/v1/tags/{tag:path}", "_of_tag", "a tag", _of_tag(_ROOT))
+_add_routes(
     _WORKSPACE + "/tags/{tag:path}", "_of_tag_in_workspace", "a workspace's tag", _of_tag(_TEAM)
 )
-_family(_WORKSPACE, "_of_workspace", "a workspace", _of_space(_TEAM))
-_family("/api/v1/me", "_of_me", "your links", _of_space(_ROOT))
-_family("/api/v1/admin", "_of_everything", "the installation", _of_everything, Permission.ADMIN)
+_add_routes(_WORKSPACE, "_of_workspace", "a workspace", _of_space(_TEAM))
+_add_routes("/api/v1/me", "_of_me", "your links", _of_space(_ROOT))
+_add_routes("/api/v1/admin", "_of_everything", "the installation", _of_everything, Permission.ADMIN)

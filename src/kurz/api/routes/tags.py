@@ -1,6 +1,5 @@
 """Tags: list, rename, merge and remove them."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
@@ -9,7 +8,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from kurz.api.http.bodies import read_body, takes
 from kurz.api.http.dependencies import context, services
 from kurz.api.http.pages import PageRequest, page_by
-from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_space
+from kurz.api.http.spaces import LinkSpace, SpacePath, at_root_and_in_workspaces
 from kurz.api.schemas.links import TagChange, TagList, TagRead, TagRename
 from kurz.api.schemas.problems import problems
 from kurz.people.access import Permission
@@ -20,12 +19,13 @@ Tag = Annotated[str, Path(max_length=200)]  # it may contain slashes: hence `:pa
 router = APIRouter(tags=["tags"], responses=problems(401, 403, 404, 422, 503))
 
 
-def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
-    may_read = Annotated[LinkSpace, Depends(enter(Permission.LINKS_READ))]
-    may_write = Annotated[LinkSpace, Depends(enter(Permission.LINKS_WRITE))]
+@at_root_and_in_workspaces
+def _add_routes(at: SpacePath) -> None:
+    may_read = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_READ))]
+    may_write = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_WRITE))]
 
     @router.get(
-        prefix,
+        f"{at.prefix}/tags",
         summary="List tags",
     )
     async def list_tags(
@@ -40,7 +40,7 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
         return TagList(tags=shown, next_cursor=following)
 
     @router.patch(
-        f"{prefix}/{{tag:path}}",
+        f"{at.prefix}/tags/{{tag:path}}",
         summary="Rename a tag, or merge it into another",
         **takes(TagRename),
     )
@@ -49,7 +49,7 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
         return await _rename(request, space, tag, body.tag)
 
     @router.delete(
-        f"{prefix}/{{tag:path}}",
+        f"{at.prefix}/tags/{{tag:path}}",
         summary="Remove a tag from all links",
     )
     async def delete_tag(request: Request, space: may_write, tag: Tag) -> TagChange:
@@ -63,7 +63,3 @@ async def _rename(request: Request, space: LinkSpace, old: str, new: str | None)
         links = await kurz.services.tagging.count(space.list_id, old)
         await kurz.limits.check(LimitClass.BULK_ITEMS, str(account_id), max(links, 1))
     return TagChange(links=await kurz.services.tagging.rename(space.list_id, old, new, account_id))
-
-
-_family("/api/v1/tags", root_space)
-_family("/api/v1/workspaces/{workspace_id}/tags", in_workspace)

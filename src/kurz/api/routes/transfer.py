@@ -1,6 +1,6 @@
 """Export and import of links over HTTP, as streamed files."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -13,10 +13,9 @@ from kurz.api.http.downloads import Download
 from kurz.api.http.problems import BodyMalformed, MediaTypeUnsupported
 from kurz.api.http.spaces import (
     LinkSpace,
-    RequireSpace,
-    in_workspace,
+    SpacePath,
+    at_root_and_in_workspaces,
     require_space,
-    root_space,
     workspace_id_of,
 )
 from kurz.api.http.uploads import Upload
@@ -64,11 +63,12 @@ _FILE: dict[int | str, dict[str, Any]] = {
 router = APIRouter(tags=["transfer"], responses=PROBLEMS)
 
 
-def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
-    may_read = Annotated[LinkSpace, Depends(enter(Permission.LINKS_READ))]
+@at_root_and_in_workspaces
+def _add_routes(at: SpacePath) -> None:
+    may_read = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_READ))]
 
     @router.get(
-        f"{prefix}/export",
+        f"{at.prefix}/links/export",
         summary="Export links",
         response_class=StreamingResponse,
         responses=_FILE,
@@ -86,7 +86,7 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
         return _download(request, space, format, with_trash=with_trash, wanted=matching)
 
     @router.post(
-        f"{prefix}/export",
+        f"{at.prefix}/links/export",
         summary="Export selected links",
         response_class=StreamingResponse,
         responses=_FILE | problems(400, 413, 415, 422),
@@ -105,7 +105,7 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
         return _download(request, space, format, with_trash=with_trash, link_ids=link_ids)
 
     @router.post(
-        f"{prefix}/import",
+        f"{at.prefix}/links/import",
         summary="Import links",
         responses=problems(400, 409, 413, 415, 422),
         openapi_extra={
@@ -117,7 +117,7 @@ def _family(prefix: str, enter: Callable[[Permission], RequireSpace]) -> None:
     )
     async def import_links(
         request: Request,
-        space: Annotated[LinkSpace, Depends(enter(Permission.LINKS_WRITE))],
+        space: Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_WRITE))],
         format: Annotated[  # noqa: A002  the word of the product
             TransferFormat | None, Query(description="By default, the type of the body decides.")
         ] = None,
@@ -224,7 +224,3 @@ def _format_of(request: Request, wanted: TransferFormat | None) -> TransferForma
     if found is None or "content-encoding" in request.headers:
         raise MediaTypeUnsupported(f"Send the file as {', '.join(_FORMATS)}, uncompressed.")
     return found
-
-
-_family("/api/v1/links", root_space)
-_family("/api/v1/workspaces/{workspace_id}/links", in_workspace)

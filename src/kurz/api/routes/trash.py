@@ -1,14 +1,13 @@
 """`/api/v1/trash` and `/api/v1/workspaces/{id}/trash`: delete permanently. Lists of links show what
 is in the trash, and `restore` restores it."""
 
-from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from kurz.api.http.dependencies import services
-from kurz.api.http.spaces import LinkSpace, RequireSpace, in_workspace, root_space
+from kurz.api.http.spaces import LinkSpace, SpacePath, at_root_and_in_workspaces
 from kurz.api.routes.links import IfMatch, LinkId, version_of
 from kurz.api.schemas.links import TrashEmptied
 from kurz.api.schemas.problems import problems
@@ -19,13 +18,13 @@ EMPTY_SECONDS = 10.0  # then the request is answered, and another one may contin
 router = APIRouter(tags=["trash"], responses=problems(401, 403, 404, 422, 503))
 
 
-def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]) -> None:
-    """Adds the operations below `prefix`."""
-    may_write = Annotated[LinkSpace, Depends(enter(Permission.LINKS_WRITE))]
+@at_root_and_in_workspaces
+def _add_routes(at: SpacePath) -> None:
+    may_write = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_WRITE))]
 
     @router.delete(
-        prefix,
-        summary=f"Permanently delete all links in {whose} trash",
+        f"{at.prefix}/trash",
+        summary=f"Permanently delete all links in {at.whose} trash",
     )
     async def empty_trash(request: Request, space: may_write) -> TrashEmptied:
         """If there are too many for one request, the oldest are deleted first."""
@@ -35,7 +34,7 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
         return TrashEmptied(purged=emptied.purged, is_empty=emptied.is_empty)
 
     @router.delete(
-        f"{prefix}/{{link_id}}",
+        f"{at.prefix}/trash/{{link_id}}",
         status_code=204,
         summary="Permanently delete a link in the trash",
         responses=problems(409, 410, 412),
@@ -52,7 +51,3 @@ def _family(prefix: str, whose: str, enter: Callable[[Permission], RequireSpace]
             link_id, space.scope, expected_version=version, account_id=space.caller.account_id
         )
         return Response(status_code=204)
-
-
-_family("/api/v1/trash", "your", root_space)
-_family("/api/v1/workspaces/{workspace_id}/trash", "a workspace's", in_workspace)
