@@ -12,7 +12,15 @@ from kurz.cli.counter import counter
 from kurz.cli.lists import lists
 from kurz.cli.quotas import quota, workspace_quota
 from kurz.cli.reaper import reaper
-from kurz.cli.session import AsJson, DataDir, Email, note, shown_dashboard_url, with_kurz
+from kurz.cli.session import (
+    AsJson,
+    DataDir,
+    Email,
+    edit_account,
+    note,
+    shown_dashboard_url,
+    with_kurz,
+)
 from kurz.cli.workspace_lookup import get_workspace
 from kurz.people.access import Permission
 from kurz.people.errors import (
@@ -24,6 +32,7 @@ from kurz.people.errors import (
 
 if TYPE_CHECKING:
     from kurz.people.accounts import Account
+    from kurz.people.one_time_tokens import OneTimeToken
     from kurz.wiring.core import Kurz
 
 PasswordFile = Annotated[
@@ -61,44 +70,43 @@ def create(
 def setup_link(as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Print a one-time set-up link for the first administrator. It replaces earlier ones."""
 
-    async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
+    async def work(kurz: "Kurz") -> dict[str, Any]:
         if not await kurz.accounts.needs_set_up():
             raise AdministratorExists(
                 "There is already an administrator. To add another one, run: kurz admin"
                 " create EMAIL."
             )
         await note(kurz, "make-setup-link")
-        token, item = await kurz.one_time_tokens.make_setup()
-        url = f"{shown_dashboard_url(kurz.settings)}/app/setup#{token}"
-        return url, item.expires_at, "the administrator"
+        return _link(kurz, "setup", *await kurz.one_time_tokens.make_setup())
 
-    _print_link(*with_kurz(data_dir, work), as_json)
+    _print_link(with_kurz(data_dir, work), "the administrator", as_json=as_json)
 
 
 @admin.command()
 def promote(email: Email, data_dir: DataDir = None) -> None:
     """Make an existing user an administrator."""
-    _set_admin(email, data_dir, is_admin=True)
+    account = edit_account(email, data_dir, is_admin=True)
+    typer.echo(f"{account.email} is now an administrator.")
 
 
 @admin.command()
 def demote(email: Email, data_dir: DataDir = None) -> None:
     """Remove a user's administrator role."""
-    _set_admin(email, data_dir, is_admin=False)
+    account = edit_account(email, data_dir, is_admin=False)
+    typer.echo(f"{account.email} is no longer an administrator.")
 
 
 @admin.command()
 def reset_password(email: Email, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Print a one-time link to set a new password."""
 
-    async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
+    async def work(kurz: "Kurz") -> tuple[dict[str, Any], str]:
         account = await kurz.accounts.get_by_email(email)
         await note(kurz, "make-reset-link", f"account {account.id}")
-        token, item = await kurz.one_time_tokens.make_reset(account.id, None)
-        url = f"{shown_dashboard_url(kurz.settings)}/app/reset#{token}"
-        return url, item.expires_at, account.email
+        made = await kurz.one_time_tokens.make_reset(account.id, None)
+        return _link(kurz, "reset", *made), account.email
 
-    _print_link(*with_kurz(data_dir, work), as_json)
+    _print_link(*with_kurz(data_dir, work), as_json=as_json)
 
 
 @admin.command("list")
@@ -128,26 +136,26 @@ def list_accounts(as_json: AsJson = False, data_dir: DataDir = None) -> None:
 @admin.command()
 def disable(email: Email, data_dir: DataDir = None) -> None:
     """Disable an account. Its tokens and keys stop working within 5 seconds."""
-    _set_disabled(email, data_dir, is_disabled=True)
+    account = edit_account(email, data_dir, is_disabled=True)
+    typer.echo(f"{account.email} is now disabled.")
 
 
 @admin.command()
 def enable(email: Email, data_dir: DataDir = None) -> None:
     """Enable a disabled account."""
-    _set_disabled(email, data_dir, is_disabled=False)
+    account = edit_account(email, data_dir, is_disabled=False)
+    typer.echo(f"{account.email} is now enabled.")
 
 
 @admin.command()
 def invite(as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Print a one-time link to create an account."""
 
-    async def work(kurz: "Kurz") -> tuple[str, datetime, str]:
+    async def work(kurz: "Kurz") -> dict[str, Any]:
         await note(kurz, "invite")
-        token, item = await kurz.one_time_tokens.invite(None)
-        url = f"{shown_dashboard_url(kurz.settings)}/app/join#{token}"
-        return url, item.expires_at, "one person"
+        return _link(kurz, "join", *await kurz.one_time_tokens.invite(None))
 
-    _print_link(*with_kurz(data_dir, work), as_json)
+    _print_link(with_kurz(data_dir, work), "one person", as_json=as_json)
 
 
 @key.command("create")
@@ -285,28 +293,6 @@ def list_workspaces(as_json: AsJson = False, data_dir: DataDir = None) -> None:
     output.print_counted(("ID", "links", "codes", "created", "name"), rows, "workspace")
 
 
-def _set_admin(email: str, data_dir: Path | None, *, is_admin: bool) -> None:
-    async def work(kurz: "Kurz") -> str:
-        account = await kurz.accounts.get_by_email(email)
-        await note(kurz, "edit-account", f"account {account.id}", is_admin=is_admin)
-        await kurz.accounts.set_admin(account.id, is_admin=is_admin)
-        return account.email
-
-    shown = with_kurz(data_dir, work)
-    typer.echo(f"{shown} is {'now' if is_admin else 'no longer'} an administrator.")
-
-
-def _set_disabled(email: str, data_dir: Path | None, *, is_disabled: bool) -> None:
-    async def work(kurz: "Kurz") -> str:
-        account = await kurz.accounts.get_by_email(email)
-        await note(kurz, "edit-account", f"account {account.id}", is_disabled=is_disabled)
-        await kurz.accounts.set_disabled(account.id, is_disabled=is_disabled)
-        return account.email
-
-    shown = with_kurz(data_dir, work)
-    typer.echo(f"{shown} is now {'disabled' if is_disabled else 'enabled'}.")
-
-
 def _password(file: Path | None) -> str:
     if file is None:
         if not sys.stdin.isatty():
@@ -322,9 +308,14 @@ def _password(file: Path | None) -> str:
     return text.rstrip("\r\n")
 
 
-def _print_link(url: str, expires_at: datetime, whom: str, as_json: bool) -> None:
-    hint = f"For {whom}. Works once, until {expires_at:%Y-%m-%d %H:%M} UTC."
-    output.print_result({"url": url, "expires_at": expires_at}, url, hint, as_json=as_json)
+def _link(kurz: "Kurz", page: str, token: str, item: "OneTimeToken") -> dict[str, Any]:
+    url = f"{shown_dashboard_url(kurz.settings)}/app/{page}#{token}"
+    return {"url": url, "expires_at": item.expires_at}
+
+
+def _print_link(link: dict[str, Any], whom: str, *, as_json: bool) -> None:
+    hint = f"For {whom}. Works once, until {link['expires_at']:%Y-%m-%d %H:%M} UTC."
+    output.print_result(link, link["url"], hint, as_json=as_json)
 
 
 def _account(account: "Account") -> dict[str, Any]:

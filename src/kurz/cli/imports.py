@@ -4,13 +4,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from kurz.cli.session import DataDir, Email, note, with_kurz
+from kurz.cli.session import DataDir, Email, edit_account, read_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from kurz.wiring.core import Kurz
-
 
 commands = typer.Typer()
 
@@ -28,15 +25,9 @@ def limit_imports(email: Email, data_dir: DataDir = None) -> None:
 
 
 def _set(email: str, data_dir: "Path | None", *, may_import_many: bool) -> None:
-    async def work(kurz: "Kurz") -> tuple[str, int]:
-        from kurz.links.imports import ImportLimits
+    from kurz.links.imports import ImportLimits
 
-        account = await kurz.accounts.get_by_email(email)
-        await note(kurz, "edit-account", f"account {account.id}", may_import_many=may_import_many)
-        account = await kurz.accounts.set_imports(account.id, may_import_many=may_import_many)
-        settings = kurz.settings
-        limits = ImportLimits(settings.limit_import_rows, settings.limit_import_rows_allowed)
-        return account.email, limits.rows_of(account)
-
-    stored_email, rows = with_kurz(data_dir, work)
-    typer.echo(f"{stored_email} can import up to {rows:,} rows from one file.")
+    account = edit_account(email, data_dir, may_import_many=may_import_many)
+    settings = read_settings(data_dir=data_dir)
+    limits = ImportLimits(settings.limit_import_rows, settings.limit_import_rows_allowed)
+    typer.echo(f"{account.email} can import up to {limits.rows_of(account):,} rows from one file.")

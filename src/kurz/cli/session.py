@@ -11,6 +11,7 @@ from kurz.settings.load import load
 from kurz.settings.model import Settings
 
 if TYPE_CHECKING:
+    from kurz.people.accounts import Account
     from kurz.wiring.core import Kurz
 
 T = TypeVar("T")
@@ -46,6 +47,15 @@ async def note(kurz: "Kurz", action: str, subject: str | None = None, **details:
     from kurz.safety.audit import OPERATOR
 
     await kurz.audit.record(OPERATOR, action, subject, details)
+
+
+def edit_account(email: str, data_dir: Path | None, **changes: bool) -> "Account":
+    async def work(kurz: "Kurz") -> "Account":
+        account = await kurz.accounts.get_by_email(email)
+        await note(kurz, "edit-account", f"account {account.id}", **changes)
+        return await kurz.accounts.edit(account.id, changes)
+
+    return with_kurz(data_dir, work)
 
 
 def shown_base_url(settings: Settings) -> str:

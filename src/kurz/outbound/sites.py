@@ -88,7 +88,7 @@ class SiteGate:
     async def turn(
         self, site: str, most_seconds: float, *, is_requested: bool = False
     ) -> AsyncIterator[None]:
-        """Waits for a turn. It ends with the block, and is used up if the site was called. Leaving
+        """Waits for a turn. It ends with the block, and counts if the site was called. Leaving
         the queue early costs nothing. Raises `NoTurn`: at once, if it would take too long."""
         line = site, is_requested
         row = self._rows.get(line) or _Row()

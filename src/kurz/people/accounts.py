@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
@@ -255,6 +256,18 @@ class AccountService:
         await self.get(account_id)
         disabled_at = self._clock.now() if is_disabled else None
         return _not_the_last(await self._store.set_disabled(account_id, disabled_at))
+
+    async def edit(self, account_id: int, changes: Mapping[str, bool]) -> Account:
+        """Changes `is_admin`, `is_disabled` and `may_import_many`, as far as they are given."""
+        account = await self.get(account_id)
+        if "is_admin" in changes:
+            account = await self.set_admin(account_id, is_admin=changes["is_admin"])
+        if "is_disabled" in changes:
+            account = await self.set_disabled(account_id, is_disabled=changes["is_disabled"])
+        if "may_import_many" in changes:
+            may_import_many = changes["may_import_many"]
+            account = await self.set_imports(account_id, may_import_many=may_import_many)
+        return account
 
     async def set_imports(self, account_id: int, *, may_import_many: bool) -> Account:
         account = await self._store.set_imports(account_id, may_import_many=may_import_many)

@@ -47,7 +47,7 @@ class LimitClass(StrEnum):
     STORED_ANSWERS = "stored-answers"  # account or address; answers to an Idempotency-Key
     SIGN_IN_ACCOUNT = "sign-in-account"  # e-mail address, whether or not it has an account
     SIGN_IN_ADDRESS = "sign-in-address"  # address
-    SIGN_IN_NEWCOMER = "sign-in-newcomer"  # e-mail and site, if the e-mail's attempts are used up
+    SIGN_IN_NEWCOMER = "sign-in-newcomer"  # e-mail and site, if the e-mail has no attempts left
     SIGN_IN_NEWCOMER_TOTAL = "sign-in-newcomer-total"  # e-mail; the same from all sites
     SIGN_IN_DEVICE = "sign-in-device"  # browser that signed in before
     SIGN_IN_KNOWN = "sign-in-known"  # address; such browsers, and passwords that are confirmed

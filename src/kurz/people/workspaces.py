@@ -116,8 +116,8 @@ class WorkspaceStore(SiteStore, Protocol):
     async def join(
         self, token_hash: bytes, account_id: int, now: datetime, *, at_most: int = UNCAPPED
     ) -> Workspace | None:
-        """Adds a member with an invitation, which is used up; a member keeps the higher role. None:
-        the invitation is invalid."""
+        """Adds a member with an invitation, which works only once; a member keeps the higher role.
+        None: the invitation is invalid."""
 
     async def set_role(
         self, workspace_id: int, account_id: int, role: Role | None, *, at_most: int = UNCAPPED

@@ -124,7 +124,7 @@ class Receipts:
         except Unavailable:
             raise
         except (AlreadyAnswered, KurzError) as error:
-            # Another worker was faster; that may also be why a code is taken, or a quota used up.
+            # Another worker was faster; that may also be why a code is taken, or a quota reached.
             found = await self._find(request_key, fingerprint, now)
             if found is not None:
                 return found

@@ -65,18 +65,9 @@ async def edit_account(request: Request, caller: Admin, account_id: AccountId) -
     """Changing `is_admin` or `is_disabled` ends all tokens of the account within 5 seconds."""
     kurz = context(request)
     changes = await read_edit(request, AccountEdit)
-    account = await kurz.services.accounts.get(account_id)
+    await kurz.services.accounts.get(account_id)
     await note(request, caller, "edit-account", f"account {account_id}", **changes)
-    if "is_admin" in changes:
-        account = await kurz.services.accounts.set_admin(account_id, is_admin=changes["is_admin"])
-    if "is_disabled" in changes:
-        account = await kurz.services.accounts.set_disabled(
-            account_id, is_disabled=changes["is_disabled"]
-        )
-    if "may_import_many" in changes:
-        account = await kurz.services.accounts.set_imports(
-            account_id, may_import_many=changes["may_import_many"]
-        )
+    account = await kurz.services.accounts.edit(account_id, changes)
     kurz.sessions.identity.forget()
     return account_read(account)
 

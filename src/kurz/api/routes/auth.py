@@ -153,7 +153,7 @@ async def set_up(request: Request) -> Response:
 
 
 async def _read_entry(request: Request, schema: type[AnyEntry]) -> AnyEntry:
-    """Refused before anything is used up: sessions of pages exist only on hosts with pages."""
+    """Refused before a token or a limit is spent: pages have sessions only on hosts with pages."""
     body = await read_body(request, schema)
     if body.as_cookie and not request.scope[asgi.SITE].has_pages:
         raise RequestForged("Sign in at the dashboard's own address.")

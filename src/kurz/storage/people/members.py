@@ -42,7 +42,7 @@ def join(
     now: datetime,
     at_most: int = UNCAPPED,
 ) -> int | None:
-    """The workspace's id. The token is only used up once it is known to be an invitation."""
+    """The workspace's id. The token is only spent once it is known to be an invitation."""
     found = find_token(connection, token_hash)
     if found is None or found.purpose is not Purpose.INVITATION or found.workspace_id is None:
         return None

@@ -1,7 +1,5 @@
 """Replicas of PostgreSQL: what they are asked, and when their answers may be used."""
 
-import asyncio
-import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -11,6 +9,7 @@ from kurz.breaker import Breaker
 from kurz.errors import StoreUnavailable
 from kurz.freshness.recent_writes import RecentWrites
 from kurz.freshness.routes import Route
+from kurz.rounds import Rounds
 from kurz.storage.engine.database import Database, P, Query, T
 from kurz.storage.engine.deadlines import USUAL, Deadlines, deadline
 from kurz.storage.engine.postgres import PostgresDatabase
@@ -52,7 +51,7 @@ class Replicas:
         self._primary = primary
         self._recent_writes = recent_writes
         self._positions = XidPositions()
-        self._recording: asyncio.Task[None] | None = None
+        self._recording = Rounds("recording positions", self.record_position, RECORD_SECONDS)
         self._answers = self._behind = self._errors = 0
 
     def counts(self) -> dict[str, int]:
@@ -65,12 +64,10 @@ class Replicas:
     def start(self) -> None:
         """To be called when the feed has started. Before that, no replica is used, because missing
         changes would not be noticed."""
-        self._recording = asyncio.create_task(self._keep_recording())
+        self._recording.start()
 
     async def close(self) -> None:
-        if self._recording is not None:
-            self._recording.cancel()
-            await asyncio.wait((self._recording,))
+        await self._recording.stop()
         for replica in self._members:
             await replica.close()
 
@@ -137,12 +134,6 @@ class Replicas:
     def _next(self, breaker: Callable[[Replica], Breaker]) -> Replica | None:
         self._members.rotate(-1)
         return next((it for it in self._members if breaker(it).may_try()), None)
-
-    async def _keep_recording(self) -> None:
-        while True:
-            with contextlib.suppress(StoreUnavailable):
-                await self.record_position()
-            await asyncio.sleep(RECORD_SECONDS)
 
 
 class XidPositions:

@@ -66,7 +66,7 @@ async function ask(path, body) {
     throw new Error(problems.unreached);
   }
   const code = String(found.type).split("/").at(-1);
-  // The answer may have been lost, not the request: then it worked, and the link is used up.
+  // The answer may have been lost, not the request: then it worked, and the link works no more.
   if (code === "one-time-link-refused" && wasUnreached) throw new Error(problems.perhaps, { cause: "sign-in" });
   if (!answer.ok) throw new Error(problems[code] || found.detail || found.title);
   return found;
