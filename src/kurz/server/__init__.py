@@ -23,8 +23,9 @@ A worker:
 A connection:
 `connection`: one client's connection, with limits.
 `intake`: parses what the client sends, in bounded pieces.
+`lifetime`: how long it waits for its client, and how it ends.
 `body_rate`: how fast a body must arrive.
-`flow`: when the client is read, and how its connection ends.
+`flow`: when the client is read, and how a connection ends after an early answer.
 `turns`: requests of clients that do not wait for answers.
 `targets`: request targets that are whole URLs.
 `refusals`: answers to what is not a valid request.

@@ -5,7 +5,7 @@ import asyncio
 import math
 import time
 from asyncio import Transport
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, cast
 
 from uvicorn._types import ASGI3Application
@@ -16,14 +16,10 @@ from kurz.server.body_rate import SAMPLE_SECONDS
 from kurz.server.capacity import Admission, Capacity, Occupant
 from kurz.server.flow import Flow
 from kurz.server.intake import Intake
-from kurz.server.refusals import BODY_TOO_SLOW, HEAD_TOO_SLOW, NO_ROOM, Refusal
+from kurz.server.lifetime import HEAD_SECONDS, LINGER_SECONDS, UNREAD_SECONDS
+from kurz.server.refusals import BODY_TOO_SLOW, HEAD_TOO_SLOW, NO_ROOM
 from kurz.server.turns import PipelineTurns
 
-HEAD_SECONDS = 10.0  # from its first byte to its last
-UNREAD_SECONDS = 30.0  # without a byte of the answer taken
-# For how long, and how many bytes, kurz reads from a client that still sends after its answer.
-LINGER_SECONDS = 2.0
-LINGER_BYTES = 1024 * 1024
 # How long a client with an unfinished or first request is not closed to make room.
 GRACE_SECONDS = 0.5
 LANE_SECONDS = 1.0  # the lane sets deadlines once a second, for the end of that second
@@ -32,39 +28,23 @@ LANE_SECONDS = 1.0  # the lane sets deadlines once a second, for the end of that
 class Connection(Intake):
     """`shortcut` gets every chunk that arrives while nothing else is in progress. A true result
     means that it answers the chunk before any later one, or has parked it. A chunk that it declines
-    takes the ASGI path, unchanged.
-
-    `deadline` is when `expire` is due, by the loop's clock. The server checks it once a second for
-    all connections: a timer for each request would cost more than many requests."""
+    takes the ASGI path, unchanged."""
 
     def __init__(
         self,
         *args: Any,
-        shortcut: "Callable[..., int] | None" = None,
-        keep_alive_seconds: float = 5.0,
         capacity: Capacity | None = None,
         turns: PipelineTurns | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.shortcut = shortcut
-        self.keep_alive_seconds = keep_alive_seconds
-        self.deadline = math.inf
-        self.is_draining = False
-        self.takes_shortcut = shortcut is not None
         self.lane_head: bytes | None = None  # the last head that the lane has read
         self.lane_parsed: Any = None
         self.is_waiting = False  # for the lookup of a parked chunk
         self._parked = b""
         self._lookup: asyncio.Task[Any] | None = None
         self._is_at_end = False  # the client has sent its end while a chunk is parked
-        self._is_lingering = False
-        self._linger_timer: asyncio.TimerHandle | None = None
-        self._discarded_bytes = 0
-        self._is_ending = False
         self._chunk_ns = self._began_ns = 0
-        self._own_deadline = math.inf  # the deadline, unless the lane has set another one since
-        self._waits_since = 0.0
         self._capacity = capacity or Capacity()
         self._turns = turns or PipelineTurns()
         self._answering: RequestResponseCycle | None = None
@@ -240,29 +220,6 @@ class Connection(Intake):
         else:
             self._refuse(BODY_TOO_SLOW)
 
-    def _rest(self) -> None:
-        """Sets the time limit for the client, if the server waits for it."""
-        if self.flow.write_paused or self._is_lingering:
-            return  # it must read, or end
-        if self._is_in_body:
-            self._wait(LINGER_SECONDS if self._is_ending else SAMPLE_SECONDS)
-        elif not self._is_answered():
-            self.deadline = math.inf
-        elif self._is_in_head:
-            self._wait(HEAD_SECONDS)
-        else:
-            can_serve = not self.is_draining and not self._is_ending and not self._unparsed
-            self.takes_shortcut = can_serve and self.shortcut is not None
-            self._wait(self.keep_alive_seconds)
-
-    def _read_on(self) -> None:
-        if not self.flow.write_paused and not self._unparsed and not self._is_ending:
-            self.flow.resume_reading()
-
-    def _wait(self, seconds: float) -> None:
-        self._waits_since = now = self.loop.time()
-        self.deadline = self._own_deadline = now + seconds
-
     # Room for others
 
     def waits_since(self, now: float) -> float:
@@ -308,56 +265,3 @@ class Connection(Intake):
         is_idle = self._is_answered() and not self._is_in_head and not self._is_in_body
         if is_idle and not self.is_waiting:
             self.transport.close()
-
-    def _close(self) -> None:
-        self.transport.close()
-        self._wait(UNREAD_SECONDS)  # for what is still in its buffer
-
-    def _refuse(self, refusal: Refusal) -> None:
-        """Answers a request that cannot be read, or is not read further, and closes. If earlier
-        requests are not answered yet, it only closes: a refusal would be taken for the answer to
-        one of them."""
-        if not self._is_answered() and not self._give_up_request():
-            self._close_after_answers()
-            return
-        self._linger()
-        self.loop.call_soon(self._say, refusal)  # after the shortcut's answers of this turn
-
-    def _say(self, refusal: Refusal) -> None:
-        if not self.transport.is_closing():
-            self.transport.write(refusal.to_bytes(self.server_state.default_headers))
-            self.transport.write_eof()
-
-    def _half_close(self) -> None:
-        """Ends a connection whose client still sends after its answer."""
-        if not self.transport.is_closing():
-            self._linger()
-            self.transport.write_eof()
-
-    def _linger(self) -> None:
-        """Discards what still arrives, unparsed, for a while: if the connection were closed with
-        unread bytes, the client's system might drop the answer."""
-        self._is_lingering = True
-        self.takes_shortcut = False
-        self._is_in_head = self._is_in_body = False
-        self._unparsed = b""
-        self._rate = None
-        self._wait(LINGER_SECONDS + UNREAD_SECONDS)
-        self._linger_timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)
-        self.flow.is_held = False
-        self.flow.resume_reading()
-
-    def _discard(self, count: int) -> None:
-        self._discarded_bytes += count
-        if self._discarded_bytes > LINGER_BYTES:
-            self.flow.hold()  # its client has until the end of its time to read the answer
-
-    def _close_after_answers(self) -> None:
-        self.takes_shortcut = False
-        self._is_ending = True
-        self._unparsed = b""
-        if self.cycle is not None:
-            self.cycle.keep_alive = False  # the newest: those before it are answered first
-        self.flow.hold()
-        if self._is_in_body:
-            self._wait(LINGER_SECONDS)  # it will never be complete, and its application may wait

@@ -5,11 +5,11 @@ from typing import Any
 
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from kurz.server.body_rate import BodyRate
-from kurz.server.flow import Flow, HalfClosing
-from kurz.server.refusals import HEAD_TOO_LONG, MAX_HEAD_BYTES, UNREADABLE, Refusal
+from kurz.server.flow import HalfClosing
+from kurz.server.lifetime import Lifetime
+from kurz.server.refusals import HEAD_TOO_LONG, MAX_HEAD_BYTES, UNREADABLE
 from kurz.server.targets import split_host
 
 # How much is parsed in one turn of the loop: no more than a head may have. In the worst case,
@@ -24,16 +24,10 @@ HEAD_PIECE_BYTES = 1024
 SHORT_REST_BYTES = 1024
 
 
-class Intake(HttpToolsProtocol):
-    flow: Flow
-
+class Intake(Lifetime):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._is_in_head = False
-        self._is_in_body = False
-        self._unparsed = b""
         self._is_parsing_due = False
-        self._has_more = False  # more requests came in after the one being answered
         self._is_head_split = False  # over several pieces
         self._raw_head_bytes = 0  # of the pieces that contained nothing else
         self._has_ended_one = False  # the current piece has ended a message
@@ -43,25 +37,6 @@ class Intake(HttpToolsProtocol):
         self._field_bytes = 0  # of its head and trailers, once there is a trailer
         self._framing_bytes = 0  # of the pieces since the last byte of the body
         self._keeps_alive = True  # as its head asks
-        self._rate: BodyRate | None = None  # of a body in several pieces
-
-    # What `Connection` does
-
-    def _rest(self) -> None:
-        """Called when it may be the client's turn."""
-        raise NotImplementedError
-
-    def _read_on(self) -> None:
-        raise NotImplementedError
-
-    def _refuse(self, refusal: Refusal) -> None:
-        raise NotImplementedError
-
-    def _close_after_answers(self) -> None:
-        raise NotImplementedError
-
-    def _half_close(self) -> None:
-        raise NotImplementedError
 
     # Pieces
 
@@ -238,22 +213,6 @@ class Intake(HttpToolsProtocol):
 
     def _head_bytes(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-
-    # The application
-
-    def _is_answered(self) -> bool:
-        cycle: RequestResponseCycle | None = self.cycle
-        return not self._has_more and (cycle is None or cycle.response_complete)
-
-    def _give_up_request(self) -> bool:
-        """Takes the request whose body is arriving from its application, which sees a disconnected
-        client. False if it has begun to answer, or other requests must be answered before."""
-        cycle = self.cycle
-        if not self._is_in_body or self.pipeline or cycle.response_started:
-            return False
-        cycle.disconnected = cycle.response_complete = True
-        cycle.message_event.set()
-        return True
 
 
 class _HeadTooLong(Exception): ...

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kurz.server.body_rate import MIN_BYTES_PER_SECOND, WINDOW_SECONDS, BodyRate
-from kurz.server.connection import LINGER_BYTES
 from kurz.server.intake import HEAD_PIECE_BYTES, PIECE_BYTES
+from kurz.server.lifetime import LINGER_BYTES
 from kurz.server.refusals import MAX_HEAD_BYTES
 from support.stage import LONG, POST, SHORT, Stage
 
