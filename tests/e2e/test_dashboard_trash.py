@@ -53,7 +53,7 @@ def test_links_come_back_from_the_trash_or_go_for_ever(visitor, pictures):
     visitor.type("Search", "")
     visitor.wait_for(f"{ROWS} === {len(links) - 2}")
     visitor.click("Empty trash")
-    visitor.wait_for_text(f"{len(links) - 2} links are permanently deleted")
+    visitor.wait_for_text(f"{len(links) - 2} links will be permanently deleted")
     visitor.picture(pictures / "trash-ask.png", is_whole=False)
     confirm(visitor)
     visitor.wait_for_text("The trash is empty")

@@ -65,7 +65,7 @@ function End({ at }: { at: string | null }) {
   const words = useTexts(texts);
   const now = useNow();
   if (at === null) return words.never;
-  if (Date.parse(at) <= now) return <span className={styles.expired}>{words.expired}</span>;
+  if (Date.parse(at) <= now) return <span className={styles.expired}>{words.EXPIRED}</span>;
   return <When at={at} />;
 }
 

@@ -12,7 +12,7 @@ export function PersonQuota({ person, onClose }: { person: Person; onClose: () =
   const now = person.links_per_month;
   const [text, setText] = useState(now === "unlimited" ? words.unlimited : (now?.toString() ?? ""));
   const typed = text.trim().toLowerCase();
-  const isUnlimited = typed === words.unlimited;
+  const isUnlimited = typed === words.unlimited.toLowerCase();
   const save = () => {
     const params = { path: { account_id: person.id } };
     const quota = isUnlimited ? ("unlimited" as const) : typed ? Number(typed) : null;

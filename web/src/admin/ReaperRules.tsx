@@ -22,7 +22,7 @@ export function ReaperRules({ reaper }: { reaper: Reaper }) {
       kind: "dim",
       label: (rule) => (rule.after_seconds && !stays(rule) ? words.after : undefined),
       cell: (rule) => {
-        if (stays(rule)) return words.forEver;
+        if (stays(rule)) return "–";
         return rule.after_seconds ? span(rule.after_seconds) : words.atOnce;
       },
     },

@@ -60,7 +60,7 @@ export function ReportGroup({ group }: { group: Group }) {
             aria-label={words.dismissOf(first.short_code)}
             onClick={() => setAsked("dismissed")}
           >
-            {words.dismiss}
+            {words.dismiss}…
           </Button>
           <Button
             color="bad"

@@ -170,8 +170,8 @@ function Disk({ system: { disk } }: Props) {
     <Card title={words.disk}>
       <Facts
         of={{
-          [words.free]: words.freeOf(bytes(disk.free_bytes), bytes(disk.total_bytes)),
           [words.folder]: <span className="mono">{disk.folder}</span>,
+          [words.free]: words.freeOf(bytes(disk.free_bytes), bytes(disk.total_bytes)),
         }}
       />
       <Meter share={used} />

@@ -48,7 +48,7 @@ export const account = withCommon({
     exportVerb: "Export everything",
     end: "Delete account",
     endText:
-      "Your account is deleted immediately and permanently. Export your data first if you want to keep it.",
+      "This deletes your account immediately and permanently. Export your data first if you want to keep it.",
     endVerb: "Delete my account",
     endTitle: "Delete your account?",
     endAsk: "This cannot be undone.",
@@ -56,9 +56,9 @@ export const account = withCommon({
     endKeys: "All your API keys and sessions stop working immediately.",
     endStay: (names: string) => `You leave ${names}. The links you created there stay.`,
     endAlone: (names: string) =>
-      `You are the only member of ${names}, which will be deleted with all links.`,
+      `You are the only member of ${names}, which will be deleted along with all its links.`,
     endBlocked: (names: string) =>
-      `You are the only owner of ${names}. There are other members, so transfer ownership first, on the Members page.`,
+      `You are the only owner of ${names}, which has other members. Transfer ownership on the Members page first.`,
     endPassword: "Your current password",
   },
   de: {

@@ -32,15 +32,15 @@ export const reports = texts({
     dismissOf: (code: string) => `Dismiss the reports about ${code}`,
     upholdAsk: (code: string) => `Ban /${code}?`,
     upholdText:
-      "Visitors see that the link was taken down, on all servers within 5 seconds. All open reports about it are closed. You can unban it later.",
+      "Within 5 seconds, visitors see that the link was taken down. This closes all open reports about it. You can unban it later.",
     banHost: (host: string) => `Also ban the host ${host}`,
-    banHostHint: "New links cannot lead to this host, and existing links to it are banned.",
+    banHostHint: "New links cannot lead to this host, and existing links to it stop working.",
     upholdVerb: "Ban link",
     dismissAsk: (code: string) => `Dismiss the reports about /${code}?`,
     dismissText: (count: number) =>
       count === 1
-        ? "1 report is closed. The link keeps working."
-        : `${count} reports are closed. The link keeps working.`,
+        ? "This closes 1 report. The link keeps working."
+        : `This closes ${count} reports. The link keeps working.`,
     noteHint: "Visible to administrators only.",
     nowUpheld: (code: string) => `/${code} is banned.`,
     nowDismissed: (code: string) => `The reports about /${code} were dismissed.`,
@@ -49,7 +49,7 @@ export const reports = texts({
     noBans: "No bans.",
     banAHost: "Ban host",
     banHostText:
-      "The host and all its subdomains are banned. New links cannot lead there, and existing links to it are banned.",
+      "This bans the host and all its subdomains. New links cannot lead there, and existing links to it stop working.",
     host: "Host",
     hostHint: "For example evil.example",
     hostBanned: (host: string) => `${host} is banned.`,

@@ -72,7 +72,7 @@ export const links = withCommon({
     clearSelection: "Clear selection",
     tagThem: "Tag…",
     tagTitle: (count: number) =>
-      count === 1 ? "Edit tags of 1 link" : `Edit tags of ${count} links`,
+      count === 1 ? "Edit tags on 1 link" : `Edit tags on ${count} links`,
     addTags: "Add tags",
     addTagsHint: "Type a tag and press Enter",
     removeTags: "Remove tags",

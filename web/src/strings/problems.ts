@@ -32,8 +32,8 @@ const known = texts({
     "quota-exceeded": "You have reached your link limit for this month.",
     "custom-code-refused": "This custom code cannot be used. Choose another one.",
     "destination-refused":
-      "This destination is blocked on this server. If that is a mistake, ask an administrator.",
-    "link-banned": "The link to this URL was banned. Ask an administrator of this server.",
+      "This destination is blocked on this server. If you think this is a mistake, contact an administrator.",
+    "link-banned": "The link to this URL is banned. Contact an administrator of this server.",
     "instant-refused":
       "This date cannot be used. It is in the past, or the expiry date is before the start date.",
     "link-not-found": "This link no longer exists. It may be in the trash.",
@@ -90,7 +90,7 @@ const known = texts({
     "custom-code-refused": "Dieser Wunschcode lässt sich nicht verwenden. Wähle einen anderen.",
     "destination-refused":
       "Dieses Ziel ist auf diesem Server gesperrt. Wenn das ein Irrtum ist, frag die Verwaltung.",
-    "link-banned": "Der Link zu dieser Adresse wurde gesperrt. Frag die Verwaltung dieses Servers.",
+    "link-banned": "Der Link zu dieser Adresse ist gesperrt. Frag die Verwaltung dieses Servers.",
     "instant-refused":
       "Dieses Datum geht nicht. Es liegt in der Vergangenheit, oder der Ablauf liegt vor dem Beginn.",
     "link-not-found": "Diesen Link gibt es nicht mehr. Vielleicht liegt er im Papierkorb.",

@@ -18,7 +18,7 @@ export const stats = texts({
     clicksToday: (text: string, clicks: number) =>
       clicks === 1 ? "1 click today" : `${text} clicks today`,
     latency: "Average redirect time",
-    latencyHint: "Server time per redirect, averaged over all time",
+    latencyHint: "How long the server takes to redirect a visitor, on average over all clicks",
     deviation: (text: string) => `${text} ms standard deviation`,
     andBots: (text: string) => `plus ${text} by bots`,
     noBots: "no bots",

@@ -12,7 +12,7 @@ export const transfer = withCommon({
     csv: "CSV, for spreadsheets",
     jsonl: "JSON Lines, for programs",
     download: "Download",
-    exported: (count: string) => `Exported ${count} links.`,
+    exported: (count: string) => (count === "1" ? "Exported 1 link." : `Exported ${count} links.`),
     importTitle: "Import links",
     toLinks: "Back to links",
     seeLinks: "View links",
@@ -32,7 +32,7 @@ export const transfer = withCommon({
       `Unknown columns: ${names}. Remove them from the file, then choose it again.`,
     twice: (field: string) => `Two columns contain ${field}. Remove one of them.`,
     unclosedQuote: (line: string) =>
-      `The quote in line ${line} is not closed, or its row has more than 64 KiB. Nothing was imported.`,
+      `The quote in line ${line} is not closed, or its row is larger than 64 KiB. Nothing was imported.`,
     emptyLines: "This file has too many empty lines. Remove them. Nothing was imported.",
     empty: "This file has no rows.",
     rowNoUrl: "No destination URL",
@@ -83,7 +83,8 @@ export const transfer = withCommon({
     csv: "CSV, für Tabellen",
     jsonl: "JSON Lines, für Programme",
     download: "Herunterladen",
-    exported: (count: string) => `${count} Links exportiert.`,
+    exported: (count: string) =>
+      count === "1" ? "Ein Link exportiert." : `${count} Links exportiert.`,
     importTitle: "Links importieren",
     toLinks: "Zurück zu den Links",
     seeLinks: "Links ansehen",

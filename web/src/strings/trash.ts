@@ -3,7 +3,7 @@ import { withCommon } from "./common";
 export const trash = withCommon({
   en: {
     title: "Trash",
-    purged: "Permanently deleted",
+    purged: "Permanent deletion",
     soon: "Soon",
     restoreOf: (code: string) => `Restore ${code}`,
     purge: "Delete permanently",
@@ -19,8 +19,8 @@ export const trash = withCommon({
     emptyTitle: "Empty the trash?",
     emptyText: (count: string) =>
       count === "1"
-        ? "1 link is permanently deleted, with its history and stats. This cannot be undone."
-        : `${count} links are permanently deleted, with their history and stats. This cannot be undone.`,
+        ? "1 link will be permanently deleted, with its history and stats. This cannot be undone."
+        : `${count} links will be permanently deleted, with their history and stats. This cannot be undone.`,
     restoreTitle: (count: string) => `Restore ${count} links?`,
     restoreText: (count: string) =>
       count === "1"
@@ -32,7 +32,7 @@ export const trash = withCommon({
   },
   de: {
     title: "Papierkorb",
-    purged: "Endgültig gelöscht",
+    purged: "Endgültige Löschung",
     soon: "Bald",
     restoreOf: (code: string) => `${code} wiederherstellen`,
     purge: "Endgültig löschen",

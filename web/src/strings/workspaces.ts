@@ -75,7 +75,7 @@ export const workspaces = withCommon({
     makeLink: "Create link",
     inviteReady: "Send this link to one person",
     inviteOnce: (role: string, when: string) =>
-      `The first person to open it becomes ${role}, with a new or existing account. The link works once and expires ${when}. It is shown only now.`,
+      `The first person to open it becomes ${role}, with a new or existing account. The link works once and expires ${when}. It is shown only once.`,
     copyInvite: "Copy invitation link",
     invitations: "Open invitations",
     invitationsText:
@@ -105,10 +105,10 @@ export const workspaces = withCommon({
     quotaBy: "Administrators of this server set this quota.",
     delete: "Delete workspace",
     deleteText:
-      "Its links and domains stop working immediately. An owner can restore it for 30 days.",
+      "Its links and domains stop working immediately. An owner can restore it within 30 days.",
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteAsk:
-      "All its links and domains stop working immediately, for all members. An owner can restore the workspace for 30 days. After that, it is permanently deleted with all links and clicks. Export them first if you need them.",
+      "All its links and domains stop working immediately, for all members. An owner can restore the workspace within 30 days. After that, it is permanently deleted, along with its links and clicks. Export them first if you need them.",
     deleteType: (name: string) => `To confirm, type the name: ${name}`,
     deleted: (name: string) => `${name} was deleted.`,
   },

@@ -17,7 +17,7 @@ WORDS = {
     ENGLISH: {
         "setup": Words(
             heading="Set up kurz.",
-            text="Create the first administrator account. You are signed in right away.",
+            text="Create the first administrator account. You will be signed in right away.",
             button="Create account",
             done="Done. You are the administrator. Opening your dashboard.",
         ),
@@ -29,7 +29,7 @@ WORDS = {
         ),
         "join": Words(
             heading="You are invited.",
-            text="Create an account to accept the invitation, or use the one you have.",
+            text="Create an account to accept the invitation, or use an existing one.",
             button="Join",
             done="Done. You have joined. Opening your links.",
         ),

@@ -4,7 +4,7 @@ import { useMayEditLinks, useWorkspaceId } from "../../app/space";
 import { DAY_MS } from "../../stats/period";
 import { useTexts } from "../../strings/language";
 import { link as texts } from "../../strings/link";
-import { useFormats, useNow, useSpan } from "../../ui/format";
+import { useFormats, useNow } from "../../ui/format";
 import { Icon, type IconName } from "../../ui/Icon";
 import { toast } from "../../ui/toasts";
 import type { Act } from "../acts";
@@ -20,7 +20,6 @@ export function StateBanner({ link, runner }: { link: Link; runner: Runner }) {
   const words = useTexts(texts);
   const formats = useFormats();
   const now = useNow();
-  const span = useSpan();
   const when = (at: string | null) => (at === null ? "" : formats.relative(new Date(at), now));
   const button = (label: string, act: () => void) => (
     <Button variant="default" disabled={runner.isBusy} onClick={act}>
@@ -34,9 +33,7 @@ export function StateBanner({ link, runner }: { link: Link; runner: Runner }) {
         <Banner
           icon="bin"
           title={words.inTrash(when(link.deleted_at))}
-          text={
-            link.purged_at ? words.purged(span(new Date(link.purged_at), now)) : words.notPurged
-          }
+          text={link.purged_at ? words.purged(when(link.purged_at)) : words.notPurged}
         >
           {button(words.restore, restore)}
         </Banner>

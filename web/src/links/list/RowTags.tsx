@@ -2,7 +2,7 @@ import { useTexts } from "../../strings/language";
 import { links as texts } from "../../strings/links";
 import styles from "./LinkTable.module.css";
 
-const SHOWN = 3;
+const SHOWN = 2;
 
 /** A link's first tags; a click finds all links with one. */
 export function RowTags({
