@@ -160,7 +160,7 @@ function LifeSelect({ value, onChange }: { value: string; onChange: (value: stri
       data={[
         ...[7, 30, 90].map((days) => ({ value: String(days), label: words.days(days) })),
         { value: "365", label: words.year },
-        { value: "", label: words.forever },
+        { value: "", label: words.never },
       ]}
     />
   );

@@ -30,7 +30,7 @@ export function BanTable({ bans }: { bans: Bans }) {
   const [asked, setAsked] = useState<Lifted | null>(null);
   const columns: Column<Row>[] = [
     {
-      head: words.subject,
+      head: words.name,
       className: styles.subject,
       cell: (row) => (
         <>
@@ -46,7 +46,7 @@ export function BanTable({ bans }: { bans: Bans }) {
       className: styles.reason,
       cell: (row) => row.reason,
     },
-    timeColumn(words.since, (row) => row.since),
+    timeColumn(words.BANNED, (row) => row.since),
     {
       head: common.by,
       kind: "dim",

@@ -1,3 +1,4 @@
+import { health } from "../strings/adminHealth";
 import { system as texts } from "../strings/adminSystem";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
@@ -5,13 +6,14 @@ import { type Column, DataTable } from "../ui/DataTable";
 import { timeColumn } from "../ui/timeColumn";
 import { When } from "../ui/When";
 import type { Job } from "./queries";
-import { StatusText } from "./StatusText";
+import { RunOutcome } from "./RunOutcome";
 import styles from "./SystemPage.module.css";
 import { useUnits } from "./units";
 
 /** What is done now and then, as it was told `at` an instant; nothing while nobody can tell. */
 export function JobsCard({ jobs, at }: { jobs: readonly Job[] | null; at: string }) {
   const words = useTexts(texts);
+  const { jobs: title } = useTexts(health);
   const { span } = useUnits();
   if (!jobs) return null;
   const names: Record<string, unknown> = { ...words, checks: words.checksJob };
@@ -36,21 +38,16 @@ export function JobsCard({ jobs, at }: { jobs: readonly Job[] | null; at: string
       cell: ({ next_run_at: next }) =>
         next === null ? words.off : isDue(next) ? words.due : <When at={next} />,
     },
-    { head: words.every, kind: "dim", label: true, cell: (job) => span(job.interval_seconds) },
+    { head: words.interval, kind: "dim", label: true, cell: (job) => span(job.interval_seconds) },
   ];
   return (
-    <Card title={words.jobs} text={words.jobsText} isFull>
+    <Card title={title} text={words.jobsText} isFull>
       <DataTable columns={columns} rows={jobs} keyOf={(job) => job.job} />
     </Card>
   );
 }
 
-function JobOutcome({ job }: { job: Job }) {
-  const words = useTexts(texts);
-  if (job.lease) return <StatusText status="ok">{words.running}</StatusText>;
-  const outcome = job.last_run?.outcome;
-  if (outcome === "failed") return <StatusText status="error">{words.failed}</StatusText>;
-  if (outcome === "skipped") return <StatusText status="warning">{words.skipped}</StatusText>;
-  if (outcome === "done") return <StatusText status="ok">{words.done}</StatusText>;
-  return <span className={styles.none}>–</span>;
+function JobOutcome({ job: { lease, last_run } }: { job: Job }) {
+  if (!lease && !last_run) return <span className={styles.none}>–</span>;
+  return <RunOutcome outcome={lease ? null : (last_run?.outcome ?? null)} />;
 }

@@ -1,3 +1,4 @@
+import { health } from "../strings/adminHealth";
 import { system as texts } from "../strings/adminSystem";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
@@ -14,8 +15,9 @@ type File = Lists["files"][number];
 /** The files that destinations are screened by. */
 export function ListsCard({ lists }: { lists: Lists }) {
   const words = useTexts(texts);
+  const { lists: title } = useTexts(health);
   const { number } = useFormats();
-  if (!lists.files.length) return <Card title={words.lists} text={words.noLists} />;
+  if (!lists.files.length) return <Card title={title} text={words.noLists} />;
   const columns: Column<File>[] = [
     {
       head: words.list,
@@ -29,7 +31,7 @@ export function ListsCard({ lists }: { lists: Lists }) {
       ),
     },
     {
-      head: words.state,
+      head: words.status,
       cell: ({ problem }) => (
         <StatusText status={problem ? "error" : "ok"}>{problem ?? words.inUse}</StatusText>
       ),
@@ -48,7 +50,7 @@ export function ListsCard({ lists }: { lists: Lists }) {
     },
   ];
   return (
-    <Card title={words.lists} text={words.listsText(number(lists.hosts))} isFull>
+    <Card title={title} text={words.listsText(number(lists.hosts))} isFull>
       <DataTable columns={columns} rows={lists.files} keyOf={(file) => file.path} />
     </Card>
   );

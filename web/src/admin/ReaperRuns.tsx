@@ -7,7 +7,7 @@ import { Tag } from "../ui/Tag";
 import { When } from "../ui/When";
 import type { Run } from "./queries";
 import styles from "./ReaperPage.module.css";
-import { StatusText } from "./StatusText";
+import { RunOutcome } from "./RunOutcome";
 import { useUnits } from "./units";
 
 const COUNTS = ["marked", "trashed", "archived", "purged"] as const;
@@ -28,7 +28,7 @@ export function ReaperRuns({ runs }: { runs: readonly Run[] }) {
         </>
       ),
     },
-    { head: words.outcome, cell: (run) => <RunOutcome run={run} /> },
+    { head: words.outcome, cell: (run) => <RunOutcome outcome={run.outcome} /> },
     {
       head: words.took,
       kind: "number",
@@ -58,11 +58,4 @@ export function ReaperRuns({ runs }: { runs: readonly Run[] }) {
       <DataTable columns={columns} rows={runs} keyOf={(run) => `${run.started_at} ${run.holder}`} />
     </Card>
   );
-}
-
-function RunOutcome({ run }: { run: Run }) {
-  const words = useTexts(texts);
-  if (run.outcome === "failed") return <StatusText status="error">{words.failed}</StatusText>;
-  if (run.outcome === "skipped") return <StatusText status="warning">{words.skipped}</StatusText>;
-  return <StatusText status="ok">{run.outcome === "done" ? words.done : words.running}</StatusText>;
 }

@@ -21,12 +21,12 @@ export function ReaperState({ reaper, stats }: Props) {
   const { span } = useUnits();
   const last = reaper.runs[0];
   return (
-    <Card title={words.state} text={words.text} acts={<State reaper={reaper} />}>
+    <Card title={words.status} text={words.text} acts={<State reaper={reaper} />}>
       <div className={styles.facts}>
         <Facts
           of={{
-            [words.last]: last ? <When at={last.started_at} /> : words.never,
-            [words.next]: reaper.next_run_at ? <When at={reaper.next_run_at} /> : words.noNext,
+            [words.lastRun]: last ? <When at={last.started_at} /> : words.never,
+            [words.nextRun]: reaper.next_run_at ? <When at={reaper.next_run_at} /> : words.noNext,
             [words.backlog]: words.waiting(
               number(stats.expired_waiting),
               stats.expired_waiting === 1,

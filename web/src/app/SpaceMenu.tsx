@@ -102,9 +102,9 @@ function Deleted({ workspaces }: { workspaces: readonly Workspace[] }) {
       {found.map(({ id, name }) => (
         <Menu.Item
           key={id}
-          aria-label={about.restore(name)}
+          aria-label={about.restoreOf(name)}
           leftSection={<Icon name="bin" size={16} />}
-          rightSection={<span className={styles.restore}>{about.restoreVerb}</span>}
+          rightSection={<span className={styles.restore}>{about.restore}</span>}
           onClick={() => restore(id)}
         >
           {name}

@@ -1,6 +1,6 @@
-import { texts } from "./language";
+import { withCommon } from "./common";
 
-export const reports = texts({
+export const reports = withCommon({
   en: {
     queue: "Reports",
     show: "Show",
@@ -54,8 +54,6 @@ export const reports = texts({
     hostHint: "For example evil.example",
     hostBanned: (host: string) => `${host} is banned.`,
     kind: "Type",
-    subject: "Name",
-    since: "Banned",
     link: "Link",
     person: "Person",
     pending: "Banning existing links",
@@ -125,8 +123,6 @@ export const reports = texts({
     hostHint: "Zum Beispiel evil.example",
     hostBanned: (host: string) => `${host} ist gesperrt.`,
     kind: "Art",
-    subject: "Name",
-    since: "Gesperrt",
     link: "Link",
     person: "Person",
     pending: "Vorhandene Links werden gesperrt",

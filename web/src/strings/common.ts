@@ -1,4 +1,4 @@
-import { type Same, type Text, type Texts, texts } from "./language";
+import { extend, type Same, type Text, texts } from "./language";
 
 export const common = texts({
   en: {
@@ -132,11 +132,7 @@ export const common = texts({
   },
 });
 
-type Common = (typeof common)["en"];
-
-/** An area's texts, together with the common ones. Where both have a name, the area wins. */
+/** An area's texts, together with the common ones. */
 export function withCommon<T extends Record<string, Text>>(of: { en: T; de: Same<T> }) {
-  const own = texts(of);
-  const both = { en: { ...common.en, ...own.en }, de: { ...common.de, ...own.de } };
-  return both as Texts<Omit<Common, keyof T> & Same<T>>;
+  return extend(common, of);
 }

@@ -16,6 +16,15 @@ export function texts<T extends Record<string, Text>>(of: { en: T; de: Same<T> }
 }
 export type Texts<T> = Record<Language, T>;
 
+/** Texts, together with those of `base`. Where both have a name, the new one wins. */
+export function extend<B, T extends Record<string, Text>>(
+  base: Texts<B>,
+  of: { en: T; de: Same<T> },
+) {
+  const both = { en: { ...base.en, ...of.en }, de: { ...base.de, ...of.de } };
+  return both as unknown as Texts<Omit<B, keyof T> & Same<T>>;
+}
+
 const KEY = "kurz.language";
 const listeners = new Set<() => void>();
 let current = chosen() ?? preferred();

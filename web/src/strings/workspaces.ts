@@ -23,8 +23,7 @@ export const workspaces = withCommon({
     slug: "Short name for URLs",
     slugHint: "Use lowercase letters, digits and hyphens.",
     linksStand: "Links use",
-    restore: (name: string) => `Restore ${name}`,
-    restoreVerb: "Restore",
+    restoreOf: (name: string) => `Restore ${name}`,
     restored: (name: string) => `${name} was restored, with its links.`,
 
     strategy: "Code type",
@@ -134,8 +133,7 @@ export const workspaces = withCommon({
     slug: "Kurzname für Adressen",
     slugHint: "Nimm Kleinbuchstaben, Ziffern und Bindestriche.",
     linksStand: "Links beginnen mit",
-    restore: (name: string) => `${name} wiederherstellen`,
-    restoreVerb: "Wiederherstellen",
+    restoreOf: (name: string) => `${name} wiederherstellen`,
     restored: (name: string) => `${name} ist wiederhergestellt, samt Links.`,
 
     strategy: "Art der Codes",

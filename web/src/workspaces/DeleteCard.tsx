@@ -40,7 +40,7 @@ function Ask({ workspace, onClose }: { workspace: Workspace; onClose: () => void
   const restore = useRestore();
   const remove = async () => {
     await need(api.DELETE("/api/v1/workspaces/{workspace_id}", at(id)));
-    toast(words.deleted(name), { action: { label: words.restoreVerb, run: () => restore(id) } });
+    toast(words.deleted(name), { action: { label: words.restore, run: () => restore(id) } });
     go("/links");
     await renew();
   };
