@@ -1,11 +1,10 @@
-import { Button } from "@mantine/core";
 import { api, need } from "../api/client";
 import { useWorkspaces } from "../app/space";
 import { keys as texts } from "../strings/keys";
 import { useTexts } from "../strings/language";
-import { Asking } from "../ui/Confirm";
 import { type Column, DataTable } from "../ui/DataTable";
 import { useNow } from "../ui/format";
+import { RevokeButton } from "../ui/RevokeButton";
 import { Tag } from "../ui/Tag";
 import { timeColumn } from "../ui/timeColumn";
 import { When } from "../ui/When";
@@ -73,25 +72,13 @@ function Revoke({ of: key }: { of: Key }) {
   const words = useTexts(texts);
   const params = { path: { key_id: key.id } };
   return (
-    <Asking
-      button={(ask) => (
-        <Button
-          variant="default"
-          size="compact-sm"
-          aria-label={words.revoke(key.name)}
-          onClick={ask}
-        >
-          {words.withdraw}
-        </Button>
-      )}
+    <RevokeButton
+      label={words.revoke(key.name)}
       title={words.revokeTitle(key.name)}
-      verb={words.withdraw}
-      isDangerous
+      text={words.revokeText}
       act={() => need(api.DELETE("/api/v1/keys/{key_id}", { params }))}
       renews={["keys"]}
       said={words.revoked(key.name)}
-    >
-      {words.revokeText}
-    </Asking>
+    />
   );
 }

@@ -1,12 +1,11 @@
-import { Button } from "@mantine/core";
 import { api, need, type Schemas } from "../api/client";
 import { admin } from "../strings/admin";
 import { people as texts } from "../strings/adminPeople";
 import { useTexts } from "../strings/language";
 import { Card } from "../ui/Card";
-import { Asking } from "../ui/Confirm";
 import { CutNote } from "../ui/CutNote";
 import { type Column, DataTable } from "../ui/DataTable";
+import { RevokeButton } from "../ui/RevokeButton";
 import { Failed, Loading } from "../ui/states";
 import { timeColumn } from "../ui/timeColumn";
 import { useEmails, useInvitations } from "./queries";
@@ -46,20 +45,12 @@ function Withdraw({ invitationId }: { invitationId: number }) {
   const words = useTexts(texts);
   const params = { path: { invitation_id: invitationId } };
   return (
-    <Asking
-      button={(ask) => (
-        <Button variant="default" size="xs" onClick={ask}>
-          {words.withdraw}
-        </Button>
-      )}
+    <RevokeButton
       title={words.withdrawAsk}
-      verb={words.withdraw}
-      isDangerous
+      text={words.withdrawText}
       act={() => need(api.DELETE("/api/v1/admin/invitations/{invitation_id}", { params }))}
       renews={["admin", "invitations"]}
       said={words.withdrawn}
-    >
-      <p>{words.withdrawText}</p>
-    </Asking>
+    />
   );
 }

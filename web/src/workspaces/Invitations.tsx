@@ -1,11 +1,10 @@
-import { Button } from "@mantine/core";
 import { api, need } from "../api/client";
 import { useTexts } from "../strings/language";
 import { workspaces as texts } from "../strings/workspaces";
 import { Card } from "../ui/Card";
-import { Asking } from "../ui/Confirm";
 import { CutNote } from "../ui/CutNote";
 import { type Column, DataTable } from "../ui/DataTable";
+import { RevokeButton } from "../ui/RevokeButton";
 import { Failed } from "../ui/states";
 import { timeColumn } from "../ui/timeColumn";
 import { type Invitation, type Member, useInvitations } from "./queries";
@@ -42,33 +41,16 @@ export function Invitations(props: { workspaceId: number; members: readonly Memb
 
 function Withdraw({ invitation }: { invitation: Invitation }) {
   const words = useTexts(texts);
-  const role = words[invitation.role ?? "viewer"];
-  const withdraw = () => {
-    const url = "/api/v1/workspaces/{workspace_id}/invitations/{invitation_id}";
-    const path = { workspace_id: invitation.workspace_id ?? 0, invitation_id: invitation.id };
-    return need(api.DELETE(url, { params: { path } }));
-  };
+  const url = "/api/v1/workspaces/{workspace_id}/invitations/{invitation_id}";
+  const path = { workspace_id: invitation.workspace_id ?? 0, invitation_id: invitation.id };
   return (
-    <Asking
-      button={(ask) => (
-        <Button
-          variant="subtle"
-          color="gray"
-          size="compact-sm"
-          aria-label={words.withdrawOf(role)}
-          onClick={ask}
-        >
-          {words.withdraw}
-        </Button>
-      )}
+    <RevokeButton
+      label={words.withdrawOf(words[invitation.role ?? "viewer"])}
       title={words.withdrawTitle}
-      verb={words.withdraw}
-      isDangerous
-      act={withdraw}
+      text={words.withdrawText}
+      act={() => need(api.DELETE(url, { params: { path } }))}
       renews={["workspaces"]}
       said={words.withdrawn}
-    >
-      {words.withdrawText}
-    </Asking>
+    />
   );
 }
