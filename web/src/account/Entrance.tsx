@@ -3,6 +3,7 @@ import { common } from "../strings/common";
 import { useTexts } from "../strings/language";
 import { Controls } from "../ui/Controls";
 import { Mark } from "../ui/Mark";
+import outside from "../ui/outside.module.css";
 import { useTitle } from "../ui/title";
 import styles from "./account.module.css";
 
@@ -16,8 +17,8 @@ export function Entrance(props: {
   const words = useTexts(common);
   useTitle(props.title);
   return (
-    <div className={styles.page}>
-      <header className={styles.header}>
+    <div className={outside.page}>
+      <header className={outside.header}>
         <a href="/" aria-label={words.home}>
           <Mark height={32} />
         </a>

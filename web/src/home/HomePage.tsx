@@ -5,6 +5,7 @@ import { home } from "../strings/home";
 import { useTexts } from "../strings/language";
 import { Controls } from "../ui/Controls";
 import { Mark } from "../ui/Mark";
+import outside from "../ui/outside.module.css";
 import { useTitle } from "../ui/title";
 import styles from "./HomePage.module.css";
 import { RememberedLinks } from "./RememberedLinks";
@@ -21,8 +22,8 @@ export function HomePage() {
   const shorten = useShorten();
   const lead = isSignedIn ? words.leadSignedIn : words.lead;
   return (
-    <div className={styles.page}>
-      <header className={styles.header}>
+    <div className={outside.page}>
+      <header className={outside.header}>
         <Mark height={32} />
         <nav className={styles.nav}>
           <Controls />

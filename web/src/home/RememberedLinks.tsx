@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { temporaryHours } from "../api/server";
 import { home } from "../strings/home";
 import { useTexts } from "../strings/language";
@@ -7,9 +7,8 @@ import { useNow, useSpan } from "../ui/format";
 import { IconButton } from "../ui/IconButton";
 import { bare } from "../ui/urls";
 import styles from "./HomePage.module.css";
+import { QrBelow } from "./QrBelow";
 import { type Remembered, useRemembered } from "./remembered";
-
-const Qr = lazy(() => import("../ui/Qr"));
 
 /** `shownAbove`: the link that was just made stands above the list. */
 export function RememberedLinks({ shownAbove }: { shownAbove: string | undefined }) {
@@ -56,13 +55,7 @@ function Row({ link, now }: { link: Remembered; now: number }) {
           />
         </span>
       </div>
-      {isQrShown && (
-        <div className={styles.qr}>
-          <Suspense fallback={null}>
-            <Qr url={link.short_url} name={link.short_code} />
-          </Suspense>
-        </div>
-      )}
+      {isQrShown && <QrBelow link={link} />}
     </li>
   );
 }

@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { home } from "../strings/home";
 import { useTexts } from "../strings/language";
 import { CopyButton } from "../ui/CopyButton";
@@ -7,9 +7,8 @@ import { useNow, useSpan } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { bare } from "../ui/urls";
 import styles from "./HomePage.module.css";
+import { QrBelow } from "./QrBelow";
 import type { NewLink } from "./shorten";
-
-const Qr = lazy(() => import("../ui/Qr"));
 
 /** The new link, selected, with the copy button ready for Enter. */
 export function Result({ link }: { link: NewLink }) {
@@ -58,13 +57,7 @@ export function Result({ link }: { link: NewLink }) {
           words.stays
         )}
       </p>
-      {isQrShown && (
-        <div className={styles.qr}>
-          <Suspense fallback={null}>
-            <Qr url={link.short_url} name={link.short_code} />
-          </Suspense>
-        </div>
-      )}
+      {isQrShown && <QrBelow link={link} />}
     </section>
   );
 }
