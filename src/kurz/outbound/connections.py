@@ -6,6 +6,7 @@ import errno
 import socket
 import ssl
 from collections.abc import Iterable
+from functools import cached_property
 from ipaddress import IPv4Address, ip_address
 from itertools import groupby
 from typing import Any
@@ -53,8 +54,14 @@ class Dialer:
     ) -> None:
         self._policy = policy
         self._lookup = lookup
-        self._trust = ssl.create_default_context() if trust is None else trust
-        self._trust.set_alpn_protocols(["http/1.1"])
+        self._given_trust = trust
+
+    @cached_property
+    def _trust(self) -> ssl.SSLContext:
+        """At the first call over TLS: loading the system's certificates takes 50 ms."""
+        trust = self._given_trust or ssl.create_default_context()
+        trust.set_alpn_protocols(["http/1.1"])
+        return trust
 
     def may_call(self, target: RequestTarget) -> bool:
         """False if that is certain without a lookup."""
