@@ -9,6 +9,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+# For clients that call plain HTTP only: the certificates of the system take 50 ms to load.
+NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
 
 def server_context(folder: Path, name: str) -> ssl.SSLContext:
     """A server's, with a certificate for a name that it has signed itself. What trusts it is

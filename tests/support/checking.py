@@ -10,6 +10,7 @@ from kurz.outbound.connections import Dialer
 from kurz.outbound.resolver import AddressLookup
 from kurz.outbound.sites import SiteGate
 from servers.dns import DnsServer
+from support.certificates import NO_CERTIFICATES
 
 OUTSIDE = "127.0.0.2"
 INSIDE = "127.0.0.1"
@@ -21,7 +22,7 @@ def make_checker(
     *,
     networks: Collection[str] = (OUTSIDE,),
     own_hosts: Collection[str] = (),
-    trust: ssl.SSLContext | None = None,
+    trust: ssl.SSLContext | None = NO_CERTIFICATES,
     gate: SiteGate | None = None,
     total_seconds: float = 2 * TOTAL_SECONDS,
 ) -> DestinationChecker:

@@ -14,6 +14,7 @@ from typing import Self, TextIO
 import httpx2
 
 from support import nursery
+from support.certificates import NO_CERTIFICATES
 
 KURZ = Path(sys.executable).with_name("kurz")
 # They end a hang, and nothing else.
@@ -130,7 +131,13 @@ class Program:
 
     def client(self, **options: object) -> httpx2.Client:
         """A client that follows nothing and believes no proxy settings."""
-        return httpx2.Client(base_url=self.url, trust_env=False, timeout=120, **options)  # type: ignore[arg-type]
+        return httpx2.Client(
+            base_url=self.url,
+            trust_env=False,
+            verify=NO_CERTIFICATES,
+            timeout=120,
+            **options,  # type: ignore[arg-type]
+        )
 
     def log(self) -> str:
         return self._log.read_text()
