@@ -6,10 +6,10 @@ import io
 import pytest
 
 from kurz.links.transfers import MAX_SELECTED
-from support.engines import redis_in_the_long_run
+from support.engines import sqlite_first
 from support.people import People, Person
 
-engine = redis_in_the_long_run  # which has no part in it
+engine = sqlite_first  # the contracts of transfers are tried on every engine
 LINKS = "/api/v1/links"
 
 

@@ -10,10 +10,10 @@ import httpx2
 import pytest
 
 from kurz.settings.model import Settings
-from support.engines import redis_in_the_long_run
+from support.engines import sqlite_first
 from support.people import People, Person
 
-engine = redis_in_the_long_run  # which has no part in it
+engine = sqlite_first  # the contracts of transfers are tried on every engine
 IMPORT = "/api/v1/links/import"
 ROWS, ALLOWED = 20, 1200
 

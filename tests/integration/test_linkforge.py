@@ -8,9 +8,9 @@ import httpx2
 import pytest
 
 from kurz.links.model import Draft
-from support.engines import redis_in_the_long_run
+from support.engines import sqlite_first
 
-engine = redis_in_the_long_run
+engine = sqlite_first  # the contracts of links and of their store are tried on every engine
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from support.engines import redis_in_the_long_run
+from support.engines import sqlite_first
 from support.people import PASSWORD, People, Person
 
-engine = redis_in_the_long_run
+engine = sqlite_first  # fields are judged before any engine is asked
 
 URL = "https://example.com/"
 API = "/api/v1"

@@ -23,12 +23,12 @@ from kurz.wiring.core import Kurz
 from kurz.wiring.rescreen import make_screening
 from kurz.wiring.screen import open_list_provider
 from support.desk import Desk, code_of
-from support.engines import first_and_last
+from support.engines import sqlite_first
 from support.feed import until_told
 from support.journal_reader import read as read_clicks
 from support.serving import serving
 
-engine = first_and_last
+engine = sqlite_first  # the contracts of screening are tried on every engine
 PAGE = {"accept": "text/html"}
 BAD, GOOD = "https://www.bad.example/login", "https://good.example/login?a=%3Cb%3E"
 REFUSED = (422, "destination-refused")

@@ -12,9 +12,9 @@ import pytest
 
 from kurz.api.http.uploads import MEMORY_BYTES
 from support.desk import code_of
-from support.engines import redis_in_the_long_run
+from support.engines import sqlite_first
 
-engine = redis_in_the_long_run  # which has no part in it
+engine = sqlite_first  # the contracts of transfers are tried on every engine
 IMPORT = "/api/v1/links/import?format=jsonl"
 
 

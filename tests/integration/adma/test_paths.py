@@ -13,10 +13,10 @@ from kurz.links.model import Draft, Status
 from kurz.storage.followers.link_counter import LinkCounter
 from kurz.storage.schema.clicks import click_totals
 from support.adma import URL, Adma
-from support.engines import redis_in_the_long_run
+from support.engines import sqlite_first
 from support.people import PASSWORD
 
-engine = redis_in_the_long_run
+engine = sqlite_first  # the contracts of links and of their store are tried on every engine
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 NAMES = {
     "id",

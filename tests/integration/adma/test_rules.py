@@ -27,11 +27,11 @@ from kurz.storage.links.installation import LeasedCounter
 from kurz.storage.schema.people import accounts
 from kurz.wiring.core import open_kurz
 from support.adma import URL, Adma
-from support.engines import redis_in_the_long_run
+from support.engines import sqlite_first
 from support.people import PASSWORD
 from support.serving import open_app
 
-engine = redis_in_the_long_run
+engine = sqlite_first  # the contracts of links and of their store are tried on every engine
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 
