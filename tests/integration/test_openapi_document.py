@@ -1,5 +1,6 @@
 """The OpenAPI document and its explorer."""
 
+import asyncio
 import re
 from html.parser import HTMLParser
 
@@ -84,6 +85,17 @@ async def test_the_openapi_document_is_written_once():
         for _ in range(3):
             answer = await client.get("/api/openapi.json")
             assert answer.json() == {"openapi": "3.1.0"}
+
+
+@on_sqlite
+async def test_others_are_served_while_the_openapi_document_is_built(client):
+    asking = asyncio.ensure_future(client.get("/api/openapi.json"))
+    turns = 0
+    while not asking.done():
+        await asyncio.sleep(0.001)
+        turns += 1
+    assert (await asking).status_code == 200
+    assert turns > 10
 
 
 @on_sqlite
