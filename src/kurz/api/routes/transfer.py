@@ -145,9 +145,9 @@ def _add_routes(at: SpacePath) -> None:
                     upload.chunks(), chosen, most
                 ):
                     raise too_many_rows(most)
-                if not dry_run:
-                    cost = kurz.imports.limits.cost_of(min(upload.lines, most), most)
-                    await kurz.limits.check(LimitClass.BULK_ITEMS, str(account_id), cost)
+                # Dry runs count, too: they say which codes are taken.
+                cost = kurz.imports.limits.cost_of(min(upload.lines, most), most)
+                await kurz.limits.check(LimitClass.BULK_ITEMS, str(account_id), cost)
                 batches = kurz.services.importer.run(
                     upload.chunks(),
                     chosen,
