@@ -74,9 +74,9 @@ class _Sockets(Backend):
 
     async def make_socket(self, af: int, socktype: int, *args: Any, **options: Any) -> Any:
         make = super().make_socket(af, socktype, *args, **options)  # type: ignore[no-untyped-call]
-        opening = asyncio.ensure_future(make)
         if socktype != socket.SOCK_DGRAM:
-            return await opening
+            return await make
+        opening = asyncio.ensure_future(make)
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:

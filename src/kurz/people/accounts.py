@@ -259,7 +259,7 @@ class AccountService:
 
     async def edit(self, account_id: int, changes: Mapping[str, bool]) -> Account:
         """Changes `is_admin`, `is_disabled` and `may_import_many`, as far as they are given."""
-        account = await self.get(account_id)
+        account = None
         if "is_admin" in changes:
             account = await self.set_admin(account_id, is_admin=changes["is_admin"])
         if "is_disabled" in changes:
@@ -267,7 +267,7 @@ class AccountService:
         if "may_import_many" in changes:
             may_import_many = changes["may_import_many"]
             account = await self.set_imports(account_id, may_import_many=may_import_many)
-        return account
+        return account or await self.get(account_id)
 
     async def set_imports(self, account_id: int, *, may_import_many: bool) -> Account:
         account = await self._store.set_imports(account_id, may_import_many=may_import_many)

@@ -16,7 +16,7 @@ import styles from "./keys.module.css";
 import { NewKey } from "./NewKey";
 
 type Scope = Schemas["Permission"];
-/** `days` is how long it lives; null: for ever. */
+/** `days` is how long it is valid; null: permanently. */
 type Wish = Omit<Schemas["KeyCreate"], "expires_at"> & { days: number | null };
 
 const SCOPES: readonly Scope[] = [
