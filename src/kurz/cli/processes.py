@@ -25,7 +25,8 @@ from kurz.wiring.core import make_first_admin, open_kurz
 from kurz.wiring.engine import prepare
 from kurz.wiring.jobs import open_jobs
 from kurz.wiring.loader import open_loader, own_journals
-from kurz.wiring.worker import Board, open_serving
+from kurz.wiring.worker import open_serving
+from kurz.wiring.worker_numbers import Board
 
 NICENESS = 5  # of the jobs process beside workers
 

@@ -1,6 +1,6 @@
 """`kurz stats`: the numbers of a link, a tag, a workspace or of everything."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -62,33 +62,43 @@ def stats(
     """Show click statistics of a link, a workspace, a tag or all links."""
     from kurz.cli.stats_output import print_report, write_csv
 
-    if last is not None and (start is not None or end is not None):
+    if last is not None and (start, end) != (None, None):
         raise PeriodRefused("Use either --last or --from and --to, not both.")
-    if link is not None and (workspace is not None or tag is not None):
+    if link is not None and (workspace, tag) != (None, None):
         raise typer.BadParameter("use either a link or --workspace and --tag, not both")
     if csv is not None and as_json:
         raise typer.BadParameter("use either --csv or --json, not both")
     if last == 0:
         raise typer.BadParameter("--last must be longer than 0")
 
-    async def work(kurz: "Kurz") -> "tuple[str, StatsReport, dict[int, str], dict[str, Any]]":
-        from kurz.clicks.view import view
-
+    async def work(kurz: "Kurz") -> _Found:
         period = _period(kurz.clock.now(), start, end, last, zone)
-        title, about = await _about(kurz, link, workspace, tag)
-        report = await kurz.stats.get(about, period, compares=True)
-        top = () if report.top_links is None else report.top_links.links
-        addresses = {item.link.id: await address_of(kurz, item.link) for item in top}
-        shown = view(report, kurz.links, lambda link: addresses[link.id])
-        return title, report, addresses, shown
+        return await _find(kurz, *await _about(kurz, link, workspace, tag), period)
 
-    title, report, addresses, shown = with_kurz(data_dir, work)
+    found = with_kurz(data_dir, work)
     if csv is not None:
-        write_csv(report, csv)
+        write_csv(found.report, csv)
     elif as_json:
-        output.print_json(shown)
+        output.print_json(found.shown)
     else:
-        print_report(title, report, addresses)
+        print_report(found.title, found.report, found.addresses)
+
+
+class _Found(NamedTuple):
+    title: str
+    report: "StatsReport"
+    addresses: dict[int, str]
+    shown: dict[str, Any]
+
+
+async def _find(kurz: "Kurz", title: str, about: "About", period: "Period") -> _Found:
+    from kurz.clicks.view import view
+
+    report = await kurz.stats.get(about, period, compares=True)
+    top = () if report.top_links is None else report.top_links.links
+    addresses = {item.link.id: await address_of(kurz, item.link) for item in top}
+    shown = view(report, kurz.links, lambda link: addresses[link.id])
+    return _Found(title, report, addresses, shown)
 
 
 async def _about(

@@ -134,23 +134,14 @@ async def _assemble(
     code_key = await load_or_create_key(database, "code-key")
     # Not derived from the secret: with another key, every domain would have to be proved again.
     domain_key = await load_or_create_key(database, "domain-key")
-    banned_hosts = BannedHosts(SqlBanStore(database))
-    await banned_hosts.refresh()
+    banned_hosts = await _banned_hosts(database)
     store = SqlLinkStore(database, replicas, engine.quota_turns())
     workspaces = SqlWorkspaceStore(database)
     domains = Domains(workspaces)
     own_hosts = OwnHosts(settings.base_url, domains, settings.dashboard_url)
     screen = open_screen(settings, banned_hosts)
-    links = LinkService(
-        store,
-        _code_generator(settings, database, code_key),
-        _drafting(settings),
-        Permutation(id_key, PUBLIC_IDS, purpose=b"id-v1"),
-        own_hosts,
-        clock,
-        screen,
-        _purged_at(settings),
-    )
+    generator = _code_generator(settings, database, code_key)
+    links = _link_service(settings, store, generator, id_key, own_hosts, clock, screen)
     account_store, token_store = SqlAccountStore(database, clock), SqlOneTimeTokenStore(database)
     is_open = settings.access == "public"
     accounts = AccountService(account_store, token_store, passwords, clock, is_open=is_open)
@@ -267,6 +258,33 @@ async def make_first_admin(kurz: Kurz) -> str | None:
         return None
     token, _ = await kurz.one_time_tokens.make_setup(spared=START_TOGETHER)
     return token
+
+
+async def _banned_hosts(database: Database) -> BannedHosts:
+    found = BannedHosts(SqlBanStore(database))
+    await found.refresh()
+    return found
+
+
+def _link_service(
+    settings: Settings,
+    store: SqlLinkStore,
+    generator: CodeGenerator,
+    id_key: bytes,
+    own_hosts: OwnHosts,
+    clock: Clock,
+    screen: ListScreen,
+) -> LinkService:
+    return LinkService(
+        store,
+        generator,
+        _drafting(settings),
+        Permutation(id_key, PUBLIC_IDS, purpose=b"id-v1"),
+        own_hosts,
+        clock,
+        screen,
+        _purged_at(settings),
+    )
 
 
 def _code_generator(settings: Settings, database: Database, key: bytes) -> CodeGenerator:

@@ -23,7 +23,7 @@ from kurz.wiring.core import Kurz
 from kurz.wiring.loader import open_loader
 from kurz.wiring.reaper import open_periodic_tasks, open_reaper
 from kurz.wiring.rescreen import open_screening
-from kurz.wiring.worker import Board
+from kurz.wiring.worker_numbers import Board
 
 
 @asynccontextmanager

@@ -1,15 +1,13 @@
 """A worker of `kurz serve`, over the parts that `core` has opened: the read path and the API."""
 
-import os
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
 import structlog
 
-from kurz import __version__, logs, metrics
+from kurz import logs
 from kurz.api.app import create_api
 from kurz.api.http.callers import is_member
 from kurz.api.http.cors import Cors
@@ -23,6 +21,7 @@ from kurz.dashboard.app import DashboardApp
 from kurz.dashboard.build import NotBuilt, packaged_files
 from kurz.dashboard.shell import Facts
 from kurz.errors import SettingRefused, StoreUnavailable
+from kurz.links.ending.reaper_admin import ReaperAdmin
 from kurz.links.imports import ImportLimits
 from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
 from kurz.links.totals import RecentTotals
@@ -42,9 +41,7 @@ from kurz.server.hosts import Hosts
 from kurz.server.overload import BoundedWork, WorkKind
 from kurz.server.proxies import TrustedProxies
 from kurz.server.quick_refusals import QuickRefusals
-from kurz.server.scoreboard import Scoreboard
 from kurz.server.turns import PipelineTurns
-from kurz.server.usage import usage_of
 from kurz.settings.model import Settings
 from kurz.settings.secret import keep_secret
 from kurz.storage.links.quota_usage import SqlUsageStore
@@ -58,7 +55,13 @@ from kurz.wiring.limits import caps_of, open_limits
 from kurz.wiring.read_path import ReadPath, open_read_path
 from kurz.wiring.reaper import open_reaper_admin
 from kurz.wiring.rescreen import open_lists
-from kurz.wiring.worker_numbers import failing_writes, numbers_of
+from kurz.wiring.worker_numbers import (
+    Board,
+    WorkerNumbers,
+    failing_writes,
+    numbers_of,
+    numbers_of_connections,
+)
 
 log = structlog.get_logger()
 
@@ -75,14 +78,6 @@ class Serving:
     on_stop: Callable[[], None]
 
 
-@dataclass(frozen=True)
-class Board:
-    """The numbers of all processes, and this one's row among them."""
-
-    scoreboard: Scoreboard
-    slot: int
-
-
 @asynccontextmanager
 async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[Serving]:
     """Without a board, its numbers are not shared."""
@@ -90,61 +85,19 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
     root_workspace_id = await _root_workspace_id(kurz)
     hosts = _hosts(kurz, root_workspace_id)
     proxies = TrustedProxies(settings.trusted_proxies)
-    is_supervised = board is not None
-    board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
-    row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
     keyring = Keyring(keep_secret(settings))
     limits = open_limits(kurz, keyring)
     dashboard = _dashboard(kurz)
     own_links = None if dashboard is None else _own_links(settings)
+    numbers = WorkerNumbers(board)
     async with (
         open_read_path(kurz, hosts, proxies, Misses(limits), own_links) as path,
         open_lists(kurz) as lists,
     ):
-        capacity = _capacity(settings, path)
-
-        def count() -> None:
-            numbers = {**numbers_of(kurz, path, app), **_numbers_of(capacity), **lists.counts()}
-            refused = quick.answers  # the application did not see them
-            row.write({**numbers, **bounded.counts(), "api_5xx": numbers["api_5xx"] + refused})
-
-        def rows() -> list[Mapping[str, int]]:
-            count()
-            return [numbers for _, numbers in board.scoreboard.each()]
-
-        def supervisor() -> Mapping[str, int] | None:
-            return usage_of(os.getppid()) if is_supervised else None
-
-        def tell_metrics() -> bytes:
-            return metrics.render(rows(), __version__, int(time.time()), supervisor())
-
-        async def tell_system() -> SystemRead:
-            return await watch.tell(metrics.InstanceNumbers(rows(), int(time.time())))
-
-        async def tick() -> None:
-            await path.tick()
-            lists.tick()
-            logs.tell_repeats()
-            capacity.report()
-            count()
-
-        async def check_store() -> None:
-            await kurz.database.check()
-            if path.parts.resolver.is_feed_stale:
-                raise StoreUnavailable("This worker does not receive changes from other processes.")
-
-        state = ProcessState(
-            check_store,
-            partial(failing_writes, kurz, path),
-            partial(_ask_redis, kurz),
-            tell_metrics,
-            tell_system,
-            ready_needs_writes=settings.ready_needs_writes == "on",
-            metrics_token=settings.metrics_token,
-            are_metrics_public=settings.metrics == "public",
-        )
-        context = _context(kurz, keyring, limits, root_workspace_id, state)
-        watch = Watch(kurz, context.reaper_admin, board.scoreboard.made_at)
+        reaper_admin = open_reaper_admin(kurz)
+        watch = Watch(kurz, reaper_admin, numbers.started_at)
+        state = _state(kurz, path, numbers, watch)
+        context = _context(kurz, keyring, limits, root_workspace_id, state, reaper_admin)
         bounded = BoundedWork(create_api(context), most_in_flight(settings))
         hsts_seconds = _hsts_seconds(settings)
         quick = QuickRefusals(bounded, hosts, hsts_seconds)
@@ -159,8 +112,47 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         )
         path.lane.answer_other = quick.answer
         shortcut = path.lane.answer if settings.fast_lane == "on" else None
+        capacity = _capacity(settings, path)
         connect = partial(Connection, shortcut=shortcut, capacity=capacity, turns=PipelineTurns())
+        numbers.add(
+            partial(numbers_of, kurz, path, app),
+            partial(numbers_of_connections, capacity),
+            lists.counts,
+            bounded.counts,
+            lambda: {"api_5xx": quick.answers},  # the application did not see them
+        )
+
+        async def tick() -> None:
+            await path.tick()
+            lists.tick()
+            logs.tell_repeats()
+            capacity.report()
+            numbers.count()
+
         yield Serving(app, connect, capacity, tick, context.live.close)
+
+
+def _state(kurz: Kurz, path: ReadPath, numbers: WorkerNumbers, watch: Watch) -> ProcessState:
+    settings = kurz.settings
+
+    async def check_store() -> None:
+        await kurz.database.check()
+        if path.parts.resolver.is_feed_stale:
+            raise StoreUnavailable("This worker does not receive changes from other processes.")
+
+    async def tell_system() -> SystemRead:
+        return await watch.tell(numbers.of_instance())
+
+    return ProcessState(
+        check_store,
+        partial(failing_writes, kurz, path),
+        partial(_ask_redis, kurz),
+        numbers.render,
+        tell_system,
+        ready_needs_writes=settings.ready_needs_writes == "on",
+        metrics_token=settings.metrics_token,
+        are_metrics_public=settings.metrics == "public",
+    )
 
 
 def _capacity(settings: Settings, path: ReadPath) -> Capacity:
@@ -168,15 +160,6 @@ def _capacity(settings: Settings, path: ReadPath) -> Capacity:
     connections to the database, come out of the reserve."""
     cap = connection_cap(settings.max_connections, file_limit(), other_files=open_files())
     return Capacity(cap, flush=path.lane.flush)
-
-
-def _numbers_of(capacity: Capacity) -> dict[str, int]:
-    return {
-        "connections": capacity.open,
-        "connections_cap": capacity.most,
-        "connections_closed_early": capacity.closed_early,
-        "connections_refused": capacity.refused,
-    }
 
 
 def _with_cors(settings: Settings, api: AsgiApp) -> AsgiApp:
@@ -259,6 +242,7 @@ def _context(
     limits: Limits,
     root_workspace_id: int | None,
     state: ProcessState,
+    reaper_admin: ReaperAdmin,
 ) -> Context:
     settings, database, clock = kurz.settings, kurz.database, kurz.clock
     tokens = Tokens(keyring.key("tokens"), clock)
@@ -281,7 +265,7 @@ def _context(
         live=_live(kurz),
         link_checks=open_link_checks(kurz),
         totals=RecentTotals(SqlTotalsStore(database, clock)),
-        reaper_admin=open_reaper_admin(kurz),
+        reaper_admin=reaper_admin,
         custom_domains=open_custom_domains(kurz),
         usage=SqlUsageStore(database),
     )

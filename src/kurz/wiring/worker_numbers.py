@@ -1,16 +1,66 @@
 """What a worker has counted, and what it cannot write."""
 
+import os
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
-from kurz import metrics
+from kurz import __version__, metrics
 from kurz.server.app import App
-from kurz.server.usage import own_usage
+from kurz.server.capacity import Capacity
+from kurz.server.scoreboard import Scoreboard
+from kurz.server.usage import own_usage, usage_of
 from kurz.wiring.core import Kurz
 from kurz.wiring.read_path import ReadPath
 
 FailingWrite = tuple[Literal["clicks", "database"], str]
+
+
+@dataclass(frozen=True)
+class Board:
+    """The numbers of all processes, and this one's row among them."""
+
+    scoreboard: Scoreboard
+    slot: int
+
+
+class WorkerNumbers:
+    """Collects what the parts of this worker have counted, and reads the rows of all processes.
+    Without a board, nothing is shared."""
+
+    def __init__(self, board: Board | None) -> None:
+        self._is_supervised = board is not None
+        board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
+        self._scoreboard = board.scoreboard
+        self._row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
+        self._sources: list[Callable[[], Mapping[str, int]]] = []
+
+    @property
+    def started_at(self) -> float:
+        return self._scoreboard.made_at
+
+    def add(self, *sources: Callable[[], Mapping[str, int]]) -> None:
+        """If several sources have the same name, their numbers are added up."""
+        self._sources += sources
+
+    def count(self) -> None:
+        total: Counter[str] = Counter()
+        for source in self._sources:
+            total.update(source())
+        self._row.write(total)
+
+    def render(self) -> bytes:
+        supervisor = usage_of(os.getppid()) if self._is_supervised else None
+        return metrics.render(self._rows(), __version__, int(time.time()), supervisor)
+
+    def of_instance(self) -> metrics.InstanceNumbers:
+        return metrics.InstanceNumbers(self._rows(), int(time.time()))
+
+    def _rows(self) -> list[Mapping[str, int]]:
+        self.count()
+        return [numbers for _, numbers in self._scoreboard.each()]
 
 
 def numbers_of(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
@@ -38,6 +88,15 @@ def numbers_of(kurz: Kurz, path: ReadPath, app: App) -> dict[str, int]:
         "hot_links": len(hot.entries),
         "hot_bytes": hot.size,
         **_numbers_of_stores(kurz, path),
+    }
+
+
+def numbers_of_connections(capacity: Capacity) -> dict[str, int]:
+    return {
+        "connections": capacity.open,
+        "connections_cap": capacity.most,
+        "connections_closed_early": capacity.closed_early,
+        "connections_refused": capacity.refused,
     }
 
 

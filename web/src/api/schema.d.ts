@@ -102,29 +102,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/links/import": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Import links
-         * @description Answers when all rows are processed, with the number of rows per outcome and the first
-         *     rows that were not imported. Codes, dates and counts are kept. Importing the same file again
-         *     creates no duplicates. A dry run writes nothing. A file can have at most `import_row_limit`
-         *     rows (see `/api/v1/me`). An account can run one import at a time.
-         */
-        post: operations["import_links"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/workspaces/{workspace_id}/links/export": {
         parameters: {
             query?: never;
@@ -144,6 +121,29 @@ export interface paths {
          *     skipped.
          */
         post: operations["export_selected_links_in_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import links
+         * @description Answers when all rows are processed, with the number of rows per outcome and the first
+         *     rows that were not imported. Codes, dates and counts are kept. Importing the same file again
+         *     creates no duplicates. A dry run writes nothing. A file can have at most `import_row_limit`
+         *     rows (see `/api/v1/me`). An account can run one import at a time.
+         */
+        post: operations["import_links"];
         delete?: never;
         options?: never;
         head?: never;
@@ -216,60 +216,6 @@ export interface paths {
         patch: operations["edit_link"];
         trace?: never;
     };
-    "/api/v1/links/{link_id}/restore": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Restore an expired or deleted link */
-        post: operations["restore_link"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/links/{link_id}/history": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get a link's history
-         * @description Newest first.
-         */
-        get: operations["get_link_history"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/links/{link_id}/qr": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get a link's QR code */
-        get: operations["get_link_qr"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/workspaces/{workspace_id}/links/availability": {
         parameters: {
             query?: never;
@@ -313,6 +259,23 @@ export interface paths {
         patch: operations["edit_link_in_workspace"];
         trace?: never;
     };
+    "/api/v1/links/{link_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Restore an expired or deleted link */
+        post: operations["restore_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{workspace_id}/links/{link_id}/restore": {
         parameters: {
             query?: never;
@@ -324,6 +287,43 @@ export interface paths {
         put?: never;
         /** Restore an expired or deleted link */
         post: operations["restore_link_in_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/{link_id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a link's history
+         * @description Newest first.
+         */
+        get: operations["get_link_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/{link_id}/qr": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a link's QR code */
+        get: operations["get_link_qr"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -5039,48 +5039,6 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    import_links: {
-        parameters: {
-            query?: {
-                /** @description By default, the type of the body decides. */
-                format?: components["schemas"]["TransferFormat"] | null;
-                dry_run?: boolean;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "text/csv": string;
-                "application/jsonl": string;
-                "application/x-ndjson": string;
-                "application/x-jsonlines": string;
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ImportResult"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            410: components["responses"]["Gone"];
-            413: components["responses"]["ContentTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["UnprocessableContent"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
     export_links_in_workspace: {
         parameters: {
             query?: {
@@ -5152,6 +5110,48 @@ export interface operations {
                 content: {
                     "text/csv": string;
                     "application/jsonl": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    import_links: {
+        parameters: {
+            query?: {
+                /** @description By default, the type of the body decides. */
+                format?: components["schemas"]["TransferFormat"] | null;
+                dry_run?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/csv": string;
+                "application/jsonl": string;
+                "application/x-ndjson": string;
+                "application/x-jsonlines": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResult"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5340,116 +5340,6 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    restore_link: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The `ETag` you last received. */
-                "if-match"?: string | null;
-            };
-            path: {
-                link_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["LinkRestore"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LinkRead"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            410: components["responses"]["Gone"];
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["ContentTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["UnprocessableContent"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_link_history: {
-        parameters: {
-            query?: {
-                /** @description The `next_cursor` of the previous page. */
-                cursor?: string | null;
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                link_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LinkHistory"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["UnprocessableContent"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    get_link_qr: {
-        parameters: {
-            query?: {
-                format?: "svg" | "png";
-                /** @description Width and height in pixels. */
-                size?: number;
-                /** @description Margin around the code, in modules. */
-                margin?: number;
-                /** @description Error correction level: how much damage the code tolerates. */
-                error?: "L" | "M" | "Q" | "H";
-                dark?: string;
-                light?: string;
-            };
-            header?: never;
-            path: {
-                link_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "image/svg+xml": string;
-                    "image/png": string;
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["UnprocessableContent"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
     get_availability_in_workspace: {
         parameters: {
             query: {
@@ -5584,6 +5474,47 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    restore_link: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` you last received. */
+                "if-match"?: string | null;
+            };
+            path: {
+                link_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["LinkRestore"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkRead"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     restore_link_in_workspace: {
         parameters: {
             query?: never;
@@ -5623,6 +5554,75 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableContent"];
             429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    get_link_history: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                link_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkHistory"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableContent"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    get_link_qr: {
+        parameters: {
+            query?: {
+                format?: "svg" | "png";
+                /** @description Width and height in pixels. */
+                size?: number;
+                /** @description Margin around the code, in modules. */
+                margin?: number;
+                /** @description Error correction level: how much damage the code tolerates. */
+                error?: "L" | "M" | "Q" | "H";
+                dark?: string;
+                light?: string;
+            };
+            header?: never;
+            path: {
+                link_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/svg+xml": string;
+                    "image/png": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableContent"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };

@@ -68,10 +68,9 @@ async def filter_of(
 
 
 @at_root_and_in_workspaces
-def _add_routes(at: SpacePath) -> None:
+def _add_reads(at: SpacePath) -> None:
     may_read = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_READ))]
     may_create = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_CREATE))]
-    may_write = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_WRITE))]
 
     @router.get(
         f"{at.prefix}/links",
@@ -111,6 +110,11 @@ def _add_routes(at: SpacePath) -> None:
     async def get_link(request: Request, space: may_read, link_id: LinkId) -> Response:
         link = await services(request).links.get(link_id, space.scope)
         return await _shown(request, link, space)
+
+
+@at_root_and_in_workspaces
+def _add_changes(at: SpacePath) -> None:
+    may_write = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_WRITE))]
 
     @router.patch(
         f"{at.prefix}/links/{{link_id}}",
@@ -166,6 +170,11 @@ def _add_routes(at: SpacePath) -> None:
             account_id=space.caller.account_id,
         )
         return await _shown(request, link, space)
+
+
+@at_root_and_in_workspaces
+def _add_details(at: SpacePath) -> None:
+    may_read = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_READ))]
 
     @router.get(
         f"{at.prefix}/links/{{link_id}}/history",

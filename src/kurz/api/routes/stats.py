@@ -59,6 +59,17 @@ class Asked:
 Ask = Callable[..., Awaitable[Asked]]
 
 
+@dataclass(frozen=True, slots=True)
+class StatsSubject:
+    """What has statistics: its path, the end of its operation IDs, and its name in summaries."""
+
+    prefix: str
+    suffix: str
+    whose: str
+    ask: Ask
+    permission: Permission = Permission.STATS_READ
+
+
 def _of_link(enter: RequireSpace) -> Ask:
     async def ask(
         request: Request, space: Annotated[LinkSpace, Depends(enter)], link_id: LinkId
@@ -114,23 +125,20 @@ async def _period(
     return read_period(services(request).clock.now(), from_, to, zone)
 
 
-def _add_routes(
-    prefix: str, suffix: str, whose: str, ask: Ask, permission: Permission = Permission.STATS_READ
-) -> None:
-    """Adds the operations below `prefix`."""
-    Wanted = Annotated[Asked, Depends(ask)]  # noqa: N806  a type
-    InPeriod = Annotated[Period, Depends(_period)]  # noqa: N806
+InPeriod = Annotated[Period, Depends(_period)]
 
+
+def _add_report(of: StatsSubject) -> None:
     @router.get(
-        f"{prefix}/stats",
-        summary=f"Get statistics of {whose}",
-        operation_id=f"get_stats{suffix}",
+        f"{of.prefix}/stats",
+        summary=f"Get statistics of {of.whose}",
+        operation_id=f"get_stats{of.suffix}",
         response_model=StatsRead,
         responses=problems(404),
     )
     async def get_stats(
         request: Request,
-        asked: Wanted,
+        asked: Annotated[Asked, Depends(of.ask)],
         period: InPeriod,
         interval: Interval | None = None,
         top: Annotated[
@@ -153,10 +161,12 @@ def _add_routes(
         )
         return ApiAnswer(200, to_json(shown)).respond()
 
+
+def _add_stream(of: StatsSubject) -> None:
     @router.get(
-        f"{prefix}/stats/live",
-        summary=f"Stream live statistics of {whose}",
-        operation_id=f"listen_to_stats{suffix}",
+        f"{of.prefix}/stats/live",
+        summary=f"Stream live statistics of {of.whose}",
+        operation_id=f"listen_to_stats{of.suffix}",
         response_class=StreamingResponse,
         responses={
             200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
@@ -165,7 +175,7 @@ def _add_routes(
     )
     async def listen(
         request: Request,
-        asked: Wanted,
+        asked: Annotated[Asked, Depends(of.ask)],
         seconds: Annotated[
             int, Query(ge=0, le=LISTEN_SECONDS, description="Seconds to stream; 0: a single event.")
         ] = LISTEN_SECONDS,
@@ -178,14 +188,16 @@ def _add_routes(
         received = await kurz.live.listen(
             asked.about, caller.account_id, seconds, ASK_AGAIN_SECONDS
         )
-        ask_again = partial(_enter_again, request, asked.space, permission)
+        ask_again = partial(_enter_again, request, asked.space, of.permission)
         request.scope[ENDS_WITH_CLIENT] = True
         return _LiveStream(received, _events(received, ask_again))
 
+
+def _add_export(of: StatsSubject) -> None:
     @router.get(
-        f"{prefix}/stats/export",
-        summary=f"Download statistics of {whose}",
-        operation_id=f"export_stats{suffix}",
+        f"{of.prefix}/stats/export",
+        summary=f"Download statistics of {of.whose}",
+        operation_id=f"export_stats{of.suffix}",
         response_class=StreamingResponse,
         responses={
             200: {
@@ -199,7 +211,7 @@ def _add_routes(
     )
     async def export_stats(
         request: Request,
-        asked: Wanted,
+        asked: Annotated[Asked, Depends(of.ask)],
         period: InPeriod,
         what: What = What.SERIES,
         format: StatsFormat = StatsFormat.CSV,  # noqa: A002  the word of the product
@@ -286,17 +298,24 @@ async def _prefixes(
 
 _ROOT, _TEAM = root_space(Permission.STATS_READ), in_workspace(Permission.STATS_READ)
 _WORKSPACE = "/api/v1/workspaces/{workspace_id}"
-_add_routes("/api/v1/links/{link_id}", "_of_link", "a link", _of_link(_ROOT))
-_add_routes(
-    _WORKSPACE + "/links/{link_id}",
-    "_of_link_in_workspace",
-    "a workspace's link",
-    _of_link(_TEAM),
-)
-_add_routes("/api/v1/tags/{tag:path}", "_of_tag", "a tag", _of_tag(_ROOT))
-_add_routes(
-    _WORKSPACE + "/tags/{tag:path}", "_of_tag_in_workspace", "a workspace's tag", _of_tag(_TEAM)
-)
-_add_routes(_WORKSPACE, "_of_workspace", "a workspace", _of_space(_TEAM))
-_add_routes("/api/v1/me", "_of_me", "your links", _of_space(_ROOT))
-_add_routes("/api/v1/admin", "_of_everything", "the installation", _of_everything, Permission.ADMIN)
+for _subject in (
+    StatsSubject("/api/v1/links/{link_id}", "_of_link", "a link", _of_link(_ROOT)),
+    StatsSubject(
+        _WORKSPACE + "/links/{link_id}",
+        "_of_link_in_workspace",
+        "a workspace's link",
+        _of_link(_TEAM),
+    ),
+    StatsSubject("/api/v1/tags/{tag:path}", "_of_tag", "a tag", _of_tag(_ROOT)),
+    StatsSubject(
+        _WORKSPACE + "/tags/{tag:path}", "_of_tag_in_workspace", "a workspace's tag", _of_tag(_TEAM)
+    ),
+    StatsSubject(_WORKSPACE, "_of_workspace", "a workspace", _of_space(_TEAM)),
+    StatsSubject("/api/v1/me", "_of_me", "your links", _of_space(_ROOT)),
+    StatsSubject(
+        "/api/v1/admin", "_of_everything", "the installation", _of_everything, Permission.ADMIN
+    ),
+):
+    _add_report(_subject)
+    _add_stream(_subject)
+    _add_export(_subject)

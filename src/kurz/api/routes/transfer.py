@@ -64,7 +64,7 @@ router = APIRouter(tags=["transfer"], responses=PROBLEMS)
 
 
 @at_root_and_in_workspaces
-def _add_routes(at: SpacePath) -> None:
+def _add_exports(at: SpacePath) -> None:
     may_read = Annotated[LinkSpace, Depends(at.enter(Permission.LINKS_READ))]
 
     @router.get(
@@ -104,6 +104,9 @@ def _add_routes(at: SpacePath) -> None:
         link_ids = services(request).links.row_ids(body.ids)
         return _download(request, space, format, with_trash=with_trash, link_ids=link_ids)
 
+
+@at_root_and_in_workspaces
+def _add_import(at: SpacePath) -> None:
     @router.post(
         f"{at.prefix}/links/import",
         summary="Import links",

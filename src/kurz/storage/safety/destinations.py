@@ -197,24 +197,14 @@ def _take_in(
     gone -= held
     if moved:
         rows = [
-            {
-                "link_id": link_id,
-                "destination_id": destination_id,
-                "since": now,
-                "requested_at": None,
-            }
-            for link_id, destination_id in moved.items()
+            {"link_id": it, "destination_id": id_, "since": now, "requested_at": None}
+            for it, id_ in moved.items()
         ]
         connection.execute(_KEEP, rows)
     awake = {it for it, link in after.items() if link.is_called and it not in held}
     joined = {after[link_id].location for link_id in awake & moved.keys()}
-    sooner = []
-    for location in {after[link_id].location for link_id in awake}:
-        destination, due_at = found[location], dues[location]
-        if destination.due_at is None or (location in joined and due_at < destination.due_at):
-            sooner.append({"of_id": destination.id, "at": due_at})
-    if sooner:
-        connection.execute(_SET_DUE, sooner)
+    checked = {after[link_id].location for link_id in awake}
+    _set_due(connection, {it: (found[it], dues[it]) for it in checked}, joined)
     if gone:
         is_gone = among(connection, link_destinations.c.link_id, [*gone])
         connection.execute(sa.delete(link_destinations).where(is_gone))
@@ -222,6 +212,22 @@ def _take_in(
     in_vain = {found[after[link_id].location].id for link_id in held & after.keys()}
     _drop_empty(connection, left | in_vain)
     return held
+
+
+def _set_due(
+    connection: sa.Connection,
+    dues: Mapping[str, tuple[sa.Row[*tuple[Any, ...]], int]],
+    joined: Collection[str],
+) -> None:
+    """Schedules destinations without a due time, and those that new links lead to, if that is
+    sooner."""
+    sooner = [
+        {"of_id": destination.id, "at": due_at}
+        for location, (destination, due_at) in dues.items()
+        if destination.due_at is None or (location in joined and due_at < destination.due_at)
+    ]
+    if sooner:
+        connection.execute(_SET_DUE, sooner)
 
 
 def _read_links(connection: sa.Connection, link_ids: Collection[int], now: int) -> dict[int, _Link]:
