@@ -28,6 +28,7 @@ from support.migrated import copy_database
 from support.patience import PATIENCE
 from support.people import People
 from support.program import Program
+from support.slack import IS_STRICT
 
 memory.use()
 compiled.share()
@@ -76,6 +77,16 @@ def pytest_collection_finish() -> None:
     """What was collected stays until the end: nobody need look through it again and again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints what the long tests have measured, for the tables in the docs."""
+    if not IS_STRICT:
+        return
+    for report in terminalreporter.getreports("passed"):
+        if report.nodeid.startswith("tests/faults/") and report.capstdout:
+            terminalreporter.write_line(f"{report.nodeid} ({report.duration:.0f} s)")
+            terminalreporter.write_line(report.capstdout)
 
 
 @pytest.fixture(scope="session")

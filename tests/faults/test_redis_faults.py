@@ -75,7 +75,7 @@ def test_after_a_flush_each_worker_asks_once_for_a_code(
     log = StatementLog(postgres, postgres_url)
     program = start_program(
         KURZ_DATABASE_URL=postgres_url,
-        KURZ_REDIS_URL=scene.url,
+        KURZ_REDIS_URL=scene.server.url,  # the proxy would delay what workers write there
         KURZ_WORKERS="2",
         **ENVIRONMENT,
     )
