@@ -80,7 +80,7 @@ def test_a_file_is_checked_and_imported(visitor, tmp_path, pictures):
     visitor.give("again.csv", FILE.replace("/jobs;", "/elsewhere;"))
     visitor.click("Import now")
     visitor.wait_for_text("Imported")
-    visitor.wait_for_text("Another link uses this code")
+    visitor.wait_for_text("Another link uses this code.")
     counts = visitor.evaluate("document.querySelector('main dl').innerText.replace(/\\s+/g, ' ')")
     assert counts == "Created 0 Already exists 3 Code taken 1 Rejected 5"
     assert find(visitor, "menu")["notes"] == "Printed;\non every table"

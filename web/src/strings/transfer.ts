@@ -59,7 +59,7 @@ export const transfer = withCommon({
     report: "Download report",
     value: "Row",
     reason: "Reason",
-    taken: "Another link uses this code",
+    taken: "Another link uses this code.",
     badField: (field: string) => `Invalid value for ${field}`,
     shown: (shown: string, of: string) => `The first ${shown} of ${of}`,
     leftOut: (count: string) =>
@@ -132,7 +132,7 @@ export const transfer = withCommon({
     report: "Bericht herunterladen",
     value: "Zeile",
     reason: "Grund",
-    taken: "Diesen Code hat ein anderer Link",
+    taken: "Diesen Code hat ein anderer Link.",
     badField: (field: string) => `Ungültiger Wert für ${field}`,
     shown: (shown: string, of: string) => `Die ersten ${shown} von ${of}`,
     leftOut: (count: string) =>
