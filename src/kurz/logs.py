@@ -1,5 +1,6 @@
 """Log lines: structured, one per event, with the id of the request they belong to."""
 
+import asyncio
 import contextlib
 import io
 import logging
@@ -98,19 +99,22 @@ class Repeats:
 
 
 class _LibraryRepeats(logging.Filter):
-    """The same for lines of libraries. Objects in them differ by their addresses."""
+    """The same for lines of libraries. Objects in them differ by their addresses. Errors of
+    cancelled work are dropped: a deadline or a stop has cancelled it, and its caller knows."""
 
     def __init__(self, repeats: Repeats) -> None:
         super().__init__()
         self._repeats = repeats
 
     def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, asyncio.CancelledError):
+            return False
         try:
             message = record.getMessage()
         except Exception:  # noqa: BLE001  the handler says what is wrong with it, and raises nothing
             return True
         text = _ADDRESS.sub("0x…", message)
-        error = record.exc_info[1] if record.exc_info else None
         event = {"level": record.levelname.lower(), "event": text, "exc_info": error}
         try:
             event = {**self._repeats(None, "", event)}

@@ -1,5 +1,6 @@
 """Log lines for people: whatever strangers sent, a line is a line and a terminal stays as it is."""
 
+import asyncio
 import contextlib
 import io
 import itertools
@@ -140,6 +141,14 @@ def test_lines_of_libraries_are_counted_too(log):
     for place in (0x7F5624838F90, 0x7F5624838A10):
         library.error("Fatal error on <Connection object at %s>", hex(place))
     assert len(log()) == 1
+
+
+def test_errors_of_cancelled_work_in_libraries_are_dropped(log):
+    library = logging.getLogger("a library")
+    for error in (asyncio.CancelledError(), OSError("gone")):
+        library.error("Exception terminating connection", exc_info=error)
+    assert "gone" in "".join(log())
+    assert "CancelledError" not in "".join(log())
 
 
 def test_processes_that_cannot_start_for_the_same_reason_are_one_line(log):
