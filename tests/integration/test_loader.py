@@ -5,6 +5,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from kurz.jobs.clicks.loader import Loader
 from kurz.links.model import Draft
 from kurz.storage.engine.sqlite import default_driver
 from kurz.storage.schema.clicks import click_days, click_events, click_totals, journal_position
-from kurz.wiring.core import Kurz
+from kurz.wiring.core import Kurz, open_kurz
 from kurz.wiring.loader import open_loader
 from support import nursery
 from support.clicks import click, loaded, wait_until, write_segment
@@ -180,13 +181,21 @@ async def test_stopped_within_any_transaction_it_counts_once(kurz, loader, link_
     assert clicks > 30
 
 
-async def test_a_database_that_is_away_for_a_while_costs_nothing(kurz, loader, link_id):
+@pytest.fixture
+async def impatient_loader(kurz: Kurz) -> AsyncIterator[Loader]:
+    """Waits for the database only as long as by default."""
+    by_default = replace(kurz.settings, database_write_milliseconds=1000)
+    async with open_kurz(by_default, kurz.clock) as parts, open_loader(parts) as loader:
+        yield loader
+
+
+async def test_a_database_that_is_away_for_a_while_costs_nothing(kurz, impatient_loader, link_id):
     write_segment(kurz.settings.journal_dir, *[click(link_id)] * 5)
     if kurz.settings.is_embedded:
         other = default_driver.connect(kurz.settings.database_path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreUnavailable):
-            await loader.load_all()
+            await impatient_loader.load_all()
         other.execute("ROLLBACK")
         other.close()
     else:
@@ -195,10 +204,10 @@ async def test_a_database_that_is_away_for_a_while_costs_nothing(kurz, loader, l
         await transaction.start()
         await blocker.execute("LOCK TABLE journal_position IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(StoreUnavailable):
-            await loader.load_all()
+            await impatient_loader.load_all()
         await transaction.rollback()
         await blocker.close()
-    assert await loader.load_all() == 5
+    assert await impatient_loader.load_all() == 5
     await check(kurz, link_id, 5)
 
 
