@@ -54,7 +54,7 @@ test-faults: setup browser ## Run the long proofs: kills and outages, many round
 
 bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening bench-jobs bench-overload ## Run every benchmark
 
-bench-clicks: setup ## How fast clicks are counted, and what visitors notice of it (needs wrk)
+bench-clicks: setup ## How fast clicks are counted, and what visitors notice of it (needs a C compiler)
 	@$(BIN)/python benchmarks/clicks.py
 	@$(BIN)/python benchmarks/clicks_beside.py
 
@@ -73,10 +73,10 @@ bench-list: setup ## How long a page takes in a list of a million links
 bench-overload: setup ## What creates and redirects get at three times the load that saturates creates
 	@$(BIN)/python benchmarks/overload.py
 
-bench-reaper: setup ## How fast expired links are ended, and what visitors notice of it (needs wrk)
+bench-reaper: setup ## How fast expired links are ended, and what visitors notice of it (needs a C compiler)
 	@$(BIN)/python benchmarks/reaper.py
 
-bench-redirect: setup ## What a redirect costs beside nginx's `return 302` (needs nginx and wrk)
+bench-redirect: setup ## What a redirect costs beside nginx's `return 302` (needs nginx and a C compiler)
 	@$(BIN)/python benchmarks/redirect.py
 
 bench-screening: setup ## What a list of a million hosts costs

@@ -99,7 +99,7 @@ def main() -> None:
         ratio = counting.median(number) / busy.median(number)
         mark = "✓" if ratio <= GOAL else "✗"
         print(f"{mark} {name} while clicks are counted: {ratio:.2f} × (goal: at most {GOAL})")
-    print("The worker is on one core; wrk, and what is beside it, on the other.")
+    print("The worker is on one core; visitors, and what is beside it, on the other.")
 
 
 if __name__ == "__main__":

@@ -64,9 +64,9 @@ def measure(
     rounds: int,
     seconds: int,
 ) -> Beside:
-    """A worker is on one core; wrk, and what is beside it, on the other. `swept` tells how many
-    links the reaper has ended so far. Clicks are not recorded: to count as many as wrk makes would
-    leave the jobs process no time for the reaper."""
+    """A worker is on one core; visitors, and what is beside it, on the other. `swept` tells how
+    many links the reaper has ended so far. Clicks are not recorded: to count that many would leave
+    the jobs process no time for the reaper."""
     live, heads = Codes(folder / "codes", codes), Heads(folder / "heads")
     found = Beside()
 

@@ -1,6 +1,6 @@
-"""What a redirect costs beside nginx's `return 302`. Every server is pinned to core 0, wrk to core
-1 with 64 keep-alive connections and a browser's headers; rounds alternate between all rows. Rate
-limits are off, the clicks are recorded. `--memory` adds what a cached link takes."""
+"""What a redirect costs beside nginx's `return 302`, in the shapes that traffic has. Every server
+is pinned to core 0, the visitors to core 1; rounds alternate between all rows. Rate limits are off,
+the clicks are recorded. `--memory` adds what a cached link takes."""
 
 import argparse
 import asyncio
@@ -19,17 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from redirect_load import (
+    COMPILER,
+    DRAWN,
     FEW,
-    VISITORS,
-    WRK,
+    HEADS,
     Codes,
     Heads,
     Measurement,
+    Visitors,
     check,
     drive,
     fill,
     make_codes,
     url_of,
+    zipf,
 )
 from redirect_servers import (
     HERE,
@@ -38,19 +41,25 @@ from redirect_servers import (
     Server,
     kurz,
     nginx,
-    serves_with_workers,
     shared_stores,
 )
 
-BASE = "nginx return 302"
-HIT = "kurz hit"
-OFF = "kurz hit, recording off"
-COLD = "kurz, cold SQLite"
-SHARED = "kurz hit, PostgreSQL + Redis"
-WIDTH = 36
+# What traffic looks like, and how many times the CPU of nginx a redirect may take then.
+MODES = {
+    Visitors.SAME: ("a keep-alive, same head", 1.4),
+    Visitors.OTHER: ("b keep-alive, other visitors", 2.4),
+    Visitors.HTTP10: ("c HTTP/1.0, close", 1.6),
+    Visitors.NEW: ("d new connection each", 1.8),
+}
+HIT = f"kurz, {MODES[Visitors.SAME][0]}"
+OFF = "kurz, a, recording off"
+COLD = "kurz, b, cold SQLite"
+SHARED = "kurz, a, PostgreSQL + Redis"
+WIDTH = 38
 NOTES = """Servers on core 0,
-wrk on core 1; 2 workers share both cores with wrk. Rate limits are off. Recording is off by a
-launcher that replaces the making and writing of records: kurz has no such setting."""
+visitors on core 1; 2 workers share both cores with them. × is the CPU of the worker, and of the
+worker and the jobs process (which counts the clicks), by that of nginx in the same mode. Recording
+is off by a launcher that replaces the making and writing of records: kurz has no such setting."""
 JSON, HTML = "application/problem+json", "text/html"
 
 Servers = Callable[[], contextlib.AbstractContextManager[Server]]
@@ -66,12 +75,13 @@ class Row:
     heads: Heads
     sample: str
     expected: tuple[str, ...]
+    visitors: Visitors = Visitors.SAME
     is_recorded: bool = False
     is_once: bool = False
-    wrk_cores: str = "1"
+    cores: str = "1"
     rounds: list[Measurement] = field(default_factory=list)
 
-    def measure(self, seconds: int) -> None:
+    def measure(self, seconds: float) -> None:
         with self.server() as server:
             check(server, self.sample, self.heads.first, *self.expected)
             journal = server.journal_bytes()
@@ -79,9 +89,10 @@ class Row:
                 server,
                 self.codes,
                 self.heads,
-                is_refused=" 302 " not in self.expected,
+                visitors=self.visitors,
+                status=self.expected[0].strip(),
                 seconds=0 if self.is_once else seconds,
-                cores=self.wrk_cores,
+                cores=self.cores,
             )
             if (server.journal_bytes() > journal) is not self.is_recorded:
                 sys.exit(f"{self.name}: clicks should {'' if self.is_recorded else 'not '}be kept")
@@ -119,45 +130,54 @@ class Bench:
         asyncio.run(fill(self._template, self._all, expired, limited))
         random.Random(5).shuffle(live)  # another order than that of their rows
         self._live = Codes(folder / "live", live)
+        self._drawn = Codes(folder / "drawn", [live[place] for place in zipf(links, DRAWN)])
         self._some = Codes(folder / "some", live[: links // 5])
         self._missing = Codes(folder / "missing", missing)
         self._expired = Codes(folder / "expired", expired)
         self._limited = Codes(folder / "limited", limited)
         self._browser = Heads(folder / "browser")
         self._program = Heads(folder / "program", "*/*")
-        self._proxied = Heads(folder / "proxied", is_forwarded=True)
-        self._visitors = Heads(folder / "visitors", visitors=VISITORS, is_forwarded=True)
+        self._others = Heads(folder / "others", count=HEADS)
 
     def rows(self) -> list[Row]:
-        plain, logging = self._stack.enter_context(nginx(self._folder / "nginx", url_of("x")))
         recorded = self._kurz("recorded")
         unrecorded = self._kurz("unrecorded", program=UNRECORDED)
-        long_way = self._kurz("long_way", fast_lane="off")
-        url = url_of("x")
+        asgi_path = self._kurz("asgi_path", fast_lane="off")
         return [
-            Row(BASE, _same(plain), self._live, self._browser, "x", (" 302 ", url)),
-            Row(
-                "nginx, buffered access_log",
-                _same(logging),
-                self._live,
-                self._browser,
-                "x",
-                (" 302 ", url),
-            ),
-            self._hit(HIT, recorded),
-            self._hit("kurz hit, always another visitor", recorded, self._visitors),
-            self._hit("kurz hit, behind a proxy", recorded, self._proxied),
+            *self._nginx(),
+            *(self._hit(f"kurz, {name}", recorded, mode) for mode, (name, _) in MODES.items()),
             self._hit(OFF, unrecorded, is_recorded=False),
             self._dead("404 JSON", recorded, self._missing, self._program, " 404 ", JSON),
             self._dead("404 page", recorded, self._missing, self._browser, " 404 ", HTML),
             self._dead("410 JSON", recorded, self._expired, self._program, " 410 ", JSON),
             self._dead("410 page", recorded, self._expired, self._browser, " 410 ", HTML),
             self._cold(COLD, self._live),
-            self._spent("kurz, max_clicks, SQLite", recorded),
+            self._spent("kurz, a, max_clicks, SQLite", recorded),
             *self._shared(),
-            self._hit("kurz hit, KURZ_FAST_LANE=off", long_way),
+            self._hit("kurz, a, KURZ_FAST_LANE=off", asgi_path),
             *self._two_workers(),
         ]
+
+    def _nginx(self) -> list[Row]:
+        """Without and with an access log."""
+        url = url_of("x")
+        servers = self._stack.enter_context(nginx(self._folder / "nginx", url))
+        return [
+            Row(
+                f"{program}, {MODES[mode][0]}",
+                _same(server),
+                self._drawn,
+                self._heads_of(mode),
+                "x",
+                (" 302 ", url),
+                mode,
+            )
+            for program, server in zip(("nginx", "nginx + log"), servers, strict=True)
+            for mode in MODES
+        ]
+
+    def _heads_of(self, mode: Visitors) -> Heads:
+        return self._browser if mode is Visitors.SAME else self._others
 
     def _copy(self, name: str) -> Path:
         return Path(shutil.copytree(self._template, self._folder / name))
@@ -169,22 +189,26 @@ class Bench:
         return server
 
     def _hit(
-        self, name: str, server: Server, heads: Heads | None = None, *, is_recorded: bool = True
+        self,
+        name: str,
+        server: Server,
+        mode: Visitors = Visitors.SAME,
+        *,
+        is_recorded: bool = True,
     ) -> Row:
-        expected = (" 302 ", f"location: {url_of(self._spare)}")
-        heads = heads or self._browser
         return Row(
             name,
             _same(server),
-            self._live,
-            heads,
+            self._drawn,
+            self._heads_of(mode),
             self._spare,
-            expected,
+            (" 302 ", f"location: {url_of(self._spare)}"),
+            mode,
             is_recorded=is_recorded,
         )
 
     def _dead(self, name: str, server: Server, codes: Codes, heads: Heads, *expected: str) -> Row:
-        return Row(f"kurz {name}", _same(server), codes, heads, codes.first, expected)
+        return Row(f"kurz, a, {name}", _same(server), codes, heads, codes.first, expected)
 
     def _spent(self, name: str, server: Server) -> Row:
         """Each redirect is a write. A hundred links share it: of one alone each visitor would wait
@@ -201,15 +225,16 @@ class Bench:
             name,
             lambda: kurz(data, **settings),  # type: ignore[arg-type]
             codes,
-            self._browser,
+            self._others,
             self._spare,
             (" 302 ", f"location: {url_of(self._spare)}"),
+            Visitors.OTHER,
             is_recorded=True,
             is_once=True,
         )
 
     def _shared(self) -> list[Row]:
-        """On PostgreSQL, and with a Redis that has all links; both run on wrk's core."""
+        """On PostgreSQL, and with a Redis that has all links; both run on the visitors' core."""
         stores = self._stack.enter_context(shared_stores())
         asyncio.run(
             fill(
@@ -230,21 +255,19 @@ class Bench:
         only_database = {"database_url": stores.database_url}
         return [
             self._hit(SHARED, warm),
-            self._cold("kurz, cold PostgreSQL", self._some, **only_database),
-            self._cold("kurz, cold, from Redis", self._some, **settings),
-            self._spent("kurz, max_clicks, PostgreSQL", warm),
+            self._cold("kurz, b, cold PostgreSQL", self._some, **only_database),
+            self._cold("kurz, b, cold, from Redis", self._some, **settings),
+            self._spent("kurz, a, max_clicks, PostgreSQL", warm),
         ]
 
     def _two_workers(self) -> list[Row]:
-        if not serves_with_workers():
-            print("Left out: 2 workers, because this `kurz serve` has no --workers.\n")
-            return []
-        row = self._hit(
-            "kurz hit, 2 workers (cores shared)",
-            self._kurz("workers", "--workers", "2", cores="0-1"),
-        )
-        row.wrk_cores = "0-1"
-        return [row]
+        server = self._kurz("workers", "--workers", "2", cores="0-1")
+        rows = [
+            self._hit(f"kurz, {name}, 2 workers", server, mode) for mode, (name, _) in MODES.items()
+        ]
+        for row in rows:
+            row.cores = "0-1"
+        return rows
 
 
 def _same(server: Server) -> Servers:
@@ -264,8 +287,8 @@ def main() -> None:
     if options.quick:
         options.rounds, options.seconds, options.links = min(options.rounds, 1), 1, 10_000
         sizes = (10_000, 50_000)
-    if NGINX is None or WRK is None:
-        sys.exit("This needs nginx and wrk: apt-get install nginx-light wrk")
+    if NGINX is None or COMPILER is None:
+        sys.exit("This needs nginx and a C compiler: apt-get install nginx-light gcc libc6-dev")
     if len(os.sched_getaffinity(0)) < 2:
         sys.exit("This needs two cores: one for the servers, one for the load.")
     os.sched_setaffinity(0, {1})
@@ -296,33 +319,36 @@ def compare(folder: Path, options: argparse.Namespace, goals: list[Goal]) -> dic
                 row.measure(options.seconds)
         _tell("")
     _print_head()
-    base = rows[0].median("cpu_us")
+    by_name = {row.name: row for row in rows}
     for row in rows:
-        _print_row(row, base)
+        _print_row(row, by_name[f"nginx, {MODES[row.visitors][0]}"])
     print(
         f"\nMedians of {options.rounds} rounds, {options.links:,} links with 100-byte URLs.", NOTES
     )
-    goals += _goals({row.name: row for row in rows})
+    goals += _goals(by_name)
     return {row.name: [asdict(found) for found in row.rounds] for row in rows}
 
 
 def _goals(rows: dict[str, Row]) -> list[Goal]:
-    cpu = {name: row.median("cpu_us") for name, row in rows.items()}
+    worker = {name: row.median("worker_us") for name, row in rows.items()}
     p99 = {name: row.median("p99_ms") for name, row in rows.items()}
+    nginx_p99 = p99[f"nginx, {MODES[Visitors.SAME][0]}"]
     return [
-        Goal("CPU of a hit (aim: 1.4)", cpu[HIT] / cpu[BASE], 1.7, "x nginx"),
-        Goal("p99 of a hit", p99[HIT] / p99[BASE], 3, "x nginx"),
-        Goal("CPU of a record", cpu[HIT] - cpu[OFF], 4, "µs"),
-        Goal("CPU of a hit with its record", cpu[HIT] / cpu[OFF], 1.4, "x recording off"),
         *(
-            Goal(f"CPU of a repeated {kind}", cpu[f"kurz {kind}"] / cpu[HIT], limit, "x a hit")
-            for kind, limit in (
+            Goal(f"worker, {name}", worker[f"kurz, {name}"] / worker[f"nginx, {name}"], most, "x")
+            for name, most in MODES.values()
+        ),
+        Goal("p99 of a hit", p99[HIT] / nginx_p99, 3, "x nginx"),
+        Goal("worker, a record", worker[HIT] - worker[OFF], 4, "µs"),
+        *(
+            Goal(f"worker, {kind}", worker[f"kurz, a, {kind}"] / worker[HIT], most, "x a hit")
+            for kind, most in (
                 *(("404 JSON", 1.2), ("410 JSON", 1.2)),
                 *(("404 page", 1.5), ("410 page", 1.5)),
             )
         ),
-        Goal("CPU of a hit that SQLite answers", cpu[COLD], 60, "µs"),
-        Goal("CPU of a hit, PostgreSQL + Redis", cpu[SHARED] / cpu[HIT], 1.05, "x embedded"),
+        Goal("worker, a link that is not in memory, SQLite", worker[COLD], 48, "µs"),
+        Goal("worker, PostgreSQL + Redis", worker[SHARED] / worker[HIT], 1.05, "x embedded"),
     ]
 
 
@@ -360,10 +386,10 @@ def weigh(
     print()
     _print_head()
     for row in rows:
-        _print_row(row, rows[0].median("cpu_us"), "fewer")
-    ratio = rows[1].median("cpu_us") / rows[0].median("cpu_us")
+        _print_row(row, rows[0])
+    ratio = rows[1].median("worker_us") / rows[0].median("worker_us")
     goals += [
-        Goal(f"memory of a cached link, of {size:,}", found, 700, "bytes")
+        Goal(f"memory of a cached link, of {size:,}", found, 350, "bytes")
         for size, found in bytes_per_link.items()
     ]
     few, many = sizes
@@ -382,16 +408,22 @@ def _tell(text: str) -> None:
 
 
 def _print_head() -> None:
-    print(f"{'':{WIDTH}}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'CPU µs':>9}{'ratio':>8}")
-
-
-def _print_row(row: Row, base: float, to: str = "nginx") -> None:
-    per_second, p50, p99, cpu = (
-        row.median(name) for name in ("per_second", "p50_ms", "p99_ms", "cpu_us")
-    )
     print(
-        f"{row.name:{WIDTH}}{per_second:12,.0f}{p50:9.2f}{p99:9.2f}{cpu:9.1f}"
-        f"{cpu / base:8.2f} x {to}"
+        f"{'':{WIDTH}}{'requests/s':>11}{'p50 ms':>8}{'p99 ms':>8}"
+        f"{'worker µs':>11}{'jobs µs':>9}{'sum µs':>8}{'×':>7}{'sum ×':>7}"
+    )
+
+
+def _print_row(row: Row, base: Row) -> None:
+    """`base`: what it is compared with."""
+    per_second, p50, p99, worker, jobs, cpu = (
+        row.median(name)
+        for name in ("per_second", "p50_ms", "p99_ms", "worker_us", "jobs_us", "cpu_us")
+    )
+    own = base.median("worker_us")
+    print(
+        f"{row.name:{WIDTH}}{per_second:11,.0f}{p50:8.2f}{p99:8.2f}"
+        f"{worker:11.1f}{jobs:9.1f}{cpu:8.1f}{worker / own:7.2f}{cpu / own:7.2f}"
     )
 
 

@@ -1,17 +1,19 @@
-"""The links that `redirect.py` asks for, and wrk, which asks for them."""
+"""The links that `redirect.py` asks for, and the visitors who ask for them (`visitors.c`)."""
 
+import atexit
 import json
 import random
 import shutil
-import signal
 import string
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from itertools import chain, islice
+from enum import StrEnum
+from functools import cache, partial
+from itertools import accumulate, chain, islice
 from pathlib import Path
 
 from kurz.links.fields import MAX_CLICKS
@@ -24,11 +26,12 @@ from kurz.wiring.core import open_kurz
 from kurz.wiring.engine import prepare
 from redirect_servers import HERE, Server, ask
 
-WRK = shutil.which("wrk")
+COMPILER = shutil.which("cc")
 CONNECTIONS = 64
-ONCE_SECONDS = 3600  # more than asking for every code once takes
 FEW = 100  # codes that are asked for again and again
-VISITORS = 10_000  # in turn: more than the server remembers, so that each is a new one to it
+HEADS = 50_000  # in turn: more than the server remembers, so that each is a new one to it
+AGENTS = 20_000
+DRAWN = 400_000  # more requests than most measurements of some seconds send
 BATCH = 5000
 URL_BYTES = 100
 AGENT = (
@@ -41,16 +44,33 @@ PAGE = (
 )
 
 
+class Visitors(StrEnum):
+    """How they come; see `visitors.c`."""
+
+    SAME = "same"
+    OTHER = "other"
+    HTTP10 = "http10"
+    NEW = "new"
+
+
 @dataclass(frozen=True)
 class Measurement:
+    """`cpu_us` is of all processes, `jobs_us` the part of it that counts clicks in the background
+    (if it was in the tree that was measured)."""
+
     per_second: float
     p50_ms: float
     p99_ms: float
     cpu_us: float
+    jobs_us: float = 0.0
+
+    @property
+    def worker_us(self) -> float:
+        return self.cpu_us - self.jobs_us
 
 
 class Codes:
-    """A file of codes for wrk, a line each."""
+    """A file of codes, one per line, in the order in which they are asked for."""
 
     def __init__(self, path: Path, codes: Sequence[str]) -> None:
         self.path = path
@@ -60,36 +80,37 @@ class Codes:
 
 
 class Heads:
-    """A file of what follows the code in requests: the same for all, or one a visitor."""
+    """A file of header fields: the same for all, or one set per visitor."""
 
-    def __init__(
-        self, path: Path, accept: str = PAGE, *, visitors: int = 1, is_forwarded: bool = False
-    ) -> None:
-        heads = [_head(number, accept, is_forwarded=is_forwarded) for number in range(visitors)]
+    def __init__(self, path: Path, accept: str = PAGE, *, count: int = 1) -> None:
+        agents = zipf(AGENTS, count)
+        heads = [_head(number, agent, accept) for number, agent in enumerate(agents)]
         self.path = path
-        self.first = heads[0]
+        self.first = f" HTTP/1.1\r\n{heads[0]}"
         path.write_bytes("".join(heads).encode())
 
 
-def _head(visitor: int, accept: str, *, is_forwarded: bool) -> str:
+def zipf(size: int, count: int) -> list[int]:
+    """Numbers below `size`: a few come often, most are rare."""
+    weights = [*accumulate(1 / rank for rank in range(1, size + 1))]
+    return random.Random(7).choices(range(size), cum_weights=weights, k=count)
+
+
+def _head(number: int, agent: int, accept: str) -> str:
     fields = {
         "Host": "go.example.com",
-        "Connection": "keep-alive",
         "Upgrade-Insecure-Requests": "1",
-        "User-Agent": AGENT.format(120 + visitor % 20, 6000 + visitor),
+        "User-Agent": AGENT.format(120 + agent % 20, 6000 + agent),
         "Accept": accept,
         "Sec-Fetch-Site": "cross-site",
         "Sec-Fetch-Mode": "navigate",
         "Sec-Fetch-User": "?1",
         "Sec-Fetch-Dest": "document",
-        "Referer": "https://news.example.org/articles/2024/some-story",
+        "Referer": f"https://news.example.org/articles/2026/some-story-{number}",
         "Accept-Encoding": "gzip, deflate, br, zstd",
         "Accept-Language": "en-GB,en;q=0.9,de;q=0.8",
     }
-    if is_forwarded:
-        fields["X-Forwarded-For"] = f"198.51.{visitor // 250}.{visitor % 250 + 1}"
-    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-    return f" HTTP/1.1\r\n{lines}\r\n"
+    return "".join(f"{name}: {value}\r\n" for name, value in fields.items()) + "\r\n"
 
 
 def make_codes(count: int) -> list[str]:
@@ -171,46 +192,40 @@ def drive(
     codes: Codes,
     heads: Heads,
     *,
-    is_refused: bool = False,
-    seconds: int = 0,
+    visitors: Visitors = Visitors.SAME,
+    status: str = "302",
+    seconds: float = 0,
     cores: str = "1",
 ) -> Measurement:
-    """Runs wrk for some seconds, from any code on; for 0, until it has asked for every code."""
-    assert WRK is not None
-    is_once = not seconds
-    start = 0 if is_once else random.randrange(codes.count)
-    command = ["taskset", "-c", cores, WRK, "-t1", f"-c{CONNECTIONS}", "--timeout", "30s"]
-    command += [f"-d{seconds or ONCE_SECONDS}s", "-s", str(HERE / "redirect.lua")]
-    command += [f"http://127.0.0.1:{server.port}/", "--", str(codes.path), str(heads.path)]
-    command += [str(start), "once" if is_once else "again"]
-    before = server.cpu_seconds()
-    output = _output(command, is_once=is_once)
-    cpu = server.cpu_seconds() - before
-    line = next((line for line in output.splitlines() if line.startswith("{")), None)
-    if line is None:
-        sys.exit(f"wrk did not measure:\n{output}")
-    found = json.loads(line)
+    """Sends visitors for some seconds, from any code on; for 0, until every code was asked for."""
+    command = ["taskset", "-c", cores, str(visitors_program()), str(server.port), visitors]
+    command += [str(CONNECTIONS), str(seconds), status, str(codes.path), str(heads.path)]
+    before, jobs_before = server.cpu_seconds(), server.jobs_seconds()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    server.wait_for_jobs()
+    cpu, jobs = server.cpu_seconds() - before, server.jobs_seconds() - jobs_before
+    if done.returncode:
+        sys.exit(f"port {server.port} could not be measured: {done.stderr}")
+    found = json.loads(done.stdout)
     count = found["requests"]
-    if not count or found["broken"] or found["refused"] != (count if is_refused else 0):
-        sys.exit(f"port {server.port} gave wrong answers: {line}")
+    if not count or found["broken"] or found["wrong"]:
+        sys.exit(f"port {server.port} gave wrong answers: {done.stdout}")
     return Measurement(
         per_second=count / found["micros"] * 1e6,
         p50_ms=found["p50"] / 1000,
         p99_ms=found["p99"] / 1000,
         cpu_us=cpu / count * 1e6,
+        jobs_us=jobs / count * 1e6,
     )
 
 
-def _output(command: list[str], *, is_once: bool) -> str:
-    """By itself wrk stays for the time it was given, also when it has nothing left to do."""
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        try:
-            if is_once and process.stderr.readline():
-                process.send_signal(signal.SIGINT)
-            output, errors = process.communicate()
-        finally:
-            process.kill()
-    return output + errors
+@cache
+def visitors_program() -> Path:
+    """`visitors.c`, compiled."""
+    if COMPILER is None:
+        sys.exit("This needs a C compiler: apt-get install gcc libc6-dev")
+    program = Path(tempfile.mkdtemp(prefix="kurz-visitors-")) / "visitors"
+    command = [COMPILER, "-O2", "-o", str(program), str(HERE / "visitors.c")]
+    subprocess.run(command, check=True)
+    atexit.register(shutil.rmtree, program.parent, ignore_errors=True)
+    return program

@@ -25,6 +25,8 @@ KURZ = (sys.executable, "-m", "kurz")
 UNRECORDED = (sys.executable, str(HERE / "unrecorded.py"))
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 STOP_SECONDS = 30
+LOOK_SECONDS = 1.5
+IDLE_SHARE = 0.02  # of a core, for looking whether there is something to do
 
 # An answer as long as kurz's. Without keepalive_requests nginx would close every connection after
 # 1000 requests, which kurz does not.
@@ -53,6 +55,18 @@ class Server:
     def cpu_seconds(self) -> float:
         """Of all its processes, so far."""
         return sum(_cpu_seconds(pid) for pid in _tree(self.pid))
+
+    def jobs_seconds(self) -> float:
+        """Of the jobs process alone, which runs at a lower priority."""
+        own = os.getpriority(os.PRIO_PROCESS, self.pid)
+        return sum(_cpu_seconds(pid) for pid in _tree(self.pid) if _niceness(pid) > own)
+
+    def wait_for_jobs(self) -> None:
+        """Until they have counted the clicks: they look for new ones every second."""
+        before, now = -1.0, self.jobs_seconds()
+        while now - before > IDLE_SHARE * LOOK_SECONDS and now > 0:
+            time.sleep(LOOK_SECONDS)
+            before, now = now, self.jobs_seconds()
 
     def memory_bytes(self) -> int:
         """What the memory of all its processes grew to, without files."""
@@ -125,11 +139,6 @@ def shared_stores() -> Iterator[Stores]:
         yield Stores(postgres.url("kurz"), valkey.url)
 
 
-def serves_with_workers() -> bool:
-    found = subprocess.run([*KURZ, "serve", "--help"], capture_output=True, text=True, check=True)
-    return "--workers" in found.stdout
-
-
 def ask(port: int, request: bytes) -> bytes:
     """The answer to one request, or as much of it as comes at once."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
@@ -195,6 +204,13 @@ def _tree(pid: int) -> list[int]:
         for child in path.read_text().split():
             found += _tree(int(child))
     return found
+
+
+def _niceness(pid: int) -> int:
+    try:
+        return os.getpriority(os.PRIO_PROCESS, pid)
+    except ProcessLookupError:  # it has just ended
+        return 0
 
 
 def _cpu_seconds(pid: int) -> float:
