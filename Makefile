@@ -49,7 +49,7 @@ format: setup ## Format the code and mend what can be mended by machine
 	@$(BIN)/ruff check --fix
 	@$(BIN)/python scripts/web.py format
 
-test-faults: setup browser ## Run the long proofs: kills and outages, many rounds
+test-faults: web browser ## Run the long proofs: kills and outages, many rounds
 	@KURZ_TEST_DEADLINES=strict $(BIN)/pytest -n 1 -m "long or deadlines"
 
 bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening bench-jobs bench-overload ## Run every benchmark

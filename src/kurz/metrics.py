@@ -76,6 +76,7 @@ COUNTERS = {
     "database_timeouts": "PostgreSQL calls that timed out.",
     "connections_closed_early": "Idle or unfinished connections closed to make room for others.",
     "connections_refused": "Connections refused because all were in use.",
+    "connections_failed": "Times no connection could be accepted because no files were left.",
     "creates_refused": "Creates refused with 503 because too many were in progress.",
     "transfers_refused": "Imports and exports refused with 503 because too many were in progress.",
     "requests_refused": "Other API requests refused with 503 because too many were in progress.",

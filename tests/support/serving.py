@@ -33,7 +33,7 @@ async def serving(kurz: Kurz) -> AsyncIterator[int]:
                 started.set,
                 lifeline,
                 tick=parts.tick,
-                connect=parts.connect,
+                shortcut=parts.shortcut,
                 keep_alive_seconds=60,
             )
         )

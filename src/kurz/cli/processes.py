@@ -115,7 +115,7 @@ async def _work(
             tether.on_ready,
             tether.lifeline,
             tick=serving.tick,
-            connect=serving.connect,
+            shortcut=serving.shortcut,
             capacity=serving.capacity,
             on_stop=serving.on_stop,
             keep_alive_seconds=settings.keep_alive_seconds,

@@ -9,9 +9,17 @@ from kurz.request_parser import WholeRequestParser
 class RequestHead:
     """What the head of a request says, whatever its target. Most connections send the same head
     again and again, so it is parsed once. `page_language` is the language of pages, and empty for
-    clients that want no pages."""
+    clients that want no pages. `closes`: the connection ends after the answer."""
 
-    __slots__ = ("address", "epoch", "is_custom_domain", "page_language", "prefix", "visit")
+    __slots__ = (
+        "address",
+        "closes",
+        "epoch",
+        "is_custom_domain",
+        "page_language",
+        "prefix",
+        "visit",
+    )
 
     def __init__(
         self,
@@ -20,7 +28,10 @@ class RequestHead:
         visit: bytes,
         address: str,
         page_language: str,
+        *,
+        closes: bool,
     ) -> None:
+        self.closes = closes
         self.epoch = epoch
         self.address = address
         self.prefix = prefix_of(site.workspace_id)
@@ -36,6 +47,8 @@ class RequestHead:
 
 class HeadParser(WholeRequestParser):
     """Accepts a chunk only if it is one whole request and needs nothing that the lane lacks."""
+
+    _takes_last = True
 
     def __init__(self) -> None:
         self._fields: dict[bytes, bytes] = {}

@@ -1,10 +1,9 @@
 """The fast lane: answers what is in memory from the bytes of the request to the bytes of the
 answer, without a scope, a task or an await.
 
-It takes a chunk that is exactly one ordinary GET: complete, alone, HTTP/1.1, without a body.
-Everything else that HTTP allows (other methods, pipelines, partial requests, `Connection: close`)
-takes the ASGI path, which gives the same answers. A chunk for a link that is not in memory is
-parked until it is.
+It takes a chunk that is exactly one ordinary GET: complete, alone, without a body. Everything else
+that HTTP allows (other methods, pipelines, partial requests) takes the ASGI path, which gives the
+same answers. A chunk for a link that is not in memory is parked until it is.
 """
 
 import asyncio
@@ -30,7 +29,7 @@ from kurz.redirect.visits import Visit
 
 RENEW_SECONDS = 1.0  # between two calls of `renew`
 _START = b"GET /"
-_VERSION = b" HTTP/1.1\r\n"
+_VERSION = b" HTTP/1."
 # Longer heads take the ASGI path, which decides how long a head may be: more than these two
 # together.
 MAX_HEADER_BYTES = 8 * 1024
@@ -39,7 +38,7 @@ _PLAIN_QUERY = re.compile(rb"[!\"$-~]{0,4096}")
 _KEY = re.compile(rb"(\d*)/(%s)" % CODE_PATTERN.encode())
 _GONE = (Outcome.MISSING, Outcome.EXPIRED, Outcome.EXHAUSTED, Outcome.BANNED)
 
-_Answer = tuple[Any, bytes]  # a transport, and what is sent to it
+_Answer = tuple[Any, bytes, bool]  # a transport, what is sent to it, and whether it closes then
 
 
 class LaneResult(IntEnum):
@@ -49,13 +48,15 @@ class LaneResult(IntEnum):
 
 
 class Client(Protocol):
-    """A connection. `is_waiting`: it has a parked chunk. Only the lane uses `lane_…`."""
+    """A connection. `is_waiting`: it has a parked chunk. `is_last`: it ends with the answer that it
+    was given. Only the lane uses `lane_…`."""
 
     transport: Any
     client: tuple[str, int] | None
     deadline: float
     lane_head: bytes | None
     lane_parsed: Any
+    is_last: bool
     is_waiting: bool
 
     def park(self, data: bytes, began_ns: int, until: asyncio.Task[Any]) -> None:
@@ -178,8 +179,7 @@ class Lane:
         entry.was_used = True
         answer = self._heads[entry.redirect_status] + tail
         self._redirects.append((entry.link_tag, parsed.visit, began))
-        self._send(client, answer)
-        return LaneResult.ANSWERED
+        return self._send(client, answer, closes=parsed.closes)
 
     def _answer_dead(
         self, client: Client, entry: Entry, parsed: RequestHead, *, has_waited: bool
@@ -193,22 +193,24 @@ class Lane:
         entry.was_used = True
         self._counters.outcomes[outcome] += 1
         answer = self._dead[outcome, entry.is_of_workspace][parsed.page_language]
-        self._send(client, answer)
-        return LaneResult.ANSWERED
+        return self._send(client, answer, closes=parsed.closes)
 
     def _answer_other(self, client: Client, data: bytes) -> LaneResult:
         answer = self.answer_other(data)
         if answer is None:
             return LaneResult.DECLINED
         self._others += 1
-        self._send(client, answer)
-        return LaneResult.ANSWERED
+        return self._send(client, answer)
 
-    def _send(self, client: Client, answer: bytes) -> None:
+    def _send(self, client: Client, answer: bytes, *, closes: bool = False) -> LaneResult:
         if not self._waiting:
             self._call_soon(self.flush)
-        self._waiting.append((client.transport, answer))
+        if closes:
+            client.is_last = True
+            answer = wire.closing(answer)
+        self._waiting.append((client.transport, answer, closes))
         client.deadline = self._idle_until
+        return LaneResult.ANSWERED
 
     def flush(self) -> None:
         """Writes the records of this turn, in one write; then sends its answers. May be called
@@ -221,8 +223,10 @@ class Lane:
                 self._begin_day()
         self._counters.lane_answers += len(waiting) - self._others
         self._others = 0
-        for transport, answer in waiting:
+        for transport, answer, closes in waiting:
             transport.write(answer)
+            if closes:
+                transport.close()
 
     def _begin_day(self) -> None:
         """Visitors have new hashes from now on."""
@@ -273,7 +277,9 @@ class Lane:
         visit = self._visits.describe(peer, get)
         wants_page = b"text/html" in get(b"accept", b"").lower()
         page_language = language_of(get(b"accept-language", b"")) if wants_page else ""
-        parsed = client.lane_parsed = RequestHead(self._epoch, site, visit, peer, page_language)
+        parsed = client.lane_parsed = RequestHead(
+            self._epoch, site, visit, peer, page_language, closes=self._head_parser.closes
+        )
         client.lane_head = head
         return parsed
 

@@ -11,7 +11,7 @@ The supervisor:
 
 A worker:
 `serve`: one event loop with uvicorn.
-`accepting`: several connections in one turn of the event loop.
+`accepting`: accepts connections, and answers their first request if it can.
 `lifeline`: when a child must end.
 `app`: the outermost ASGI application.
 `hosts`: which site a Host header means.
@@ -21,6 +21,7 @@ A worker:
 `quick_refusals`: refuses a POST above a limit, from its bytes.
 
 A connection:
+`newcomers`: a connection until its second request.
 `connection`: one client's connection, with limits.
 `intake`: parses what the client sends, in bounded pieces.
 `lifetime`: how long it waits for its client, and how it ends.

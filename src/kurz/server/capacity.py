@@ -83,6 +83,7 @@ class Capacity:
         self.open = 0
         self.closed_early = 0
         self.refused = 0
+        self.failed = 0  # could not be accepted
         self.on_full: Callable[[], None] = lambda: None
         self._flush = flush
         self._full_since = math.inf

@@ -40,7 +40,10 @@ class Connection(Intake):
         super().__init__(*args, **kwargs)
         self.lane_head: bytes | None = None  # the last head that the lane has read
         self.lane_parsed: Any = None
+        self.is_last = False  # the shortcut's answer ends the connection
         self.is_waiting = False  # for the lookup of a parked chunk
+        self._first = b""  # what was read before there was a transport
+        self._unsent = b""  # and what must be written
         self._parked = b""
         self._lookup: asyncio.Task[Any] | None = None
         self._is_at_end = False  # the client has sent its end while a chunk is parked
@@ -50,6 +53,11 @@ class Connection(Intake):
         self._answering: RequestResponseCycle | None = None
         self._is_refused = False  # there is no room for it, but it has no refusal yet
         self._is_closed_early = False  # to make room
+
+    def begin_with(self, data: bytes, unsent: bytes, *, is_last: bool) -> None:
+        """To be called before it is connected: what was read without it, and what must still be
+        written. `is_last`: then it ends."""
+        self._first, self._unsent, self.is_last = data, unsent, is_last
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -62,6 +70,20 @@ class Connection(Intake):
             self._is_refused = True
             if admission is Admission.DROPPED:
                 transport.abort()
+        if self._unsent:
+            transport.write(self._unsent)
+        if self.is_last:
+            self._close()
+        elif self._first:
+            self.takes_shortcut = False  # until then
+            self.loop.call_soon(self._take_first)
+
+    def _take_first(self) -> None:
+        data, self._first = self._first, b""
+        if data and not self.transport.is_closing():
+            can_serve = self.shortcut is not None and not self.is_draining and not self._is_refused
+            self.takes_shortcut = can_serve
+            self.data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         # uvicorn informs only the last request, which may still wait for its turn.
@@ -77,7 +99,10 @@ class Connection(Intake):
     def data_received(self, data: bytes) -> None:
         if self.takes_shortcut and self.shortcut(self, data):  # type: ignore[misc]
             return
-        if self._is_lingering:
+        if self._first:
+            self._take_first()
+            self.data_received(data)
+        elif self._is_lingering:
             self._discard(len(data))
         elif self._is_ending:
             pass
@@ -116,6 +141,7 @@ class Connection(Intake):
     def eof_received(self) -> bool:  # type: ignore[override]
         """A client that sends no more may still wait for answers. Those of this turn are written
         before the callback scheduled here runs."""
+        self._take_first()
         self.loop.call_soon(self._end)
         return True
 

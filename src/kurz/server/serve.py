@@ -5,7 +5,7 @@ import gc
 import math
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, cast
 
@@ -13,10 +13,12 @@ import structlog
 import uvicorn
 
 from kurz.errors import SettingRefused
-from kurz.server.accepting import Acceptor
+from kurz.server.accepting import NO_SHORTCUT, Acceptor, Shortcut
 from kurz.server.capacity import PAUSE_SECONDS, Capacity, Occupant
 from kurz.server.connection import Connection
 from kurz.server.lifeline import ending
+from kurz.server.newcomers import Newcomer
+from kurz.server.turns import PipelineTurns
 
 KEEP_ALIVE_SECONDS = 5.0
 ANSWER_SECONDS = 10  # for requests in progress when the server stops
@@ -61,11 +63,18 @@ class _Server(uvicorn.Server):
         tick: Callable[[], Awaitable[None]],
         lifeline: int | None,
         capacity: Capacity,
-        acceptor: Acceptor,
+        shortcut: Shortcut,
     ) -> None:
         super().__init__(config)
         self._capacity = capacity
-        self._acceptor = acceptor
+        connect = partial(
+            cast("Callable[..., Connection]", config.http),
+            config=config,
+            server_state=self.server_state,
+            app_state={},
+        )
+        connections = cast("set[Any]", self.server_state.connections)
+        self._acceptor = Acceptor(connect, capacity, connections, shortcut)
         capacity.on_full = self._pause
         self._listeners: list[socket.socket] = []
         self._pausing: asyncio.Task[None] | None = None
@@ -92,9 +101,11 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._listeners = sockets or []
+        await super().startup([])
         for listener in self._listeners:
             listener.settimeout(0)
-        await self._listen()
+            listener.listen(QUEUE)
+        self._acceptor.start(self._listeners)
         # What exists now lives as long as the process: the garbage collector need not check it
         # again.
         gc.collect()
@@ -102,6 +113,7 @@ class _Server(uvicorn.Server):
         self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Those that are connected finish what they have begun."""
         if self._pausing is not None:
             self._pausing.cancel()
             with suppress(asyncio.CancelledError):
@@ -110,35 +122,21 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
         # The journal is closed next: a click that is answered after that would be lost.
         for connection in list(self.server_state.connections):
-            if isinstance(connection, Connection):
-                connection.transport.abort()
-
-    async def _listen(self) -> None:
-        # Copies: a server closes its socket at the end, and the queue of waiting connections must
-        # stay.
-        with ExitStack() as unused:
-            copies = [unused.enter_context(listener.dup()) for listener in self._listeners]
-            await super().startup(copies)
-            unused.pop_all()
-        self._acceptor.start(self._listeners)
+            cast("Connection | Newcomer", connection).transport.abort()
+        self._acceptor.close()
 
     def _pause(self) -> None:
         """Leaves new connections in the system's queue, or to other workers, until there is
         room."""
         if self._pausing is None and not self.should_exit:
-            for server in self.servers:
-                server.close()
-            self.servers = []
             self._acceptor.stop()
-            self._pausing = asyncio.create_task(self._listen_again())
+            self._pausing = asyncio.create_task(self._accept_again())
 
-    async def _listen_again(self) -> None:
-        try:
-            await self._wait_for_room()
-            while not await self._try_to_listen():  # noqa: ASYNC110
-                await asyncio.sleep(PAUSE_SECONDS)
-        finally:
-            self._pausing = None
+    async def _accept_again(self) -> None:
+        await asyncio.sleep(FULL_SECONDS)  # also where there is room, but no file
+        await self._wait_for_room()
+        self._pausing = None
+        self._acceptor.start(self._listeners)
 
     async def _wait_for_room(self) -> None:
         loop = asyncio.get_running_loop()
@@ -147,15 +145,6 @@ class _Server(uvicorn.Server):
         # Polled: usually there is room because a connection has become old enough to close.
         while not self._capacity.has_room(occupants, now := loop.time()) and now < until:  # noqa: ASYNC110
             await asyncio.sleep(FULL_SECONDS)
-
-    async def _try_to_listen(self) -> bool:
-        """False where the process, or the system, has too many open files."""
-        try:
-            await self._listen()
-        except OSError as error:
-            log.error("cannot accept connections; retrying", detail=str(error))
-            return False
-        return True
 
     def _stop(self) -> None:
         self.should_exit = True
@@ -181,9 +170,7 @@ class _Server(uvicorn.Server):
                 log.exception("tick failed")
 
     def _end_connections(self, now: float) -> None:
-        for connection in list(self.server_state.connections):
-            if not isinstance(connection, Connection):
-                continue
+        for connection in cast("list[Connection | Newcomer]", [*self.server_state.connections]):
             if connection.deadline < now:
                 connection.expire()
             elif self._is_hurried:
@@ -197,19 +184,24 @@ async def serve(
     lifeline: int | None = None,
     *,
     tick: Callable[[], Awaitable[None]],
-    connect: Callable[..., Connection] = Connection,
     capacity: Capacity | None = None,
+    shortcut: Shortcut = NO_SHORTCUT,
     on_stop: Callable[[], None] = lambda: None,
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
 ) -> None:
     """Serves until SIGTERM or until the other end of `lifeline` is closed, and finishes the current
-    requests. `connect` creates the connections, and `capacity` counts them. `tick` is called every
-    second; `on_stop` when stopping begins, to end what would take long."""
+    requests. `capacity` counts the connections, and `shortcut` answers what needs no application.
+    `tick` is called every second; `on_stop` when stopping begins, to end what would take long."""
     capacity = capacity or Capacity()
-    acceptor = Acceptor(partial(connect, keep_alive_seconds=keep_alive_seconds), capacity)
     config = uvicorn.Config(
         app,
-        http=acceptor.connect,  # type: ignore[arg-type]
+        http=partial(  # type: ignore[arg-type]
+            Connection,
+            shortcut=shortcut.answer,
+            capacity=capacity,
+            turns=PipelineTurns(),
+            keep_alive_seconds=keep_alive_seconds,
+        ),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -220,5 +212,5 @@ async def serve(
         # An idle connection ends by itself; a request that is answered later than this is cut off.
         timeout_graceful_shutdown=math.ceil(keep_alive_seconds) + ANSWER_SECONDS,
     )
-    server = _Server(config, on_start, on_stop, tick, lifeline, capacity, acceptor)
+    server = _Server(config, on_start, on_stop, tick, lifeline, capacity, shortcut)
     await server.serve(sockets=[listener])

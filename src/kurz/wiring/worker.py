@@ -34,14 +34,13 @@ from kurz.people.tokens import Tokens
 from kurz.redirect.answers.report_form import ReportForm
 from kurz.redirect.app import RedirectApp
 from kurz.redirect.misses import Misses
+from kurz.server.accepting import NO_SHORTCUT, Shortcut
 from kurz.server.app import App
 from kurz.server.capacity import Capacity, connection_cap, file_limit, open_files
-from kurz.server.connection import Connection
 from kurz.server.hosts import Hosts
 from kurz.server.overload import BoundedWork, WorkKind
 from kurz.server.proxies import TrustedProxies
 from kurz.server.quick_refusals import QuickRefusals
-from kurz.server.turns import PipelineTurns
 from kurz.settings.model import Settings
 from kurz.settings.secret import keep_secret
 from kurz.storage.links.quota_usage import SqlUsageStore
@@ -68,11 +67,11 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Serving:
-    """What a server needs: the application, how to create connections and how many, what to do
-    every second, and what to do when it begins to stop."""
+    """What a server needs: the application, what answers without it, how many connections there may
+    be, what to do every second, and what to do when it begins to stop."""
 
     app: App
-    connect: Callable[..., Connection]
+    shortcut: Shortcut
     capacity: Capacity
     tick: Callable[[], Awaitable[None]]
     on_stop: Callable[[], None]
@@ -111,9 +110,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
             hsts_seconds=hsts_seconds,
         )
         path.lane.answer_other = quick.answer
-        shortcut = path.lane.answer if settings.fast_lane == "on" else None
         capacity = _capacity(settings, path)
-        connect = partial(Connection, shortcut=shortcut, capacity=capacity, turns=PipelineTurns())
         numbers.add(
             partial(numbers_of, kurz, path, app),
             partial(numbers_of_connections, capacity),
@@ -129,7 +126,9 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
             capacity.report()
             numbers.count()
 
-        yield Serving(app, connect, capacity, tick, context.live.close)
+        has_lane = settings.fast_lane == "on"
+        shortcut = Shortcut(path.lane.answer, path.lane.flush) if has_lane else NO_SHORTCUT
+        yield Serving(app, shortcut, capacity, tick, context.live.close)
 
 
 def _state(kurz: Kurz, path: ReadPath, numbers: WorkerNumbers, watch: Watch) -> ProcessState:

@@ -97,6 +97,7 @@ def numbers_of_connections(capacity: Capacity) -> dict[str, int]:
         "connections_cap": capacity.most,
         "connections_closed_early": capacity.closed_early,
         "connections_refused": capacity.refused,
+        "connections_failed": capacity.failed,
     }
 
 

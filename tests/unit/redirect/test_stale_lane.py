@@ -37,9 +37,14 @@ class Client:
         self.deadline = 0.0
         self.lane_head: bytes | None = HEAD
         self.lane_parsed: Any = SimpleNamespace(
-            epoch=lane._epoch, prefix=b"", visit=b"", subject="127.0.0.1", page_language=""
+            epoch=lane._epoch,
+            prefix=b"",
+            visit=b"",
+            subject="127.0.0.1",
+            page_language="",
+            closes=False,
         )
-        self.is_waiting = False
+        self.is_last = self.is_waiting = False
         self.until: asyncio.Task[Any] | None = None
 
     def park(self, data: bytes, began_ns: int, until: asyncio.Task[Any]) -> None:

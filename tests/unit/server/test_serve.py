@@ -7,13 +7,11 @@ import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from structlog.testing import capture_logs
 
 from kurz.server.capacity import Capacity
-from kurz.server.connection import Connection
 from kurz.server.serve import bind, serve
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -34,15 +32,15 @@ async def test_answers_in_pieces_leave_at_once_also_without_uvloop():
 
 
 class Scarce(socket.socket):
-    """A listening socket of a process that sometimes has too many open files for a copy of it."""
+    """A listening socket of a process that sometimes has too many open files to accept."""
 
     failures = 0
 
-    def dup(self) -> Self:
+    def accept(self) -> tuple[socket.socket, Any]:
         if self.failures:
             self.failures -= 1
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-        return super().dup()
+        return super().accept()
 
 
 async def nothing() -> None: ...
@@ -85,7 +83,6 @@ async def running(tick: Callable[[], Awaitable[None]] = nothing) -> AsyncIterato
             started.set,
             lifeline,
             tick=tick,
-            connect=partial(Connection, capacity=capacity),
             capacity=capacity,
             keep_alive_seconds=0.5,
         )
@@ -101,9 +98,9 @@ async def running(tick: Callable[[], Awaitable[None]] = nothing) -> AsyncIterato
         gc.unfreeze()  # what a worker has frozen
 
 
-async def test_a_worker_without_files_listens_again_when_it_has_some():
+async def test_a_worker_without_files_accepts_again_when_it_has_some():
     async with running() as worker:
-        worker.listener.failures = 1
+        worker.listener.failures = 3
         with capture_logs() as lines:
             for _ in range(2):
                 assert await asyncio.wait_for(worker.ask(), 10)
@@ -113,14 +110,18 @@ async def test_a_worker_without_files_listens_again_when_it_has_some():
 
 async def test_a_worker_without_files_stops_with_its_last_answers():
     async with running() as worker:
-        worker.listener.failures = 1000
         worker.may_answer.clear()
         asking = asyncio.create_task(worker.ask())
         await asyncio.wait_for(worker.asked.wait(), 5)
+        worker.listener.failures = 1000
+        _, late = await asyncio.open_connection(*worker.listener.getsockname())
+        late.write(GET)
         while worker.listener.failures == 1000:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         asyncio.get_running_loop().call_later(0.5, worker.may_answer.set)
     assert b" 200 " in await asking
+    assert 900 < worker.listener.failures < 1000  # it does not try all the time
+    late.close()
 
 
 async def test_idle_connections_end_in_time_also_where_a_tick_fails():

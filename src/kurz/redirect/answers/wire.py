@@ -113,6 +113,12 @@ def merged_tail(entry: Entry, query: str) -> bytes:
     return LOCATION + merge_query(entry.location, query).encode() + END
 
 
+def closing(answer: bytes) -> bytes:
+    """The same answer, after which the connection ends."""
+    head, _, body = answer.partition(END)
+    return b"".join((head, b"\r\nconnection: close", END, body))
+
+
 def to_bytes(answer: Answer, date: bytes) -> bytes:
     """A whole answer as it goes over the wire."""
     return _head(answer.status, date, answer.headers) + b"\r\n" + answer.body
