@@ -33,7 +33,7 @@ class Newcomer:
 
     def __init__(
         self,
-        accepted: socket.socket,
+        accepted: socket.SocketType,
         client: tuple[str, int] | None,
         since: float,
         leave: "Callable[[Newcomer], None]",

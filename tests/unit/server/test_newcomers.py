@@ -238,7 +238,7 @@ async def test_newcomers_make_room_for_others(site):
 
 async def test_failures_to_accept_are_counted():
     class Scarce(socket.socket):
-        def accept(self) -> tuple[socket.socket, Any]:
+        def _accept(self) -> tuple[int, Any]:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     capacity, pauses = Capacity(), []

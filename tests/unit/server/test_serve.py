@@ -7,7 +7,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 from structlog.testing import capture_logs
 
@@ -36,11 +36,11 @@ class Scarce(socket.socket):
 
     failures = 0
 
-    def accept(self) -> tuple[socket.socket, Any]:
+    def _accept(self) -> tuple[int, Any]:
         if self.failures:
             self.failures -= 1
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-        return super().accept()
+        return cast("tuple[int, Any]", super()._accept())  # type: ignore[misc]
 
 
 async def nothing() -> None: ...
