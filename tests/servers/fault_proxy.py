@@ -171,7 +171,7 @@ class _Link:
                 _abort(writer)
 
     def give(self, reply: bytes) -> None:
-        if not self.is_dead:
+        if not self.is_dead and not self._client.is_closing():
             self._proxy.replies += 1
             self._client.write(reply)
 

@@ -141,10 +141,14 @@ class Acceptor:
         client = address[:2] if isinstance(address, tuple) else None
         newcomer = Newcomer(accepted, client, now, self._forget, self._take_over)
         self._capacity.enter(newcomer, self._connections, now)
-        is_taken = len(data) < RECEIVED_BYTES and self._answer(newcomer, data)  # type: ignore[misc]
+        try:
+            is_taken = len(data) < RECEIVED_BYTES and self._answer(newcomer, data)  # type: ignore[misc]
+        except BaseException:
+            newcomer.close()
+            raise
         if not is_taken or newcomer.is_waiting:
             newcomer.let_go()
-            self._connect_to(accepted, data)
+            self._connect_to(accepted, data, parked=newcomer.parked)
         elif self._epoll is not None and not newcomer.is_last:
             number = accepted.fileno()
             self._newcomers[number] = newcomer
@@ -153,13 +157,15 @@ class Acceptor:
 
     def _read_from(self, newcomer: Newcomer) -> None:
         """Its second request needs an ordinary connection."""
+        self._flush()
+        if newcomer.is_closing:
+            return
         try:
             data = newcomer.socket.recv(RECEIVED_BYTES, socket.MSG_DONTWAIT)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
             data = b""
-        self._flush()
         if data:
             self._hand_over(newcomer, data)
         else:
@@ -190,19 +196,20 @@ class Acceptor:
         unsent: bytes = b"",
         *,
         is_last: bool = False,
+        parked: tuple[int, asyncio.Task[Any]] | None = None,
     ) -> asyncio.Task[Any]:
         loop = asyncio.get_running_loop()
-        begin = partial(self._begin, data, unsent, is_last=is_last)
+        begin = partial(self._begin, data, unsent, is_last=is_last, parked=parked)
         whole = socket.socket(fileno=accepted.detach())
         connecting = loop.create_task(loop.connect_accepted_socket(begin, whole))
         self._connecting.add(connecting)
         connecting.add_done_callback(self._connected)
         return connecting
 
-    def _begin(self, data: bytes, unsent: bytes, *, is_last: bool) -> Any:
+    def _begin(self, data: bytes, unsent: bytes, **facts: Any) -> Any:
         connection = self._connect()
         if data or unsent:
-            connection.begin_with(data, unsent, is_last=is_last)
+            connection.begin_with(data, unsent, **facts)
         if self._is_draining:
             connection.shutdown()
         return connection

@@ -44,6 +44,7 @@ class Connection(Intake):
         self.is_waiting = False  # for the lookup of a parked chunk
         self._first = b""  # what was read before there was a transport
         self._unsent = b""  # and what must be written
+        self._first_parked: tuple[int, asyncio.Task[Any]] | None = None
         self._parked = b""
         self._lookup: asyncio.Task[Any] | None = None
         self._is_at_end = False  # the client has sent its end while a chunk is parked
@@ -54,10 +55,19 @@ class Connection(Intake):
         self._is_refused = False  # there is no room for it, but it has no refusal yet
         self._is_closed_early = False  # to make room
 
-    def begin_with(self, data: bytes, unsent: bytes, *, is_last: bool) -> None:
+    def begin_with(
+        self,
+        data: bytes,
+        unsent: bytes,
+        *,
+        is_last: bool = False,
+        parked: tuple[int, asyncio.Task[Any]] | None = None,
+    ) -> None:
         """To be called before it is connected: what was read without it, and what must still be
-        written. `is_last`: then it ends."""
-        self._first, self._unsent, self.is_last = data, unsent, is_last
+        written. `is_last`: then it ends. `parked`: the shortcut has parked the data, which arrived
+        at this time, until the task has ended."""
+        self._first, self._unsent = data, unsent
+        self.is_last, self._first_parked = is_last, parked
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -80,7 +90,11 @@ class Connection(Intake):
 
     def _take_first(self) -> None:
         data, self._first = self._first, b""
-        if data and not self.transport.is_closing():
+        if not data or self.transport.is_closing():
+            return
+        if self._first_parked is not None and not self._is_refused:
+            self.park(data, *self._first_parked)
+        else:
             can_serve = self.shortcut is not None and not self.is_draining and not self._is_refused
             self.takes_shortcut = can_serve
             self.data_received(data)

@@ -2,6 +2,7 @@
 Until a second request comes, a connection is only a socket here. An ordinary one, with a transport
 and a parser, costs more than the redirect itself."""
 
+import asyncio
 import math
 import socket
 from collections.abc import Callable
@@ -28,6 +29,7 @@ class Newcomer:
         "is_waiting",
         "lane_head",
         "lane_parsed",
+        "parked",
         "socket",
     )
 
@@ -48,6 +50,7 @@ class Newcomer:
         self.is_closed_early = False
         self.lane_head: bytes | None = None
         self.lane_parsed: Any = None
+        self.parked: tuple[int, asyncio.Task[Any]] | None = None
         self._leave = leave
         self._take_over = take_over
         self._is_closing = False
@@ -56,9 +59,14 @@ class Newcomer:
     def transport(self) -> "Newcomer":
         return self
 
-    def park(self, *_: object) -> None:
-        """An ordinary connection can park a chunk, and gets this one again."""
+    @property
+    def is_closing(self) -> bool:
+        return self._is_closing
+
+    def park(self, _: bytes, began_ns: int, until: asyncio.Task[Any]) -> None:
+        """Left to an ordinary connection, which gets the same chunk."""
         self.is_waiting = True
+        self.parked = began_ns, until
 
     def write(self, answer: bytes) -> None:
         if self._is_closing:

@@ -75,6 +75,7 @@ class _Server(uvicorn.Server):
         )
         connections = cast("set[Any]", self.server_state.connections)
         self._acceptor = Acceptor(connect, capacity, connections, shortcut)
+        self._flush = shortcut.flush
         capacity.on_full = self._pause
         self._listeners: list[socket.socket] = []
         self._pausing: asyncio.Task[None] | None = None
@@ -170,6 +171,7 @@ class _Server(uvicorn.Server):
                 log.exception("tick failed")
 
     def _end_connections(self, now: float) -> None:
+        self._flush()  # what is answered is not idle
         for connection in cast("list[Connection | Newcomer]", [*self.server_state.connections]):
             if connection.deadline < now:
                 connection.expire()

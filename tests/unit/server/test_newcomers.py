@@ -5,6 +5,7 @@ import contextlib
 import errno
 import os
 import socket
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -18,20 +19,30 @@ from kurz.server.serve import bind, serve
 ANSWER = b"HTTP/1.1 302 Found\r\nlocation: https://example.com/\r\ncontent-length: 0\r\n\r\n"
 GET = b"GET /code HTTP/1.1\r\nhost: localhost\r\n\r\n"
 LAST = b"GET /last HTTP/1.1\r\nhost: localhost\r\n\r\n"
+COLD = b"GET /cold HTTP/1.1\r\nhost: localhost\r\n\r\n"
 OTHER = b"GET /other HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
 
 class Desk:
     """A shortcut that answers two requests, the second of them with the connection's end. It sends
-    its answers at the end of the turn, as the fast lane does."""
+    its answers at the end of the turn, as the fast lane does. A third one is parked first, for
+    `seconds`."""
 
     def __init__(self) -> None:
         self.clients: list[Any] = []
         self.answer_bytes = ANSWER
+        self.seconds = 0.0
+        self.parked: list[int] = []  # when they came; and once more, when they are offered again
         self._waiting: list[tuple[Any, bool]] = []
 
-    def answer(self, client: Any, data: bytes, _: int = 0) -> int:
-        if data not in (GET, LAST):
+    def answer(self, client: Any, data: bytes, began: int = 0) -> int:
+        if data == COLD and not began:
+            self.parked.append(time.perf_counter_ns())
+            client.park(data, self.parked[-1], asyncio.create_task(asyncio.sleep(self.seconds)))
+            return 2
+        if data == COLD:
+            self.parked.append(began)
+        elif data not in (GET, LAST):
             return 0
         self.clients.append(client)
         if data == LAST:
@@ -160,6 +171,35 @@ async def test_a_client_that_sends_its_end_gets_its_answer_and_the_end(site, req
     assert await asyncio.wait_for(reader.read(), 5) == b""
     assert site.capacity.open == 0
     writer.close()
+
+
+@pytest.mark.parametrize("seconds", [0, 0.1])
+async def test_what_was_parked_is_offered_again_with_the_time_of_its_arrival(site, seconds):
+    """Otherwise a visitor who guesses codes would not be charged for a miss."""
+    site.desk.seconds = seconds
+    reader, writer = await site.visit()
+    writer.write(COLD)
+    assert b" 302 " in await head(reader)
+    arrived, offered = site.desk.parked
+    assert arrived == offered
+    assert site.transports() == ["Connection"]
+    writer.close()
+
+
+async def test_a_shortcut_that_fails_keeps_no_connection(site):
+    def fail(_: object, __: bytes) -> int:
+        raise ValueError("a defect")
+
+    capacity = Capacity()
+    acceptor = Acceptor(lambda: None, capacity, set(), Shortcut(fail, lambda: None))
+    ours, theirs = socket.socketpair()
+    with theirs:
+        theirs.sendall(GET)
+        with pytest.raises(ValueError, match="a defect"):
+            acceptor._admit(ours, ("127.0.0.1", 1), 0.0)
+        assert theirs.recv(1) == b""
+    assert capacity.open == 0
+    acceptor.close()
 
 
 async def test_the_last_answer_ends_the_connection(site):
