@@ -1,5 +1,7 @@
 """Whoever tries many codes is slowed down; whoever follows links is not."""
 
+import socket
+
 import pytest
 
 from kurz.links.model import Status
@@ -142,3 +144,15 @@ async def test_a_stranger_cannot_name_another_address(connect):
 async def test_limits_that_are_off_limit_nothing(connect):
     client = await connect(rate_limits="off")
     assert await statuses(client, *codes(3 * ALLOWED)) == [404] * 3 * ALLOWED
+
+
+@pytest.mark.parametrize("version", ["HTTP/1.0", "HTTP/1.1"])
+def test_guesses_on_new_connections_are_charged(start_program, environment, version):
+    """The fast lane gets the first request of a connection before there is a transport."""
+    program = start_program(**environment, KURZ_RATE_LIMITS="on")
+    found = []
+    for path in codes(ALLOWED + 1):
+        with socket.create_connection(("127.0.0.1", program.port), timeout=10) as client:
+            client.sendall(f"GET {path} {version}\r\nHost: localhost\r\n\r\n".encode())
+            found.append(int(client.recv(4096).split()[1]))
+    assert found == [404] * ALLOWED + [429]
