@@ -4,7 +4,7 @@
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
-WORKERS ?= 3
+WORKERS ?= 4
 
 .DEFAULT_GOAL := help
 # Kept even where the environment says otherwise: else each of the many processes of the tests would
@@ -29,9 +29,7 @@ web: setup ## Build the dashboard, if its sources have changed
 
 test: web browser ## Run the tests, on real PostgreSQL and Redis servers and a real browser
 	@$(BIN)/python scripts/web.py test
-	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long" || { \
-		echo "Once more, one at a time, what failed while everything ran at once:"; \
-		$(BIN)/pytest -m "not long" --last-failed --last-failed-no-failures=none --exitfirst; }
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long"
 
 test-repeat: web browser ## Run the tests N times and list what failed; BUSY=1: on a busy machine
 	@$(BIN)/python scripts/repeat_tests.py $(if $(BUSY),--busy) $(or $(N),10) -- -n $(WORKERS) --dist worksteal -m "not long"
