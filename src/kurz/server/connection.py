@@ -47,7 +47,7 @@ class Connection(Intake):
         self._first_parked: tuple[int, asyncio.Task[Any]] | None = None
         self._parked = b""
         self._lookup: asyncio.Task[Any] | None = None
-        self._is_at_end = False  # the client has sent its end while a chunk is parked
+        self._is_at_end = False  # the client has sent its end, but not all before it is parsed
         self._chunk_ns = self._began_ns = 0
         self._capacity = capacity or Capacity()
         self._turns = turns or PipelineTurns()
@@ -149,7 +149,15 @@ class Connection(Intake):
         if not self.takes_shortcut or not self.shortcut(self, data, self._chunk_ns):  # type: ignore[misc]
             self._lookup = lookup
             self._take(data)
-        if self._is_at_end:
+        self._end_if_read()
+
+    def _read_on(self) -> None:
+        super()._read_on()
+        self._end_if_read()
+
+    def _end_if_read(self) -> None:
+        if self._is_at_end and not self.is_waiting and not self._unparsed:
+            self._is_at_end = False
             self.loop.call_soon(self._end)
 
     def eof_received(self) -> bool:  # type: ignore[override]
@@ -160,7 +168,7 @@ class Connection(Intake):
         return True
 
     def _end(self) -> None:
-        if self.is_waiting:
+        if self.is_waiting or self._unparsed:
             self._is_at_end = True
         elif self._is_answered() or self._is_lingering or (self._is_in_body and not self.pipeline):
             self.transport.close()

@@ -202,6 +202,25 @@ async def test_a_shortcut_that_fails_keeps_no_connection(site):
     acceptor.close()
 
 
+@pytest.mark.parametrize("number", [2, 200])
+async def test_a_pipeline_before_the_end_is_answered_whole(site, number):
+    """The end arrives while most of what was read before is not parsed yet."""
+    for _ in range(5):
+        with socket.create_connection(site.listener.getsockname(), timeout=5) as client:
+            client.sendall(OTHER * number)
+            client.shutdown(socket.SHUT_WR)
+            got = await asyncio.to_thread(read_all, client)
+        assert got.count(b" 200 OK") == number
+    assert site.capacity.open == 0
+
+
+def read_all(client: socket.socket) -> bytes:
+    got = b""
+    while chunk := client.recv(65536):
+        got += chunk
+    return got
+
+
 async def test_the_last_answer_ends_the_connection(site):
     reader, writer = await site.visit()
     writer.write(LAST)
