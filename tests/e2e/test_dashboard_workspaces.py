@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from servers.dns import DnsServer
+from support.clicks import wait_until
 from support.dashboard import (
     LAST_IN_DIALOG,
     PASSWORD,
@@ -246,7 +247,8 @@ def keep_what_others_change(visitor: Visitor) -> None:
     visitor.wait_for("document.querySelector('main h2').innerText === 'Public relations'")
     assert visitor.value("Short name for URLs") == "press"
     visitor.click("Save")
-    visitor.wait_for("document.querySelector('main [type=submit]').disabled")
+    # The button is disabled while the change is being saved, too.
+    wait_until(lambda: ask(visitor, "GET", "/workspaces/1")[1]["slug"] == "press")
     changed = ask(visitor, "GET", "/workspaces/1")[1]
     found = [changed[name] for name in ("name", "slug", "strategy", "default_expiry_days")]
     assert found == ["Public relations", "press", "random", 90]

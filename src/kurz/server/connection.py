@@ -144,11 +144,13 @@ class Connection(Intake):
         if self.transport.is_closing():
             return
         self._wait(self.keep_alive_seconds)
+        is_at_end, self._is_at_end = self._is_at_end, False  # until this chunk is answered
         self._read_on()
         self.takes_shortcut = not self.is_draining
         if not self.takes_shortcut or not self.shortcut(self, data, self._chunk_ns):  # type: ignore[misc]
             self._lookup = lookup
             self._take(data)
+        self._is_at_end = is_at_end
         self._end_if_read()
 
     def _read_on(self) -> None:

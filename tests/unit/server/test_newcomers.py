@@ -186,6 +186,15 @@ async def test_what_was_parked_is_offered_again_with_the_time_of_its_arrival(sit
     writer.close()
 
 
+async def test_what_was_parked_is_answered_before_the_connection_ends(site):
+    site.desk.seconds = 0.1
+    reader, writer = await site.visit()
+    writer.write(COLD)
+    writer.write_eof()
+    assert await asyncio.wait_for(reader.read(), 5) == ANSWER
+    writer.close()
+
+
 async def test_a_shortcut_that_fails_keeps_no_connection(site):
     def fail(_: object, __: bytes) -> int:
         raise ValueError("a defect")
