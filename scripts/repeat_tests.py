@@ -23,7 +23,7 @@ _BUSY = "while True: pass"
 
 class Round(NamedTuple):
     tests: int
-    failed: list[str]
+    failed: dict[str, str]  # what each said, by its name
     seconds: float
 
 
@@ -38,6 +38,8 @@ def main() -> None:
         for number in range(1, arguments.rounds + 1):
             rounds.append(run_once(arguments.pytest))
             print(describe(number, rounds[-1]), flush=True)
+            for name, text in rounds[-1].failed.items():
+                print(f"{name}\n{text}", flush=True)
     failures = Counter(name for one in rounds for name in one.failed)
     for name, times in failures.most_common():
         print(f"{times} of {len(rounds)} times: {name}")
@@ -56,13 +58,13 @@ def run_once(options: list[str]) -> Round:
         if not report.exists():
             sys.exit(f"pytest did not run:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
         cases = list(ET.parse(report).iter("testcase"))  # noqa: S314  pytest has written it
-    failed = [
-        f"{case.get('classname')}::{case.get('name')}"
+    failed = {
+        f"{case.get('classname')}::{case.get('name')}": "".join(part.text or "" for part in case)
         for case in cases
         if case.find("failure") is not None or case.find("error") is not None
-    ]
+    }
     if done.returncode and not failed:
-        failed = [f"pytest itself, with exit code {done.returncode}"]
+        failed = {f"pytest itself, with exit code {done.returncode}": done.stdout[-3000:]}
     return Round(len(cases), failed, seconds)
 
 
