@@ -16,5 +16,6 @@ def _disable(owner: Any, name: str, result: bytes | None) -> None:
 
 _disable(visits, "encode", b"")
 _disable(Visits, "describe", b"")
+_disable(Visits, "describe_trimmed", b"")
 _disable(Journal, "write", None)
 main()

@@ -43,6 +43,7 @@ _FORMATS_OF_NETWORKS = {size: form for form, size in _SIZES_OF_NETWORKS.items()}
 
 _pack_frame = _FRAME.pack
 _pack_time = _TIME.pack
+_pack_visit = _VISIT.pack
 
 
 def encode(at_micros: int, latency_ns: int, link_tag: bytes, visit: bytes) -> bytes:
@@ -67,14 +68,21 @@ def visit_of(
 ) -> bytes:
     """The visit's part for `encode`: a truncated network (0, 3 or 6 bytes), the visitor's hash, and
     three headers, trimmed to what may be kept."""
-    if flags & COUNT_ONLY:
-        return _VISIT.pack(flags, 0, b"", b"", 0, 0, 0)
-    form = _FORMATS_OF_NETWORKS[len(network)]
     agent = user_agent[:MAX_USER_AGENT_BYTES]
-    origin = origin_of(referrer)
-    tag = language_of(language)
-    fixed = _VISIT.pack(flags, form, network, visitor, len(tag), len(origin), len(agent))
-    return b"".join((fixed, tag, origin, agent))
+    return trimmed_visit_of(
+        network, visitor, flags, agent, origin_of(referrer), language_of(language)
+    )
+
+
+def trimmed_visit_of(
+    network: bytes, visitor: bytes, flags: int, agent: bytes, origin: bytes, tag: bytes
+) -> bytes:
+    """As `visit_of`, of what has been trimmed."""
+    if flags & COUNT_ONLY:
+        return _pack_visit(flags, 0, b"", b"", 0, 0, 0)
+    form = _FORMATS_OF_NETWORKS[len(network)]
+    fixed = _pack_visit(flags, form, network, visitor, len(tag), len(origin), len(agent))
+    return fixed + tag + origin + agent
 
 
 # The fields of a record: when it was, its latency in nanoseconds (in steps of 100), its link and

@@ -8,8 +8,14 @@ from hashlib import blake2b
 import structlog
 
 from kurz.clicks.ports import SaltStore
-from kurz.clicks.record import UNKNOWN_VISITOR, visit_of
-from kurz.clicks.trimming import address_of, network_of
+from kurz.clicks.record import UNKNOWN_VISITOR, trimmed_visit_of
+from kurz.clicks.trimming import (
+    MAX_USER_AGENT_BYTES,
+    address_of,
+    language_of,
+    network_of,
+    origin_of,
+)
 from kurz.clock import EPOCH, to_micros
 from kurz.errors import StoreUnavailable
 
@@ -46,15 +52,22 @@ class Visitors:
         self, client: str, user_agent: bytes, referrer: bytes, language: bytes, flags: int
     ) -> bytes:
         """The visit's part for `encode`, from the client's full address and its headers as sent."""
-        address = address_of(client)
-        return visit_of(
-            network_of(address),
-            self._visitor(address, user_agent),
-            flags,
-            user_agent,
-            referrer,
-            language,
+        return self.trimmed_visit(
+            address_of(client), user_agent, origin_of(referrer), language_of(language), flags
         )
+
+    def trimmed_visit(
+        self, address: bytes, user_agent: bytes, origin: bytes, tag: bytes, flags: int
+    ) -> bytes:
+        """As `visit`. Only the address and the user agent are as sent."""
+        if self._salt is None or not address:
+            visitor = UNKNOWN_VISITOR
+        else:
+            salted = self._salted.copy()
+            salted.update(address + b"\0" + user_agent)
+            visitor = salted.digest()
+        agent = user_agent[:MAX_USER_AGENT_BYTES]
+        return trimmed_visit_of(network_of(address), visitor, flags, agent, origin, tag)
 
     def switch(self, at_micros: int) -> None:
         """Switches to the salt of the day of that instant, and drops those of other days."""
@@ -101,13 +114,6 @@ class Visitors:
     async def _fetch(self, day: int) -> None:
         salt = await self._store.keep(_date(day), secrets.token_bytes(SALT_BYTES))
         self._salts[day] = salt
-
-    def _visitor(self, address: bytes, user_agent: bytes) -> bytes:
-        if self._salt is None or not address:
-            return UNKNOWN_VISITOR
-        visitor = self._salted.copy()
-        visitor.update(address + b"\0" + user_agent)
-        return visitor.digest()
 
 
 def _date(day: int) -> date:

@@ -1,7 +1,7 @@
 """The read path, whole: from a short code to the bytes of an answer.
 
 `lane`: the fast lane: answers from memory, without a framework.
-`head`: the head of a request, as the lane reads it.
+`head`: the head of a request, as the lane reads it; `repeated`: the part that many requests repeat.
 `app`: the ASGI path, for everything that the lane declines.
 `parts`: what the lane and the ASGI path share.
 `hot`: the links in the memory of this worker; `entry`: one link in that memory.

@@ -1,9 +1,28 @@
 """The head of a request, as the lane reads it."""
 
+from collections.abc import Mapping
+from typing import Protocol
+
+from kurz.clicks.trimming import address_of, origin_of
 from kurz.people.limits import subject_of_address
 from kurz.people.workspaces import Site
 from kurz.redirect.entry import prefix_of
-from kurz.request_parser import WholeRequestParser
+from kurz.redirect.repeated import RepeatedParts, split
+from kurz.redirect.visits import Visits
+
+# Longer heads take the ASGI path, which decides how long a head may be: more than these two
+# together.
+MAX_HEADER_BYTES = 8 * 1024
+
+
+class Sites(Protocol):
+    @property
+    def known(self) -> Mapping[bytes, Site]:
+        """By exact Host header."""
+
+
+class Proxies(Protocol):
+    def client_of(self, peer: str, forwarded_for: list[bytes]) -> str: ...
 
 
 class RequestHead:
@@ -28,8 +47,7 @@ class RequestHead:
         visit: bytes,
         address: str,
         page_language: str,
-        *,
-        closes: bool,
+        closes: bool,  # noqa: FBT001  by keyword takes longer
     ) -> None:
         self.closes = closes
         self.epoch = epoch
@@ -45,28 +63,36 @@ class RequestHead:
         return subject_of_address(self.address)
 
 
-class HeadParser(WholeRequestParser):
-    """Accepts a chunk only if it is one whole request and needs nothing that the lane lacks."""
+class HeadReader:
+    def __init__(self, sites: Sites, proxies: Proxies, visits: Visits) -> None:
+        self._sites = sites
+        self._proxies = proxies
+        self._visits = visits
+        self._parts = RepeatedParts()
 
-    _takes_last = True
-
-    def __init__(self) -> None:
-        self._fields: dict[bytes, bytes] = {}
-        # Called by the parser for every field. A method in Python takes twice as long.
-        self.on_header = self._fields.__setitem__
-        super().__init__()
-
-    def fields_of(self, data: bytes, head: bytes) -> dict[bytes, bytes] | None:
-        """The header fields, names in lower case; None if the chunk is anything else."""
-        self._fields.clear()
-        if not self.is_whole(data):
+    def read(self, peer: str, head: bytes, epoch: object) -> RequestHead | None:
+        """`head` is a request without its method and target. None: it takes the ASGI path."""
+        if len(head) > MAX_HEADER_BYTES:
             return None
-        fields = {name.lower(): value for name, value in self._fields.items()}
-        # One line per field, the request line and the empty line: otherwise a name came twice.
-        return fields if len(fields) == head.count(b"\r\n") - 2 else None
-
-    def on_body(self, _: bytes) -> None:
-        self._is_ordinary = False
-
-    def on_chunk_header(self) -> None:
-        self._is_ordinary = False  # fields after chunks are not header fields
+        pieces = split(head)
+        repeated = self._parts.find(b"".join(pieces[::3]))
+        if repeated is None:
+            return None
+        host, user_agent, language, flags, page_language, closes = repeated
+        site = self._sites.known.get(host)
+        if site is None:
+            return None
+        forwarded_for = [*filter(None, pieces[1::3])]
+        referrers = [*filter(None, pieces[2::3])]
+        if len(forwarded_for) > 1 or len(referrers) > 1:
+            return None
+        if forwarded_for:
+            peer = self._proxies.client_of(peer, forwarded_for)
+        visit = self._visits.describe_trimmed(
+            address_of(peer),
+            user_agent,
+            origin_of(referrers[0]) if referrers else b"",
+            language,
+            flags,
+        )
+        return RequestHead(epoch, site, visit, peer, page_language, closes)

@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from email.utils import formatdate
 from enum import IntEnum
 from typing import Any, Protocol
@@ -19,20 +19,16 @@ from kurz.freshness.ports import NotNow
 from kurz.links.codes.custom import CODE_PATTERN
 from kurz.links.codes.words import is_reserved
 from kurz.links.lifecycle import Outcome
-from kurz.people.workspaces import Site
 from kurz.redirect.answers import wire
-from kurz.redirect.answers.languages import ENGLISH, GERMAN, language_of
+from kurz.redirect.answers.languages import ENGLISH, GERMAN
 from kurz.redirect.entry import Entry, prefix_of
-from kurz.redirect.head import HeadParser, RequestHead
+from kurz.redirect.head import HeadReader, Proxies, RequestHead, Sites
 from kurz.redirect.parts import RedirectParts
 from kurz.redirect.visits import Visit
 
 RENEW_SECONDS = 1.0  # between two calls of `renew`
 _START = b"GET /"
 _VERSION = b" HTTP/1."
-# Longer heads take the ASGI path, which decides how long a head may be: more than these two
-# together.
-MAX_HEADER_BYTES = 8 * 1024
 # What the parser of the ASGI path accepts in any case.
 _PLAIN_QUERY = re.compile(rb"[!\"$-~]{0,4096}")
 _KEY = re.compile(rb"(\d*)/(%s)" % CODE_PATTERN.encode())
@@ -63,19 +59,9 @@ class Client(Protocol):
         """Offers the chunk again when the task has ended, and reads nothing else before."""
 
 
-class Sites(Protocol):
-    @property
-    def known(self) -> Mapping[bytes, Site]:
-        """By exact Host header."""
-
-
 class FreshUntil(Protocol):
     fresh_until_ns: int
     """Until when memory may be used, by `time.perf_counter_ns`."""
-
-
-class Proxies(Protocol):
-    def client_of(self, peer: str, forwarded_for: list[bytes]) -> str: ...
 
 
 class Lane:
@@ -89,13 +75,11 @@ class Lane:
         self._visits = parts.visits
         self._counters = parts.visits.counters
         self._micros = parts.clock.micros
-        self._sites = sites
-        self._proxies = proxies
+        self._reader = HeadReader(sites, proxies, parts.visits)
         self._freshness = freshness
         # For chunks that are not a GET: the answer, or None if the chunk takes the ASGI path.
         self.answer_other: Callable[[bytes], bytes | None] = lambda _: None
         self._others = 0  # of those that wait
-        self._head_parser = HeadParser()
         self._epoch = object()
         self._generation = 0  # of the visitors' salt
         self._waiting: list[_Answer] = []
@@ -155,7 +139,7 @@ class Lane:
         head = data[end:]
         parsed = client.lane_parsed
         if head != client.lane_head or parsed.epoch is not self._epoch:
-            parsed = self._read(client, data, head)
+            parsed = self._read(client, head)
             if parsed is None:
                 return LaneResult.DECLINED
         path = data[4:end]
@@ -257,30 +241,15 @@ class Lane:
             return b""
         return prefix_of(workspace_id) + b"/" + code
 
-    def _read(self, client: Client, data: bytes, head: bytes) -> RequestHead | None:
+    def _read(self, client: Client, head: bytes) -> RequestHead | None:
         """Reads a head that differs from the connection's last one. None: it takes the ASGI
         path."""
         client.lane_head = None
-        if len(head) > MAX_HEADER_BYTES:
-            return None
-        fields = self._head_parser.fields_of(data, head)
-        if fields is None:
-            return None
-        get = fields.get
-        site = self._sites.known.get(get(b"host", b""))
-        if site is None:
-            return None
         peer = client.client[0] if client.client else ""
-        forwarded_for = get(b"x-forwarded-for")
-        if forwarded_for:
-            peer = self._proxies.client_of(peer, [forwarded_for])
-        visit = self._visits.describe(peer, get)
-        wants_page = b"text/html" in get(b"accept", b"").lower()
-        page_language = language_of(get(b"accept-language", b"")) if wants_page else ""
-        parsed = client.lane_parsed = RequestHead(
-            self._epoch, site, visit, peer, page_language, closes=self._head_parser.closes
-        )
-        client.lane_head = head
+        parsed = self._reader.read(peer, head, self._epoch)
+        if parsed is not None:
+            client.lane_parsed = parsed
+            client.lane_head = head
         return parsed
 
 

@@ -44,6 +44,12 @@ class Visits:
             flags,
         )
 
+    def describe_trimmed(
+        self, address: bytes, user_agent: bytes, origin: bytes, tag: bytes, flags: int
+    ) -> bytes:
+        """As `describe`. Only the address and the user agent are as sent."""
+        return self._visitors.trimmed_visit(address, user_agent, origin, tag, flags)
+
     def record(self, visits: Sequence[Visit]) -> None:
         """Writes redirects to the journal, in one write; to be called just before they are sent."""
         at, now = self._micros(), time.perf_counter_ns()
