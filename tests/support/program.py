@@ -47,8 +47,11 @@ class Program:
         self._stdout = os.fdopen(reading)
         self.output = self._read_output()
         # With a base URL the address it listens on comes after that.
-        ports = re.findall(r"^kurz .*http://127\.0\.0\.1:(\d+)", self.output, re.MULTILINE)
-        self._environment["KURZ_PORT"] = ports[-1]
+        ports = re.findall(
+            r"^kurz .*http://(?:127\.0\.0\.1|\[::1\]):(\d+)", self.output, re.MULTILINE
+        )
+        if ports:  # else it listens on a Unix socket
+            self._environment["KURZ_PORT"] = ports[-1]
         return self
 
     def _launch(self, files: list[int]) -> "nursery.Child | subprocess.Popen[bytes]":

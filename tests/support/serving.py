@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from kurz.server.app import App
-from kurz.server.serve import bind, serve
+from kurz.server.listening import bind
+from kurz.server.serve import serve
 from kurz.wiring.core import Kurz
 from kurz.wiring.worker import open_serving
 

@@ -89,6 +89,8 @@ def test_a_base_url_is_normalised(given, kept):
         ("KURZ_PORT", "8_0"),
         ("KURZ_PORT", "+80"),
         ("KURZ_HOST", ""),
+        ("KURZ_HOST", "unix:kurz.sock"),
+        ("KURZ_HOST", "unix:/" + "x" * 100),
         ("KURZ_BASE_URL", "go.example.com"),
         ("KURZ_BASE_URL", "ftp://go.example.com"),
         ("KURZ_BASE_URL", "https://go.example.com/s"),
@@ -371,3 +373,12 @@ def test_what_is_no_rate_is_refused(text):
 
 def test_every_policy_has_a_setting_with_its_default():
     assert load({}, {}).settings.rates() == DEFAULT_RATES
+
+
+def test_a_unix_socket_requires_the_address_of_the_proxy_in_front_of_it():
+    environ = {"KURZ_HOST": "unix:/run/kurz/kurz.sock"}
+    with pytest.raises(SettingRefused, match="KURZ_BASE_URL"):
+        load({}, environ)
+    settings = load({}, {**environ, "KURZ_BASE_URL": "https://go.example.com"}).settings
+    assert settings.host == environ["KURZ_HOST"]
+    assert not settings.is_local

@@ -114,8 +114,8 @@ def supervise(
     from kurz.clock import SteadyClock
     from kurz.jobs.boot_clock import BootClock
     from kurz.server.capacity import raise_file_limit
+    from kurz.server.listening import bind
     from kurz.server.scoreboard import Scoreboard
-    from kurz.server.serve import bind
     from kurz.server.supervisor import JOBS_SLOT, SLOTS, Supervisor
     from kurz.server.systemd import notify
 
@@ -175,11 +175,11 @@ def _plan(
 
 
 def _announce(settings: "Settings", listener: "socket.socket", set_up_token: str | None) -> None:
+    from kurz.server.listening import address_of
     from kurz.wiring.engine import Engine
 
     engine = Engine(settings)
-    host, port = listener.getsockname()[:2]
-    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    address = address_of(listener)
     base = settings.base_url or address
     server_address.write(settings.data_dir, base)
     pages = settings.dashboard_url or base

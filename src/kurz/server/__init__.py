@@ -11,6 +11,7 @@ The supervisor:
 
 A worker:
 `serve`: one event loop with uvicorn.
+`listening`: the socket on which all workers accept connections.
 `accepting`: accepts connections, and answers their first request if it can.
 `lifeline`: when a child must end.
 `app`: the outermost ASGI application.

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import structlog
 
 from kurz.server.capacity import Capacity
+from kurz.server.listening import LOCAL_CLIENT
 from kurz.server.newcomers import RECEIVED_BYTES, Newcomer
 
 PER_TURN = 16  # each takes about 40 µs
@@ -138,7 +139,7 @@ class Acceptor:
         if not data:  # its client has left
             accepted.close()
             return
-        client = address[:2] if isinstance(address, tuple) else None
+        client = address[:2] if isinstance(address, tuple) else LOCAL_CLIENT
         newcomer = Newcomer(accepted, client, now, self._forget, self._take_over)
         self._capacity.enter(newcomer, self._connections, now)
         try:

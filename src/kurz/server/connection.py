@@ -17,6 +17,7 @@ from kurz.server.capacity import Admission, Capacity, Occupant
 from kurz.server.flow import Flow
 from kurz.server.intake import Intake
 from kurz.server.lifetime import HEAD_SECONDS, LINGER_SECONDS, UNREAD_SECONDS
+from kurz.server.listening import LOCAL_CLIENT, is_unix
 from kurz.server.refusals import BODY_TOO_SLOW, HEAD_TOO_SLOW, NO_ROOM
 from kurz.server.turns import PipelineTurns
 
@@ -71,6 +72,8 @@ class Connection(Intake):
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if is_unix(transport.get_extra_info("socket")):
+            self.client = LOCAL_CLIENT
         self.flow = Flow(transport, self._parse_soon)
         self._wait(HEAD_SECONDS)
         occupants = cast("Iterable[Occupant]", self.connections)

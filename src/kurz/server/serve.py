@@ -12,7 +12,6 @@ from typing import Any, cast
 import structlog
 import uvicorn
 
-from kurz.errors import SettingRefused
 from kurz.server.accepting import NO_SHORTCUT, Acceptor, Shortcut
 from kurz.server.capacity import PAUSE_SECONDS, Capacity, Occupant
 from kurz.server.connection import Connection
@@ -23,32 +22,10 @@ from kurz.server.turns import PipelineTurns
 KEEP_ALIVE_SECONDS = 5.0
 ANSWER_SECONDS = 10  # for requests in progress when the server stops
 TICK_SECONDS = 1.0
-DEFER_SECONDS = 3
 QUEUE = 4096  # connections that wait to be accepted; Linux allows no more by default
 FULL_SECONDS = 0.025  # between two checks for room
 
 log = structlog.get_logger()
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """The listening socket, or `SettingRefused` that says what to do."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP: without uvloop, asyncio disables Nagle's algorithm only then, and an answer in
-    # two pieces would wait 40 ms for the client's system.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if hasattr(socket, "TCP_DEFER_ACCEPT"):  # Linux
-        # A client that has sent nothing yet waits in the system, where it needs no file.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, DEFER_SECONDS)
-    try:
-        listener.bind((host, port))
-    except OSError as error:
-        listener.close()
-        raise SettingRefused(
-            f"Cannot listen on {host}:{port} ({error.strerror}). Choose another address with"
-            " --host and --port, or KURZ_HOST and KURZ_PORT."
-        ) from None
-    return listener
 
 
 class _Server(uvicorn.Server):

@@ -3,6 +3,7 @@
 from urllib.parse import urlsplit
 
 from kurz.errors import SettingRefused
+from kurz.settings.values import UNIX
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -12,8 +13,14 @@ def host_of(url: str) -> str:
     return (urlsplit(url).hostname or "").removesuffix(".")
 
 
-def check_addresses(base_url: str | None, dashboard_url: str | None) -> None:
-    """Refuses addresses that would mix short links and dashboard pages on one host."""
+def check_addresses(base_url: str | None, dashboard_url: str | None, host: str) -> None:
+    """Refuses a Unix socket without an address that people can use, and addresses that would mix
+    short links and dashboard pages on one host."""
+    if base_url is None and host.startswith(UNIX):
+        raise SettingRefused(
+            "KURZ_HOST is a Unix socket, which requires KURZ_BASE_URL. Set KURZ_BASE_URL to the"
+            " address of the proxy in front of it."
+        )
     if dashboard_url is None:
         return
     if base_url is None:

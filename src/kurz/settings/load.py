@@ -41,7 +41,7 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str] | None = None) 
         if given is not None:
             given_values[item.name] = _parsed(item, given, source)
     settings = Settings(**given_values)
-    check_addresses(settings.base_url, settings.dashboard_url)
+    check_addresses(settings.base_url, settings.dashboard_url, settings.host)
     return LoadedSettings(settings, sources, _unknown(environ))
 
 

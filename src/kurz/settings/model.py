@@ -35,7 +35,9 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
         values.base_url,
         "Address of the dashboard, if its host differs from that of short URLs.",
     )
-    host: str = _setting("127.0.0.1", values.text, "Address to listen on.")
+    host: str = _setting(
+        "127.0.0.1", values.host, "Address to listen on, or a Unix socket (unix:/path)."
+    )
     port: int = _setting(8080, values.integer(0, 65535), "Port to listen on; 0: any free port.")
     workers: int = _setting(1, values.integer(1, 64), "Worker processes.")
     data_dir: Path = _setting(

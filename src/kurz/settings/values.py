@@ -2,6 +2,7 @@
 must be."""
 
 import ipaddress
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import field
@@ -45,6 +46,8 @@ SAMPLE_WORDS = (
     "insecure",
 )
 
+UNIX = "unix:"  # before the path of a Unix socket
+MAX_SOCKET_PATH = 100  # systems allow 103 to 107
 MAX_CONTACT_LENGTH = 200
 
 NEVER = timedelta.max
@@ -74,6 +77,16 @@ def switch(default: str, meaning: str) -> Any:
 
 
 def text(value: str) -> str:
+    return value
+
+
+def host(value: str) -> str:
+    path = value.removeprefix(UNIX)
+    if path != value and not (path.startswith("/") and len(os.fsencode(path)) <= MAX_SOCKET_PATH):
+        raise ValueError(
+            f"must name a Unix socket by an absolute path of at most {MAX_SOCKET_PATH} bytes, such"
+            f" as {UNIX}/run/kurz/kurz.sock"
+        )
     return value
 
 

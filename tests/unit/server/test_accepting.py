@@ -12,7 +12,7 @@ import uvloop
 
 from kurz.server.accepting import PER_TURN, Acceptor
 from kurz.server.capacity import Capacity
-from kurz.server.serve import bind
+from kurz.server.listening import bind
 
 WAITING = 2 * PER_TURN
 TURN_SECONDS = 0.002

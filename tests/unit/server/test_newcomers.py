@@ -13,8 +13,9 @@ import pytest
 
 from kurz.server.accepting import Acceptor, Shortcut
 from kurz.server.capacity import Capacity
+from kurz.server.listening import bind
 from kurz.server.newcomers import RECEIVED_BYTES
-from kurz.server.serve import bind, serve
+from kurz.server.serve import serve
 
 ANSWER = b"HTTP/1.1 302 Found\r\nlocation: https://example.com/\r\ncontent-length: 0\r\n\r\n"
 GET = b"GET /code HTTP/1.1\r\nhost: localhost\r\n\r\n"

@@ -12,7 +12,8 @@ from typing import Any, cast
 from structlog.testing import capture_logs
 
 from kurz.server.capacity import Capacity
-from kurz.server.serve import bind, serve
+from kurz.server.listening import bind
+from kurz.server.serve import serve
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
