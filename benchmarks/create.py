@@ -1,9 +1,13 @@
-"""What an acknowledged, synced create costs beside an empty FastAPI route that validates the same
-body, without and with an account: both servers run at once on one core, rounds alternate, the load
-comes from the other core. Rate limits are off: they would end it after ten."""
+"""What an acknowledged, synced create costs, and who pays: CPU of the workers, the jobs process and
+PostgreSQL in columns, beside an empty FastAPI route that validates the same body. Links of a
+stranger and of an account, each to a new URL, alone and in bulk. Servers take turns in rounds on
+the cores that the load also uses. After a round, the jobs process has time to catch up; what it
+takes when idle is subtracted. Rate limits are off: they would end it after ten.
+`--beside FOLDER` measures another checkout in the same run."""
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -11,72 +15,152 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import uvloop
 
-from load import Result, drive
+from load import drive
 
 BODY = json.dumps({"original_url": "https://example.com/some/long/path?utm_source=letter&id=12345"})
+URL = "https://site%03d.invalid/some/long/path?utm_source=letter&id=%08d"
+BULK_ITEMS = 1000
 HERE = Path(__file__).parent
 EMPTY = [str(HERE / "empty_route.py")]
 TICKS = os.sysconf("SC_CLK_TCK")
+BACKLOGS = ("kurz_count_backlog", "kurz_destinations_backlog", "kurz_search_backlog")
+AFRESH_SECONDS = 6.0  # until backlogs were looked at again
+IDLE_SECONDS = 10.0
+COLUMNS = ("worker", "jobs", "database", "all", "per second", "p50 ms", "p99 ms", "p99/p50")
+
+_numbers = itertools.count()
 
 
 def cpu_seconds(pid: str) -> float:
+    """Of a process and the children it had."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    return sum(map(int, fields[11:15])) / TICKS
+
+
+def children_of(pid: str) -> list[str]:
+    """In the order in which they were started."""
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 @dataclass
 class Server:
-    """A server under load, and what its rounds gave."""
+    """A server under load. `database` is the process of its PostgreSQL."""
 
     name: str
     process: subprocess.Popen[str]
     port: int
     path: str
-    header: str = ""
-    cpu_us: list[float] = field(default_factory=list)
-    per_second: list[float] = field(default_factory=list)
-    p50_ms: list[float] = field(default_factory=list)
-    p99_ms: list[float] = field(default_factory=list)
+    log: Path
+    database: str | None = None
+    jobs_idle: float = 0.0
+    """CPU seconds a second."""
 
     def cpu_seconds(self) -> float:
         """Of the process and its children."""
         pid = str(self.process.pid)
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return sum(map(cpu_seconds, [pid, *children]))
+        return sum(map(cpu_seconds, [pid, *children_of(pid)]))
+
+    def cpu_of_each(self) -> list[float]:
+        """Of the workers with their supervisor, of the jobs process and of the database."""
+        pid = str(self.process.pid)
+        *workers, jobs = children_of(pid) or [pid]  # the supervisor starts it last
+        database = [self.database, *children_of(self.database)] if self.database else []
+        groups = [workers or [pid], [jobs] if workers else [], database]
+        return [sum(map(cpu_seconds, group)) for group in groups]
+
+    def wait_for_jobs(self) -> None:
+        """Until all followers of the change log have caught up, as measured afterwards."""
+        if not self.is_kurz:
+            return
+        began = time.monotonic()
+        while time.monotonic() - began < AFRESH_SECONDS or any(self._backlogs()):
+            time.sleep(0.5)
+
+    @property
+    def is_kurz(self) -> bool:
+        return bool(children_of(str(self.process.pid)))
+
+    def _backlogs(self) -> list[float]:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+        pairs = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+        return [float(value) for name, value in pairs if name in BACKLOGS]
+
+
+@dataclass
+class Load:
+    """Requests of one kind to a server, each of which creates `items` links, and what their rounds
+    gave: a list of numbers for each of `COLUMNS`."""
+
+    name: str
+    server: Server
+    body: Callable[[], str]
+    path: str
+    header: str = ""
+    items: int = 1
+    rounds: list[list[float]] = field(default_factory=list)
 
     def round(self, connections: int, seconds: float) -> None:
-        before = self.cpu_seconds()
-        result = uvloop.run(drive(self.port, self._request(), connections, seconds))
-        cpu = self.cpu_seconds() - before
-        if set(result.statuses) != {201}:
+        before, began = self.server.cpu_of_each(), time.monotonic()
+        result = uvloop.run(drive(self.server.port, self._request, connections, seconds))
+        after = self.server.cpu_of_each()
+        self.server.wait_for_jobs()
+        # Workers are measured under load only, the jobs process until it has caught up.
+        after[1:] = self.server.cpu_of_each()[1:]
+        after[1] -= self.server.jobs_idle * (time.monotonic() - began)
+        if set(result.statuses) != {201 if self.items == 1 else 200}:
             sys.exit(f"{self.name} answered {result.statuses}")
-        self._keep(result, cpu)
+        links = result.answers * self.items
+        spent = [(end - start) / links * 1e6 for start, end in zip(before, after, strict=True)]
+        if not self.server.is_kurz:
+            spent[1] = 0.0
+        latencies = statistics.quantiles(result.latencies_ms, n=100)
+        p50, p99 = latencies[49], latencies[98]
+        speed = links / result.seconds
+        self.rounds.append([*spent, sum(spent), speed, p50, p99, p99 / p50])
 
-    def _keep(self, result: Result, cpu: float) -> None:
-        self.cpu_us.append(cpu / result.answers * 1e6)
-        self.per_second.append(result.answers / result.seconds)
-        centiles = statistics.quantiles(result.latencies_ms, n=100)
-        self.p50_ms.append(centiles[49])
-        self.p99_ms.append(centiles[98])
+    def medians(self) -> list[float]:
+        return [statistics.median(column) for column in zip(*self.rounds, strict=True)]
 
     def _request(self) -> bytes:
+        body = self.body()
         return (
-            f"POST {self.path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
+            f"POST {self.path} HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
             f"{self.header}"
-            f"Content-Type: application/json\r\nContent-Length: {len(BODY)}\r\n\r\n{BODY}"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
         ).encode()
+
+
+def new_link() -> dict[str, str]:
+    number = next(_numbers)
+    return {"original_url": URL % (number % 1000, number)}
+
+
+def one_link() -> str:
+    return json.dumps(new_link())
+
+
+def many_links() -> str:
+    items = [{"action": "create", "link": new_link()} for _ in range(BULK_ITEMS)]
+    return json.dumps({"items": items})
 
 
 @contextlib.contextmanager
 def started(
-    name: str, command: list[str], path: str, folder: Path, cores: str = "0"
+    name: str,
+    command: list[str],
+    path: str,
+    folder: Path,
+    cores: str = "0",
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[Server]:
     """The server on these cores, on a free port that its first line of output names. Its log goes
     to `folder`, as a service's would to a file."""
@@ -87,6 +171,7 @@ def started(
                 **os.environ,
                 "KURZ_DATA_DIR": str(folder / "data"),
                 "KURZ_RATE_LIMITS": "off",
+                **(environment or {}),
             },
             stdout=subprocess.PIPE,
             stderr=log,
@@ -97,7 +182,7 @@ def started(
     if address is None:
         sys.exit(f"{name} did not start:\n{(folder / 'log').read_text()}")
     try:
-        yield Server(name, process, int(address[1]), path)
+        yield Server(name, process, int(address[1]), path, folder / "log")
     finally:
         process.terminate()
         process.wait()
@@ -105,27 +190,72 @@ def started(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--engine", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0)
-    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--connections", type=int, default=16)
+    parser.add_argument("--loads", nargs="+", choices=("anonymous", "owned", "bulk"))
+    parser.add_argument("--beside", type=Path, help="another checkout to measure in the same run")
     parser.add_argument("--json", type=Path, help="write the numbers there")
     options = parser.parse_args()
-    os.sched_setaffinity(0, {1})
+    checkouts = {"": HERE.parent} if options.beside is None else {}
+    if options.beside is not None:
+        checkouts = {" (beside)": options.beside, "": HERE.parent}
+    with contextlib.ExitStack() as closing:
+        folder = Path(closing.enter_context(tempfile.TemporaryDirectory(dir=HERE)))
+        empty_folder = folder / "empty"
+        empty_folder.mkdir()
+        command = [sys.executable, *EMPTY]
+        empty = started("empty FastAPI route", command, "/links", empty_folder, "0-1")
+        loads = [Load("empty FastAPI route", closing.enter_context(empty), one_link, "/links")]
+        kinds = options.loads or ["anonymous", "owned", "bulk"]
+        servers = [
+            closing.enter_context(open_kurz(options, checkout, folder / f"kurz{name}"))
+            for name, checkout in checkouts.items()
+        ]
+        pairs = [(server, name) for server, name in zip(servers, checkouts, strict=True)]
+        by_server = [dict(loads_on(server, name)) for server, name in pairs]
+        loads += [found[kind] for kind in kinds for found in by_server]
+        measure(loads, servers, options)
+        grouped = [commits_of(server) for server in servers]
+        report(loads, grouped, options.json)
+
+
+@contextlib.contextmanager
+def open_kurz(options: argparse.Namespace, checkout: Path, folder: Path) -> Iterator[Server]:
+    folder.mkdir()
+    environment = {
+        "PYTHONPATH": str(checkout / "src"),
+        "KURZ_WORKERS": str(options.workers),
+        "KURZ_METRICS": "public",
+    }
     kurz = [str(Path(sys.executable).with_name("kurz")), "serve", "--port", "0"]
-    with tempfile.TemporaryDirectory(dir=HERE) as temporary:
-        folders = [Path(temporary, name) for name in ("empty", "kurz")]
-        for folder in folders:
-            folder.mkdir()
-        with (
-            started("empty FastAPI route", [sys.executable, *EMPTY], "/links", folders[0]) as empty,
-            started("create, anonymous", kurz, "/api/v1/links", folders[1]) as create,
-        ):
-            header = f"Authorization: Bearer {sign_up(create.port)}\r\n"
-            owned = Server("create, signed in", create.process, create.port, create.path, header)
-            measure((empty, create, owned), options)
-        lines = [json.loads(line) for line in (folders[1] / "log").read_text().splitlines()]
-        stopped = next(line for line in lines if line["event"] == "stopped")
-        report(empty, create, owned, stopped, options.json)
+    with contextlib.ExitStack() as closing:
+        database = None
+        if options.engine == "postgres":
+            sys.path.insert(0, str(HERE.parent / "tests"))
+            from servers.postgres import PostgresServer
+
+            postgres = closing.enter_context(PostgresServer())
+            environment["KURZ_DATABASE_URL"] = postgres.url()
+            database = str(postgres.pid)
+        server = closing.enter_context(
+            started("kurz", kurz, "/api/v1/links", folder, "0-1", environment)
+        )
+        server.database = database
+        yield server
+
+
+def loads_on(server: Server, suffix: str) -> Iterator[tuple[str, Load]]:
+    header = f"Authorization: Bearer {sign_up(server.port)}\r\n"
+    path = "/api/v1/links"
+    yield "anonymous", Load(f"create, anonymous{suffix}", server, one_link, path)
+    yield "owned", Load(f"create, signed in{suffix}", server, one_link, path, header)
+    yield (
+        "bulk",
+        Load(f"bulk{suffix}, a link", server, many_links, f"{path}/bulk", header, BULK_ITEMS),
+    )
 
 
 def sign_up(port: int) -> str:
@@ -141,38 +271,49 @@ def sign_up(port: int) -> str:
         return token
 
 
-def measure(servers: tuple[Server, ...], options: argparse.Namespace) -> None:
-    for server in servers:
-        server.round(options.connections, 1.0)  # warm-up, not counted
-        for numbers in (server.cpu_us, server.per_second, server.p50_ms, server.p99_ms):
-            numbers.clear()
+def measure(loads: list[Load], servers: list[Server], options: argparse.Namespace) -> None:
+    for load in loads:
+        load.round(_connections(load, options), 1.0)  # warm-up, not counted
+        load.rounds.clear()
+    before = [server.cpu_of_each()[1] for server in servers]
+    time.sleep(IDLE_SECONDS)
+    for server, cpu in zip(servers, before, strict=True):
+        server.jobs_idle = (server.cpu_of_each()[1] - cpu) / IDLE_SECONDS
     for _ in range(options.rounds):
-        for server in servers:
-            server.round(options.connections, options.seconds)
+        for load in loads:
+            load.round(_connections(load, options), options.seconds)
 
 
-def report(
-    empty: Server, create: Server, owned: Server, stopped: dict[str, int], path: Path | None
-) -> None:
-    print(f"{'':22}{'CPU µs/request':>16}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}")
-    median = statistics.median
-    rows = {}
-    for server in (empty, create, owned):
-        row = [median(x) for x in (server.cpu_us, server.per_second, server.p50_ms, server.p99_ms)]
-        rows[server.name] = row
-        print(f"{server.name:22}{row[0]:16.1f}{row[1]:12,.0f}{row[2]:9.2f}{row[3]:9.2f}")
-    cpu_ratio = rows[create.name][0] / rows[empty.name][0]
-    throughput = rows[create.name][1] / rows[empty.name][1]
-    owned_ratio = rows[owned.name][0] / rows[create.name][0]
-    grouped = stopped["writes"] / stopped["commits"]
-    print(f"\nCPU of a create: {cpu_ratio:.2f} x the empty route (goal: at most 2.5)")
-    print(f"CPU of a create with an account: {owned_ratio:.2f} x one without (goal: at most 1.3)")
-    print(f"throughput: {throughput:.0%} of the empty route's (goal: at least 35 %)")
-    print(f"creates per sync of the disk: {grouped:.1f}")
+def _connections(load: Load, options: argparse.Namespace) -> int:
+    return options.connections if load.items == 1 else 1
+
+
+def commits_of(server: Server) -> float | None:
+    """Creates per sync of the disk; None on PostgreSQL, where kurz does not count them."""
+    server.process.terminate()
+    server.process.wait()
+    lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+    stopped = [line for line in lines if line["event"] == "stopped" and "database_commits" in line]
+    commits = sum(line["database_commits"] for line in stopped)
+    return sum(line["database_writes"] for line in stopped) / commits if commits else None
+
+
+def report(loads: list[Load], grouped: list[float | None], path: Path | None) -> None:
+    rows = {load.name: load.medians() for load in loads}
+    print(f"{'CPU in µs a link':28}" + "".join(f"{name:>11}" for name in COLUMNS))
+    for name, row in rows.items():
+        formats = ("11.1f", "11.1f", "11.1f", "11.1f", "11,.0f", "11.2f", "11.2f", "11.2f")
+        print(f"{name:28}" + "".join(f"{n:{f}}" for n, f in zip(row, formats, strict=True)))
+    empty = rows["empty FastAPI route"][0]
+    for name, row in rows.items():
+        if name.startswith("create"):
+            print(f"{name}: {row[0] / empty:.2f} x the empty route's CPU in the worker")
+    if None not in grouped:
+        print("creates per sync of the disk: " + ", ".join(f"{number:.1f}" for number in grouped))
     if path is not None:
-        numbers = {"rows": rows, "cpu_ratio": cpu_ratio, "owned_ratio": owned_ratio}
-        numbers |= {"creates_per_sync": grouped}
-        path.write_text(json.dumps(numbers, indent=2))
+        path.write_text(
+            json.dumps({"columns": COLUMNS, "rows": rows, "grouped": grouped}, indent=2)
+        )
 
 
 if __name__ == "__main__":

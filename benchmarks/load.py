@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -18,9 +19,9 @@ class Result:
 
 
 class _Connection(asyncio.Protocol):
-    """Sends the same request again as soon as the answer to the last one is whole."""
+    """Sends the next request as soon as the answer to the last one is whole."""
 
-    def __init__(self, request: bytes, result: Result, ends_at: float) -> None:
+    def __init__(self, request: Callable[[], bytes], result: Result, ends_at: float) -> None:
         self._request = request
         self._result = result
         self._ends_at = ends_at
@@ -59,19 +60,22 @@ class _Connection(asyncio.Protocol):
 
     def _send(self) -> None:
         self._sent_at = time.perf_counter()
-        self._transport.write(self._request)
+        self._transport.write(self._request())
 
 
-async def drive(port: int, request: bytes, connections: int, seconds: float) -> Result:
-    """`connections` clients for `seconds`."""
+async def drive(
+    port: int, request: bytes | Callable[[], bytes], connections: int, seconds: float
+) -> Result:
+    """`connections` clients for `seconds`; `request` is always the same, or makes the next one."""
     loop = asyncio.get_running_loop()
+    make = (lambda: request) if isinstance(request, bytes) else request
     result = Result()
     started = time.perf_counter()
     ends_at = started + seconds
 
     async def one() -> None:
         _, protocol = await loop.create_connection(
-            lambda: _Connection(request, result, ends_at), "127.0.0.1", port
+            lambda: _Connection(make, result, ends_at), "127.0.0.1", port
         )
         await protocol.done
 
