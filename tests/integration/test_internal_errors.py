@@ -43,6 +43,9 @@ class Broken(SqliteDatabase):
 
     write = check = look_up = read
 
+    async def write_together(self, query: Any, item: Any) -> Any:
+        return (await self.write(query, [item]))[0]
+
     def direct_reader(self) -> Any:
         return BusyReader()
 

@@ -28,6 +28,10 @@ class FailingWrites:
         self._try()
         return await self._database.write(query, *args)
 
+    async def write_together(self, query: Callable[..., Any], item: Any) -> Any:
+        self._try()
+        return await self._database.write_together(query, item)
+
     def _try(self) -> None:
         self._tries += 1
         if self._tries in self._fails:

@@ -4,7 +4,7 @@
 `store`: stores whose methods only run a query are declared with it.
 `sqlite`: SQLite; `group_writer`: the thread that writes to SQLite, many calls per commit;
 `turnstile`: the queue of processes that write to SQLite.
-`postgres`: PostgreSQL, through a pool of connections.
+`postgres`: PostgreSQL, through a pool of connections; `shared_writes`: many calls per transaction.
 `hosts`: connections to PostgreSQL under an address with several hosts.
 `errors`: what errors of PostgreSQL mean.
 `result_turns`: one result in each turn of the event loop.

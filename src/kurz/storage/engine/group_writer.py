@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from kurz.errors import StoreUnavailable
 from kurz.freshness.routes import Change
 from kurz.storage.engine.changes import take_changes
-from kurz.storage.engine.database import P, Query, T
+from kurz.storage.engine.database import MOST_TOGETHER, A, P, Query, SharedQuery, T
 from kurz.storage.engine.turnstile import Turnstile
 
 # A write transaction blocks other processes from writing: after this time no more calls join it.
@@ -28,6 +28,8 @@ class _Call:
     work: Callable[[sa.Connection], Any]
     answer: asyncio.Future[Any]
     requested_at: float
+    shared: SharedQuery[Any, Any] | None = None  # with this item
+    item: Any = None
     result: Any = None
     error: BaseException | None = None
 
@@ -68,17 +70,36 @@ class GroupWriter:
         self.commits = 0
 
     async def run(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        if self._is_closed:
-            raise StoreUnavailable("The database is closing.")
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
+        answer = self._new_answer()
         self._gathered.append(
             _Call(lambda connection: query(connection, *args, **kwargs), answer, time.monotonic())
         )
+        result: T = await answer
+        return result
+
+    async def run_together(self, query: SharedQuery[A, T], item: A) -> T:
+        answer = self._new_answer()
+        self._gathered.append(
+            _Call(
+                lambda connection: query(connection, [item])[0],
+                answer,
+                time.monotonic(),
+                query,
+                item,
+            )
+        )
+        result: T = await answer
+        return result
+
+    def _new_answer(self) -> asyncio.Future[Any]:
+        """Of a call that is to be added in the same turn of the loop."""
+        if self._is_closed:
+            raise StoreUnavailable("The database is closing.")
+        loop = asyncio.get_running_loop()
         if self._idle.is_set():
             self._idle.clear()
             loop.call_soon(self._hand_over, loop)
-        return await answer
+        return loop.create_future()
 
     async def close(self) -> None:
         """Finishes the waiting calls, then stops the thread."""
@@ -140,14 +161,16 @@ class GroupWriter:
         """Runs one transaction with as many calls as its time allows; they move to `group`. Returns
         their rows of the change log."""
         driver: Any = connection.connection.driver_connection
-        group.append(waiting.popleft())
+        calls = _take_next(waiting)
+        group += calls
         self._begin(driver, group[0].requested_at)
         ends_at = time.monotonic() + GROUP_SECONDS
         try:
-            group[0].result = group[0].work(connection)
+            _perform(connection, calls)
             while waiting and time.monotonic() < ends_at:
-                group.append(waiting.popleft())
-                group[-1].result = group[-1].work(connection)
+                calls = _take_next(waiting)
+                group += calls
+                _perform(connection, calls)
             changes = take_changes(connection)
         except Exception as error:
             if self._translate(error) is not None:
@@ -199,6 +222,30 @@ class GroupWriter:
             outage.__cause__ = error
         for call in calls:
             call.error = outage or error
+
+
+def _take_next(waiting: deque[_Call]) -> list[_Call]:
+    """The next call, with those right behind it that share its query."""
+    calls = [waiting.popleft()]
+    shared = calls[0].shared
+    while (
+        shared is not None
+        and waiting
+        and waiting[0].shared is shared
+        and len(calls) < MOST_TOGETHER
+    ):
+        calls.append(waiting.popleft())
+    return calls
+
+
+def _perform(connection: sa.Connection, calls: list[_Call]) -> None:
+    shared = calls[0].shared
+    if shared is None:
+        calls[0].result = calls[0].work(connection)
+        return
+    results = shared(connection, [call.item for call in calls])
+    for call, result in zip(calls, results, strict=True):
+        call.result = result
 
 
 def _discard(connection: sa.Connection | None) -> None:

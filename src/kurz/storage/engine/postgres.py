@@ -16,14 +16,16 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from kurz.errors import StoreUnavailable
 from kurz.freshness.routes import Change
 from kurz.storage.engine.changes import take_changes
-from kurz.storage.engine.database import P, Query, T, tell_nobody
+from kurz.storage.engine.database import A, P, Query, SharedQuery, T, tell_nobody
 from kurz.storage.engine.deadlines import CHECK_SECONDS, USUAL, Deadlines, current_or, end_deadline
 from kurz.storage.engine.errors import READ_ONLY_STATE, busy, translate, unreachable
 from kurz.storage.engine.hosts import CONNECT_SECONDS, PostgresHosts
 from kurz.storage.engine.result_turns import ResultTurns
+from kurz.storage.engine.shared_writes import SharedWrites
 
 POOL_SIZE = 8  # with the two of the read path's lookups, ten per process as in ADMA
 MAX_WAITING = 100  # more would wait too long
+MAX_WAITING_TOGETHER = 512  # for a shared transaction, of which each takes 64
 TESTED_AFTER_SECONDS = 0.1
 TEST_SECONDS = 0.5
 KEPT_IDLE = 1  # and one of the lookups': two, as in ADMA
@@ -69,6 +71,7 @@ class PostgresDatabase:
         self._sweeping: asyncio.TimerHandle | None = None
         self._calls: set[asyncio.Task[Any]] = set()
         self._result_turns = ResultTurns()
+        self._shared_writes = SharedWrites(self.write)
         self._open: dict[asyncpg.Connection, asyncio.TimerHandle] = {}
         self._waiting = self._in_use = self._timeouts = 0
         self._answered_at = -math.inf
@@ -108,6 +111,16 @@ class PostgresDatabase:
     async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._run(current_or(self.deadlines.write_seconds), query, args, kwargs)
 
+    async def write_together(self, query: SharedQuery[A, T], item: A) -> T:
+        seconds = self.deadlines.write_seconds
+        if len(self._shared_writes) >= MAX_WAITING_TOGETHER:
+            raise self._too_late(seconds)
+        try:
+            return await self._shared_writes.run(query, item, seconds)
+        except TimeoutError:
+            self._timeouts += 1
+            raise self._too_late(seconds) from None
+
     async def look_up(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._run(self.deadlines.lookup_seconds, query, args, kwargs)
 
@@ -125,6 +138,7 @@ class PostgresDatabase:
 
     async def close(self) -> None:
         """Returns when every call has ended, including those that were given up."""
+        await self._shared_writes.close()
         if self._sweeping is not None:
             self._sweeping.cancel()
         if self._calls:

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +14,7 @@ from sqlalchemy.pool import NullPool
 
 from kurz.errors import StoreUnavailable
 from kurz.freshness.routes import Change
-from kurz.storage.engine.database import P, Query, T, ping, tell_nobody
+from kurz.storage.engine.database import A, P, Query, SharedQuery, T, ping, tell_nobody
 from kurz.storage.engine.group_writer import GroupWriter
 from kurz.storage.engine.result_turns import ResultTurns
 from kurz.storage.engine.turnstile import Turnstile
@@ -171,8 +171,14 @@ class SqliteDatabase:
         return await asyncio.get_running_loop().run_in_executor(self._readers, run)
 
     async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._noted(self._writer.run(query, *args, **kwargs))
+
+    async def write_together(self, query: SharedQuery[A, T], item: A) -> T:
+        return await self._noted(self._writer.run_together(query, item))
+
+    async def _noted(self, writing: Awaitable[T]) -> T:
         try:
-            result = await self._writer.run(query, *args, **kwargs)
+            result = await writing
         except StoreUnavailable as error:
             self._failed_write = time.monotonic(), error.detail
             raise

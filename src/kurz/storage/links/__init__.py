@@ -1,6 +1,7 @@
 """Queries about links.
 
 `store`: reads and writes links.
+`inserting`: new links, many with a few statements.
 `bulk`: many links at a time, for import and export.
 `listing`: lists of links; `filters`: the filters of lists, as SQL.
 `search`: text search.

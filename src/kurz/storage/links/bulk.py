@@ -1,17 +1,13 @@
 """Many links at a time, for import and export. An insert is one native statement for a whole batch:
 SQLite's thread then releases the interpreter while it works."""
 
-import os
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from functools import cache
-from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.dialects.postgresql.base import PGDialect
 
 from kurz.clock import from_micros, to_micros
 from kurz.errors import KurzError
@@ -23,6 +19,7 @@ from kurz.storage.clicks.totals import add_imported
 from kurz.storage.engine.changes import note_changes
 from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
 from kurz.storage.engine.store import SqlStore, reads
+from kurz.storage.links.inserting import insert_together
 from kurz.storage.links.quarantine import find_reserved, is_refused
 from kurz.storage.links.quota_usage import find_spent, spend
 from kurz.storage.schema.link_rows import INSERTED, to_link, to_row
@@ -53,7 +50,7 @@ def insert_rows(
     connection: sa.Connection, rows: Sequence[_Row], allowances: tuple[Allowance, ...], now: int
 ) -> list[Stored]:
     is_sqlite = connection.dialect.name == "sqlite"
-    ids = (_insert_on_sqlite if is_sqlite else _insert_on_postgres)(connection, rows)
+    ids = insert_together(connection, rows, FEW if len(rows) <= SMALL_BATCH else len(rows))
     results: list[Stored] = [*_without_reserved(connection, ids, rows, now)]
     if allowances:
         _trim(connection, results, allowances, now)
@@ -150,44 +147,6 @@ def _lock_usage(connection: sa.Connection, allowance: Allowance) -> int:
     return spent
 
 
-def _insert_on_sqlite(connection: sa.Connection, rows: Sequence[_Row]) -> list[int | None]:
-    """With ids that we choose, which nobody else can take now: cheaper than returning them."""
-    driver: Any = connection.connection.driver_connection
-    found = driver.execute("SELECT seq FROM sqlite_sequence WHERE name = 'links'").fetchall()
-    first = (found[0][0] if found else 0) + 1
-    ids = range(first, first + len(rows))
-    inserted = 0
-    most = FEW if len(rows) <= SMALL_BATCH else len(rows)
-    for part in _parts(len(rows), most):
-        os.sched_yield()
-        pairs = zip(zip(ids[part]), rows[part], strict=True)
-        values = [*chain.from_iterable(chain.from_iterable(pairs))]
-        inserted += driver.execute(_sqlite_insert(part.stop - part.start), values).rowcount
-    if inserted == len(rows):
-        return [*ids]
-    query = "SELECT id FROM links WHERE id >= ?"
-    present = {link_id for (link_id,) in driver.execute(query, (first,)).fetchall()}
-    return [link_id if link_id in present else None for link_id in ids]
-
-
-def _parts(count: int, most: int) -> Iterator[slice]:
-    """In powers of two: the driver caches statements, and these are large."""
-    start = 0
-    while start < count:
-        stop = start + (1 << min(count - start, most).bit_length() - 1)
-        yield slice(start, stop)
-        start = stop
-
-
-@cache
-def _sqlite_insert(count: int) -> str:
-    place = f"({','.join('?' * (len(INSERTED) + 1))})"
-    return (
-        f"INSERT INTO links (id, {', '.join(INSERTED)})"  # noqa: S608  our own words
-        f" VALUES {','.join([place] * count)} ON CONFLICT DO NOTHING"
-    )
-
-
 def _follow_on_sqlite(connection: sa.Connection, ids: Sequence[int], now: int) -> None:
     """The change log and the tags of the new links, which have the highest ids."""
     driver: Any = connection.connection.driver_connection
@@ -202,27 +161,6 @@ def _follow_on_sqlite(connection: sa.Connection, ids: Sequence[int], now: int) -
         " FROM links, json_each(tags) AS each WHERE links.id >= ? AND space <> 0",
         (ids[0],),
     )
-
-
-def _insert_on_postgres(connection: sa.Connection, rows: Sequence[_Row]) -> list[int | None]:
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    inserted = connection.exec_driver_sql(_POSTGRES_INSERT, tuple(columns))
-    ids = {(workspace_id, code): link_id for link_id, workspace_id, code in inserted}
-    return [ids.pop((row[_WORKSPACE], row[_CODE]), None) for row in rows]
-
-
-def _postgres_insert() -> str:
-    dialect = PGDialect()  # type: ignore[no-untyped-call]
-    types = [links.c[name].type.compile(dialect=dialect) for name in INSERTED]
-    arrays = ", ".join(f"${number}::{name}[]" for number, name in enumerate(types, 1))
-    return (
-        f"INSERT INTO links ({', '.join(INSERTED)})"  # noqa: S608  our own words
-        f" SELECT * FROM unnest({arrays})"
-        " ON CONFLICT DO NOTHING RETURNING id, workspace_id, short_code"
-    )
-
-
-_POSTGRES_INSERT = _postgres_insert()
 
 
 def _follow_on_postgres(connection: sa.Connection, ids: Sequence[int], now: int) -> None:

@@ -23,6 +23,15 @@ OPERATOR, NOBODY = 0, -1  # whom a code can be reserved for; other values are ac
 
 _reserved = code_quarantine.c
 
+# As `is_refused`, about rows of `links` at the root.
+RESERVED_FOR_OTHERS = (
+    "EXISTS (SELECT 1 FROM code_quarantine WHERE code_quarantine.short_code = links.short_code"  # noqa: S608
+    " AND code_quarantine.until > links.created_at"
+    f" AND (code_quarantine.reserved_for = {NOBODY}"
+    " OR code_quarantine.reserved_for <> coalesce(links.owner_id,"
+    f" CASE links.link_type WHEN '{LinkType.TEMPORARY.value}' THEN {NOBODY} ELSE {OPERATOR} END)))"
+)
+
 
 class CodeReserved(Exception):
     """The code is reserved for somebody else; the transaction is undone."""

@@ -28,6 +28,7 @@ from kurz.storage.engine.database import Database, HotStatement
 from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
 from kurz.storage.engine.store import SqlStore, reads, writes
 from kurz.storage.links.history import add_history_entry, list_history
+from kurz.storage.links.inserting import insert_links
 from kurz.storage.links.listing import list_links
 from kurz.storage.links.quarantine import (
     CodeReserved,
@@ -248,6 +249,8 @@ class SqlLinkStore(SqlStore):
         allowances: tuple[Allowance, ...] = (),
         receipt: Receipt | None = None,
     ) -> int | None:
+        if not (allowances or receipt or link.tags):
+            return await self._database.write_together(insert_links, to_row(link, claim_hash))
         async with self._turn(allowances):
             return await self._database.write(insert_link, link, claim_hash, allowances, receipt)
 

@@ -1,0 +1,153 @@
+"""Inserts many links with a few statements.
+
+A create is inserted together with others that wait at the same time: one by one, each costs the
+driver three calls on SQLite, and PostgreSQL four round trips."""
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql.base import PGDialect
+
+from kurz.freshness.routes import Change
+from kurz.storage.engine.changes import note_changes
+from kurz.storage.links.quarantine import RESERVED_FOR_OTHERS
+from kurz.storage.schema.link_rows import INSERTED
+from kurz.storage.schema.links import links
+
+AT_ONCE = 16  # new links that one statement stores on SQLite
+
+_WORKSPACE, _CODE, _VERSION = map(INSERTED.index, ("workspace_id", "short_code", "version"))
+_FLAG = "forward_query"
+
+_Row = tuple[Any, ...]
+
+# As `quarantine.record_new`, for many.
+_RECORD = (
+    "INSERT INTO changes (link_id, workspace_id, short_code, version, changed_at)"  # noqa: S608  our own words
+    " SELECT id, workspace_id, short_code, version, created_at FROM links"
+    f" WHERE {{these}} AND (workspace_id <> 0 OR NOT {RESERVED_FOR_OTHERS}) ORDER BY id"
+)
+_RECORD_ON_SQLITE = _RECORD.format(these="id >= ?")
+_REFUSED_ON_SQLITE = (
+    f"SELECT id FROM links WHERE id >= ? AND workspace_id = 0 AND {RESERVED_FOR_OTHERS}"  # noqa: S608  our own words
+)
+_RECORD_ON_POSTGRES = _RECORD.format(these="id = ANY($1::bigint[])") + " RETURNING link_id"
+
+
+def insert_links(connection: sa.Connection, rows: Sequence[_Row]) -> list[int | None]:
+    """New links without tags, as `to_row` gives them, with their rows of the change log. Returns
+    their ids; None: the code is taken or reserved for somebody else."""
+    # In one order everywhere, so that no two transactions wait for each other's codes.
+    order = sorted(range(len(rows)), key=lambda place: rows[place][_WORKSPACE : _CODE + 1])
+    ids = insert_together(connection, [rows[place] for place in order], AT_ONCE)
+    inserted = [link_id for link_id in ids if link_id is not None]
+    refused = _record(connection, inserted) if inserted else set()
+    if refused:
+        connection.execute(sa.delete(links).where(links.c.id.in_(refused)))
+    found: list[int | None] = [None] * len(rows)
+    for place, link_id in zip(order, ids, strict=True):
+        found[place] = None if link_id in refused else link_id
+    note_changes(
+        connection,
+        (
+            Change(link_id, row[_WORKSPACE], row[_CODE], row[_VERSION])
+            for link_id, row in zip(found, rows, strict=True)
+            if link_id is not None
+        ),
+    )
+    return found
+
+
+def insert_together(connection: sa.Connection, rows: Sequence[_Row], most: int) -> list[int | None]:
+    """Only their rows in `links`; None: the code is taken, or the URL if the link is deterministic.
+    On SQLite, a statement stores up to `most`: other threads can run after each."""
+    if connection.dialect.name == "sqlite":
+        return _insert_on_sqlite(connection, rows, most)
+    return _insert_on_postgres(connection, rows)
+
+
+def _record(connection: sa.Connection, inserted: Sequence[int]) -> set[int]:
+    """Adds them to the change log, and returns those whose code is reserved for somebody else."""
+    if connection.dialect.name == "sqlite":
+        driver: Any = connection.connection.driver_connection
+        first = (inserted[0],)  # nobody else has higher ids now
+        if driver.execute(_RECORD_ON_SQLITE, first).rowcount == len(inserted):
+            return set()
+        return {link_id for (link_id,) in driver.execute(_REFUSED_ON_SQLITE, first).fetchall()}
+    recorded = connection.exec_driver_sql(_RECORD_ON_POSTGRES, (list(inserted),))
+    return {*inserted} - {link_id for (link_id,) in recorded}
+
+
+def _insert_on_sqlite(
+    connection: sa.Connection, rows: Sequence[_Row], most: int
+) -> list[int | None]:
+    """With ids that we choose, which nobody else can take now: cheaper than returning them."""
+    driver: Any = connection.connection.driver_connection
+    found = driver.execute("SELECT seq FROM sqlite_sequence WHERE name = 'links'").fetchall()
+    first = (found[0][0] if found else 0) + 1
+    ids = range(first, first + len(rows))
+    names, plain = _without_nulls(ids, rows)
+    inserted = 0
+    for part in _parts(len(rows), most):
+        os.sched_yield()
+        values = [*chain.from_iterable(plain[part])]
+        statement = _sqlite_insert(names, part.stop - part.start)
+        inserted += driver.execute(statement, values).rowcount
+    if inserted == len(rows):
+        return [*ids]
+    query = "SELECT id FROM links WHERE id >= ?"
+    present = {link_id for (link_id,) in driver.execute(query, (first,)).fetchall()}
+    return [link_id if link_id in present else None for link_id in ids]
+
+
+def _parts(count: int, most: int) -> Iterator[slice]:
+    """In powers of two: the driver caches statements, and these are large."""
+    start = 0
+    while start < count:
+        stop = start + (1 << min(count - start, most).bit_length() - 1)
+        yield slice(start, stop)
+        start = stop
+
+
+def _without_nulls(ids: Sequence[int], rows: Sequence[_Row]) -> tuple[tuple[str, ...], list[_Row]]:
+    """The columns that any of the rows needs, and what the driver binds fast. For None and bool, it
+    looks for an adapter every time, which takes 1 µs; most links have a dozen of them."""
+    columns = {"id": ids}
+    for name, column in zip(INSERTED, zip(*rows, strict=True), strict=True):
+        if column.count(None) < len(column):
+            columns[name] = [*map(int, column)] if name == _FLAG else column
+    return tuple(columns), [*zip(*columns.values(), strict=True)]
+
+
+@lru_cache(maxsize=128)  # as many statements as the driver keeps
+def _sqlite_insert(names: tuple[str, ...], count: int) -> str:
+    place = f"({','.join('?' * len(names))})"
+    return (
+        f"INSERT INTO links ({', '.join(names)})"  # noqa: S608  our own words
+        f" VALUES {','.join([place] * count)} ON CONFLICT DO NOTHING"
+    )
+
+
+def _insert_on_postgres(connection: sa.Connection, rows: Sequence[_Row]) -> list[int | None]:
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    inserted = connection.exec_driver_sql(_POSTGRES_INSERT, tuple(columns))
+    ids = {(workspace_id, code): link_id for link_id, workspace_id, code in inserted}
+    return [ids.pop((row[_WORKSPACE], row[_CODE]), None) for row in rows]
+
+
+def _postgres_insert() -> str:
+    dialect = PGDialect()  # type: ignore[no-untyped-call]
+    types = [links.c[name].type.compile(dialect=dialect) for name in INSERTED]
+    arrays = ", ".join(f"${number}::{name}[]" for number, name in enumerate(types, 1))
+    return (
+        f"INSERT INTO links ({', '.join(INSERTED)})"  # noqa: S608  our own words
+        f" SELECT * FROM unnest({arrays})"
+        " ON CONFLICT DO NOTHING RETURNING id, workspace_id, short_code"
+    )
+
+
+_POSTGRES_INSERT = _postgres_insert()
