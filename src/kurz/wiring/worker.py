@@ -8,7 +8,7 @@ from functools import partial
 import structlog
 
 from kurz import logs
-from kurz.api.app import create_api
+from kurz.api.app import create_application
 from kurz.api.http.callers import is_member
 from kurz.api.http.cors import Cors
 from kurz.api.http.dependencies import Context, Imports, Options, ProcessState, Sessions
@@ -97,7 +97,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         watch = Watch(kurz, reaper_admin, numbers.started_at)
         state = _state(kurz, path, numbers, watch)
         context = _context(kurz, keyring, limits, root_workspace_id, state, reaper_admin)
-        bounded = BoundedWork(create_api(context), most_in_flight(settings))
+        bounded = BoundedWork(create_application(context), most_in_flight(settings))
         hsts_seconds = _hsts_seconds(settings)
         quick = QuickRefusals(bounded, hosts, hsts_seconds)
         app = App(

@@ -8,6 +8,7 @@
 `security`: who may call an operation, as the OpenAPI document shows it.
 `cors`: pages of other origins that use the API.
 `middleware`: the size limit of bodies.
+`direct`: calls the most frequent routes without FastAPI.
 `bodies`: reads and validates bodies.
 `uploads`: files in requests.
 `downloads`: files in answers, streamed.

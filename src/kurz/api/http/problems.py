@@ -113,37 +113,37 @@ def respond(error: KurzError, headers: dict[str, str] | None = None) -> ProblemR
     return ProblemResponse(body, status, sent)
 
 
-def install(app: FastAPI) -> None:
-    """Makes every failure inside `app` answer as a problem."""
-
-    @app.exception_handler(KurzError)
-    async def on_kurz_error(_: Request, error: KurzError) -> Response:
+def answer_to(error: Exception) -> Response:
+    """The problem that a failure is answered with."""
+    if isinstance(error, KurzError):
         if error.kind is Kind.UNAVAILABLE:
             log.warning(
                 "unavailable", code=error.code, detail=error.detail, cause=str(error.__cause__)
             )
         return respond(error)
-
-    @app.exception_handler(RequestValidationError)
-    async def on_refused_request(_: Request, error: RequestValidationError) -> Response:
+    if isinstance(error, RequestValidationError):
         return respond(refusal(error.errors()))
-
-    @app.exception_handler(HTTPException)
-    async def on_http_error(_: Request, error: HTTPException) -> Response:
+    if isinstance(error, HTTPException):
         known = _HTTP_ERRORS.get(error.status_code, _HTTP_ERRORS[400])
         headers = dict(error.headers or {})
         if headers.get("Allow") == "GET":  # where GET is answered, HEAD is too
             headers["Allow"] = "GET, HEAD"
         return respond(known, headers)
-
-    @app.exception_handler(Exception)
-    async def on_mistake(_: Request, __: Exception) -> Response:
-        return respond(
-            InternalError(
-                "An unexpected error occurred. It is logged under the X-Request-Id of this"
-                " response."
-            )
+    return respond(
+        InternalError(
+            "An unexpected error occurred. It is logged under the X-Request-Id of this response."
         )
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Makes every failure inside `app` answer as a problem."""
+
+    async def on_failure(_: Request, error: Exception) -> Response:
+        return answer_to(error)
+
+    for kind in (KurzError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, on_failure)
 
 
 def refusal(errors: Iterable[Mapping[str, Any]]) -> KurzError:

@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from kurz.api.http.bodies import CURL_TYPES, JSON_TYPES, described, read_body, read_text
 from kurz.api.http.callers import find_caller, get_creator
 from kurz.api.http.dependencies import Context, client_of, context
+from kurz.api.http.direct import Handler
 from kurz.api.http.responses import ApiAnswer
 from kurz.api.http.security import needs, optional
 from kurz.api.http.spaces import LinkSpace, require_space, workspace_id_of
@@ -71,6 +72,13 @@ async def create_link_in_workspace(request: Request) -> Response:
     exists, 201 if it is new or was restored. The same applies to the same URL with the same
     `custom_code`."""
     return await _create_at(request, await get_creator(request), workspace_id_of(request))
+
+
+# Called without FastAPI.
+DIRECT: dict[str, Handler] = {
+    "/api/v1/links": create_link,
+    "/api/v1/workspaces/{workspace_id}/links": create_link_in_workspace,
+}
 
 
 @router.post(
