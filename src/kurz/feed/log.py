@@ -9,6 +9,7 @@ number that was rolled back.
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -56,12 +57,17 @@ class ChangeFeed:
         tick_seconds: float = TICK_SECONDS,
         look_back: int = LOOK_BACK,
         max_silence_seconds: float = MAX_SILENCE_SECONDS,
+        rest_seconds: float = 0.0,
     ) -> None:
+        """`rest_seconds`: wake-ups so soon after a reading share the next one."""
         self._log = change_log
         self._waker = waker
         self._tick_seconds = tick_seconds
         self._look_back = look_back
         self._max_silence_seconds = max_silence_seconds
+        self._rest_seconds = rest_seconds
+        self._rests_until = -math.inf  # by `time.monotonic`
+        self._resting: asyncio.TimerHandle | None = None  # until there is a reading for a wake-up
         self._listeners: list[FeedListener] = []
         self._is_lost = True  # its position is unknown
         self._begins_at = 0
@@ -110,6 +116,9 @@ class ChangeFeed:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
+        if self._resting is not None:
+            self._resting.cancel()
+            self._resting = None
         _answer(self._waiting, is_read=False)
         await self._waker.stop()
 
@@ -125,6 +134,15 @@ class ChangeFeed:
 
     def _woken(self) -> None:
         self.wake_ups += 1
+        rest_seconds = self._rests_until - time.monotonic()
+        if rest_seconds <= 0:
+            self._told.set()
+        elif self._resting is None:
+            loop = asyncio.get_running_loop()
+            self._resting = loop.call_later(rest_seconds, self._end_rest)
+
+    def _end_rest(self) -> None:
+        self._resting = None
         self._told.set()
 
     async def _run(self) -> None:
@@ -145,6 +163,7 @@ class ChangeFeed:
             else:
                 self._is_down = False
             finally:
+                self._rests_until = time.monotonic() + self._rest_seconds
                 _answer(waiting, is_read=is_read)
 
     async def _catch_up(self) -> None:

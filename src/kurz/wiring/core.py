@@ -100,7 +100,7 @@ async def open_kurz(
 ) -> AsyncIterator[Kurz]:
     """The parts over a database with the right schema (`prepare` ensures that). Without a clock,
     they get one that is kept correct: the server's, which its other processes share, or a new one.
-    `is_background`: nobody waits for this process, so it uses less memory."""
+    `is_background`: nobody waits for this process, so it uses less memory, and less time."""
     passwords = passwords or Passwords()
     engine = Engine(settings)
     database = engine.open_database(is_background=is_background)
@@ -113,7 +113,9 @@ async def open_kurz(
             source = engine.time_source(database)
             clock = await closing.enter_async_context(_open_clock(source, server_clock))
         id_key = await load_or_create_key(database, "id-key")
-        shared = await closing.enter_async_context(open_shared(engine, database, id_key, clock))
+        shared = await closing.enter_async_context(
+            open_shared(engine, database, id_key, clock, is_background=is_background)
+        )
         replicas = engine.open_replicas(database, shared.recent_writes)
         if replicas is not None:
             closing.push_async_callback(replicas.close)

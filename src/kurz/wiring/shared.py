@@ -22,6 +22,9 @@ if TYPE_CHECKING:  # late: without Redis nothing of it is needed
     from kurz.cache.routes import RedisRouteCache
 
 RECENT_WRITES_LOOK_BACK = 10_000  # changes that a new process reads: half of `RecentWrites`
+# Between two readings of the change log in the jobs process. Workers wake it up to 200 times a
+# second, and each reading costs as much as it does for one change.
+BACKGROUND_REST_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
@@ -35,16 +38,22 @@ class Shared:
 
 @asynccontextmanager
 async def open_shared(
-    engine: Engine, database: Database, id_key: bytes, clock: Clock
+    engine: Engine,
+    database: Database,
+    id_key: bytes,
+    clock: Clock,
+    *,
+    is_background: bool = False,
 ) -> AsyncIterator[Shared]:
     """What `database` writes is announced from now on. Nothing is received before the feed is
-    started."""
+    started. `is_background`: no visitor waits for what this process receives."""
     namespace = sha256(b"namespace:" + id_key).hexdigest()[:16]
     recent_writes = RecentWrites()
     async with AsyncExitStack() as closing:
         redis = _redis(engine.settings, closing)
         cache = _cache(redis if engine.has_tiers else None, namespace, clock, closing)
-        feed = _feed(engine, database, redis, namespace)
+        rest_seconds = BACKGROUND_REST_SECONDS if is_background else 0.0
+        feed = _feed(engine, database, redis, namespace, rest_seconds)
         closing.push_async_callback(feed.stop)
         if engine.has_tiers:
             feed.subscribe(recent_writes)
@@ -87,16 +96,22 @@ def _cache(
 
 
 def _feed(
-    engine: Engine, database: Database, redis: "RedisClient | None", namespace: str
+    engine: Engine,
+    database: Database,
+    redis: "RedisClient | None",
+    namespace: str,
+    rest_seconds: float,
 ) -> ChangeFeed:
     change_log, url = SqlChangeLog(database), engine.settings.redis_url
     if not engine.has_tiers:
-        return ChangeFeed(change_log, engine.waker(database))
+        return ChangeFeed(change_log, engine.waker(database), rest_seconds=rest_seconds)
     if url is None or redis is None:
         waker = engine.waker(database)
     else:
         waker = _redis_waker(url, redis, f"kurz:{namespace}:changes")
-    return ChangeFeed(change_log, waker, look_back=RECENT_WRITES_LOOK_BACK)
+    return ChangeFeed(
+        change_log, waker, look_back=RECENT_WRITES_LOOK_BACK, rest_seconds=rest_seconds
+    )
 
 
 def _redis_waker(url: str, redis: "RedisClient", channel: str) -> Waker:
