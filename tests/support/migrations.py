@@ -31,6 +31,7 @@ NEXT = f"{int(HEAD) + 1:04}"
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 SEARCH_INDEX = "ix_links_text"
+URL_INDEX = "ix_links_url"
 
 
 async def upgrade(settings: Settings, migrations: Migrations) -> Path | None:
