@@ -47,6 +47,9 @@ class Receipts:
         digest = hashlib.blake2b(address.encode(), digest_size=16, key=self._key, person=_STRANGER)
         return f"address:{digest.hexdigest()}"
 
+    def has_key(self, request: Request) -> bool:
+        return HEADER in request.headers
+
     async def once(
         self,
         request: Request,

@@ -26,6 +26,8 @@ from kurz.people.limits import LimitClass, header_fields
 # Items in progress. On SQLite they share disk syncs; on PostgreSQL more of them would only wait for
 # connections, together with all redirects.
 AT_ONCE = 8
+# Links that are inserted together, with one connection. More would make turns of the loop long.
+CREATES_AT_ONCE = 32
 
 router = APIRouter(tags=["links"], responses=PROBLEMS)
 # What is wrong with the whole request, not with one item.
@@ -63,6 +65,9 @@ class _Worker:
         self._space = space
         self._creator = creator
         self._turn = asyncio.Semaphore(AT_ONCE)
+        self._create_turn = asyncio.Semaphore(CREATES_AT_ONCE)
+        self._has_key = context(request).receipts.has_key(request)
+        self._has_quota = bool(space.allowances(context(request)))
         # Items about the same link are done one after the other, in their order.
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -76,7 +81,7 @@ class _Worker:
     async def _attempt(self, number: int, item: dict[str, Any]) -> dict[str, Any]:
         link_id = item.get("id")
         lock = self._locks[link_id] if isinstance(link_id, int) else nullcontext()
-        async with lock, self._turn:
+        async with lock, self._turn_of(item):
             try:
                 return await self._do(number, _item(item))
             except _OF_THE_REQUEST:
@@ -84,6 +89,14 @@ class _Worker:
             except KurzError as error:
                 status = status_of(type(error))
                 return {"status": status, "problem": problem(error, status)}
+
+    def _turn_of(self, item: dict[str, Any]) -> asyncio.Semaphore:
+        """Of an item that is not validated yet."""
+        link = item.get("link")
+        has_tags = isinstance(link, dict) and bool(link.get("tags"))
+        if item.get("action") != "create" or has_tags or self._has_key or self._has_quota:
+            return self._turn
+        return self._create_turn
 
     async def _do(self, number: int, item: BulkItem) -> dict[str, Any]:
         _check_fields(item)
@@ -120,6 +133,9 @@ class _Worker:
             raise refusal([{"type": "missing", "loc": ("link",), "msg": "Field required"}])
         creator = self._creator
         draft = creator.draft(item.link)
+        if not self._has_key:  # then nothing is stored, so it need not be text yet
+            created = await creator.create(draft, None)
+            return {"status": 201 if created.is_new else 200, "link": creator.view(created)}
         answer = await creator.kurz.receipts.once(
             self._request,
             creator.name,
