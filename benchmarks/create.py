@@ -122,8 +122,8 @@ class Load:
         spent = [(end - start) / links * 1e6 for start, end in zip(before, after, strict=True)]
         if not self.server.is_kurz:
             spent[1] = 0.0
-        latencies = statistics.quantiles(result.latencies_ms, n=100)
-        p50, p99 = latencies[49], latencies[98]
+        latencies = sorted(result.latencies_ms)
+        p50, p99 = (latencies[int(len(latencies) * share)] for share in (0.5, 0.99))
         speed = links / result.seconds
         self.rounds.append([*spent, sum(spent), speed, p50, p99, p99 / p50])
 
