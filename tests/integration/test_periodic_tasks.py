@@ -16,7 +16,7 @@ from support.engines import without_redis
 from support.people import People
 
 engine = without_redis  # which has no part in it
-JOBS = ("housekeeping", "workspaces", "domains", "bans")
+JOBS = ("housekeeping", "workspaces", "domains", "bans", "accounts")
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ async def test_each_has_its_turn_and_leaves_a_record(kurz, clock, runs, people: 
     for periodic_task in make_periodic_tasks(kurz):
         assert await periodic_task.run(RunCause.NOW) is not None
     found = {job: await runs.last(job, 10) for job in JOBS}
-    assert [[run.outcome for run in of] for of in found.values()] == [[RunOutcome.DONE]] * 4
+    assert [[run.outcome for run in of] for of in found.values()] == [[RunOutcome.DONE]] * 5
     assert found["workspaces"][0].counts == {"workspaces": 1, "links": 0}
     assert await kurz.workspaces.find(workspace.id) is None
 
@@ -53,6 +53,7 @@ async def test_no_workspace_is_purged_while_nothing_is_to_be_reaped(
         switch == "on",
         True,
         True,
+        True,
     ]
     assert (await kurz.workspaces.find(workspace.id) is None) == (switch == "on")
     state = {
@@ -67,7 +68,7 @@ async def test_of_two_instances_one_does_it(kurz, runs):
     for one, other in zip(make_periodic_tasks(kurz), make_periodic_tasks(kurz), strict=True):
         results = [await one.run(RunCause.DUE), await other.run(RunCause.DUE)]
         assert [result is None for result in results] == [False, True]
-    assert [len(await runs.last(job, 10)) for job in JOBS] == [1, 1, 1, 1]
+    assert [len(await runs.last(job, 10)) for job in JOBS] == [1] * len(JOBS)
 
 
 @pytest.fixture

@@ -52,7 +52,8 @@ async def test_every_part_is_told(client, admin, add_link, kurz, engine):
     assert system["memory"]["hit_rate"] == 0.75
     assert system["journal"]["recorded"] == 4
     assert system["disk"]["free_bytes"] > 0
-    names = {"reaper", "housekeeping", "workspaces", "domains", "bans", "screening", "checks"}
+    names = {"reaper", "housekeeping", "workspaces", "domains", "bans", "accounts"}
+    names |= {"screening", "checks"}
     assert {job["job"] for job in system["jobs"]} == names
     assert system["settings"]["access"] == "public"
     found = health(system)

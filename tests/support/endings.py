@@ -8,6 +8,8 @@ import sqlalchemy as sa
 from kurz.clicks.batch import INSTALLATION, Subject, SubjectKind, tag_subject
 from kurz.links.model import Draft, Link, Scope, space_of
 from kurz.storage.schema.clicks import click_days, click_months, click_totals
+from kurz.storage.schema.link_rows import to_link
+from kurz.storage.schema.links import link_tags, links
 from kurz.wiring.core import Kurz
 
 OWNER = 5
@@ -70,3 +72,22 @@ async def count_clicks(kurz: Kurz, link: Link) -> list[Subject]:
 
 async def counted(kurz: Kurz, table: sa.Table) -> set[Subject]:
     return {Subject(SubjectKind(row["kind"]), row["subject"]) for row in await rows(kurz, table)}
+
+
+async def multiply(kurz: Kurz, link: Link, number: int) -> list[Link]:
+    """So many copies of a link under other codes, with its tags, as if they had been there long:
+    they are in no change log."""
+    columns = [column.name for column in links.c if column.name not in ("id", "short_code")]
+    numbers = sa.select(sa.literal(1).label("n")).cte("numbers", recursive=True)
+    numbers = numbers.union_all(sa.select(numbers.c.n + 1).where(numbers.c.n < number))
+    code = sa.literal(f"copy-of-{link.short_code}-") + sa.cast(numbers.c.n, sa.Text)
+    copies = sa.select(code, *(links.c[name] for name in columns)).join(numbers, sa.true())
+    copies = copies.where(links.c.id == link.id)
+    await write(kurz, sa.insert(links).from_select(["short_code", *columns], copies))
+    are_new = links.c.short_code.startswith(f"copy-of-{link.short_code}-", autoescape=True)
+    space = space_of(link.workspace_id, link.owner_id)
+    for tag in link.tags:
+        each = sa.select(sa.literal(space), sa.literal(tag), sa.literal(False), links.c.id)  # noqa: FBT003
+        rows_of = sa.insert(link_tags).from_select([*link_tags.c.keys()], each.where(are_new))
+        await write(kurz, rows_of)
+    return [to_link(row) for row in await rows(kurz, links, are_new)]

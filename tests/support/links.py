@@ -4,7 +4,7 @@ from typing import Any
 
 from kurz.clock import to_micros, to_micros_or_none
 from kurz.freshness.routes import Route
-from kurz.links.model import Draft, Link, LinkType, Status, Strategy
+from kurz.links.model import Draft, Link, LinkType, Status, Strategy, space_of
 from kurz.wiring.core import Kurz
 from support.clock import FrozenClock
 
@@ -76,4 +76,5 @@ def route_of(stored: Link) -> Route:
         created_at=to_micros(stored.created_at),
         starts_at=to_micros_or_none(stored.starts_at),
         expires_at=to_micros_or_none(stored.expires_at),
+        space=space_of(stored.workspace_id, stored.owner_id),
     )

@@ -68,6 +68,7 @@ def encode_route(key: str, route: Route, position: int, reason: str | None) -> s
             "starts_at": route.starts_at,
             "expires_at": route.expires_at,
             "is_held": bool(route.is_held),
+            "space": route.space,
         }
     )
 
@@ -114,7 +115,7 @@ def _encode_without_route(key: str, reason: str, link_id: int, version: int, pos
 def _route(value: dict[str, Any], link_id: int, version: int) -> Route:
     status, location = value.get("status"), value.get("original_url")
     redirect_status, forward_query = value.get("redirect_status"), value.get("forward_query")
-    is_held = value.get("is_held")
+    is_held, space = value.get("is_held"), value.get("space")
     if type(status) is not str or status not in STATUSES:
         raise ValueError("another kind of link")
     if type(redirect_status) is not int or redirect_status not in REDIRECTS:
@@ -123,6 +124,9 @@ def _route(value: dict[str, Any], link_id: int, version: int) -> Route:
         raise ValueError("no destination")
     if type(is_held) is not bool:
         raise ValueError("another kind of link")
+    # The version before wrote none: such a link could not be forgotten together with its account.
+    if type(space) is not int or abs(space) > MAX_NUMBER:
+        raise ValueError("space")
     return Route(
         link_id,
         version,
@@ -136,6 +140,7 @@ def _route(value: dict[str, Any], link_id: int, version: int) -> Route:
         _number_or_none(value, "starts_at"),
         _number_or_none(value, "expires_at"),
         is_held,
+        space,
     )
 
 

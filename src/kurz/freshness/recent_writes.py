@@ -8,6 +8,8 @@ from kurz.freshness.routes import Change, Route
 
 MAX_RECENT_WRITES = 20_000  # about 8 MB; older values are not used
 
+_NOT_READ_BACK = 2**63  # more than any number: until then, no value is known to be newer
+
 Numbered = tuple[int, Change]
 
 
@@ -23,12 +25,16 @@ class RecentWrites:
         self._ends_at = 0  # the highest number so far
         self._last: dict[int, int] = {}  # workspace → number of its last change
         self._unnumbered: dict[int, set[Change]] = {}  # workspace → own changes, not yet read back
+        self._ended: dict[int, int] = {}  # space → number of its end
         self.position = 0
 
     def on_changes(self, changes: Sequence[Numbered]) -> None:
         """Number 0: written by this process, and not yet read back from the log."""
         for number, change in changes:
-            self._raise(change)
+            if (space := change.ended_space) is not None:
+                self._ended[space] = number or self._ended.get(space, _NOT_READ_BACK)
+            else:
+                self._raise(change)
             workspace_id = change.workspace_id
             if number:
                 self._ends_at = max(self._ends_at, number)
@@ -50,6 +56,7 @@ class RecentWrites:
         self._order.clear()
         self._last.clear()
         self._unnumbered.clear()
+        self._ended.clear()
         self._begins_at = self._ends_at = self.position = position
 
     def on_caught_up(self, position: int) -> None:
@@ -62,6 +69,8 @@ class RecentWrites:
         read. `found` None: there was no such link. A position beyond what was read may be of a lost
         log: the database was restored, or another one took over."""
         if not self._begins_at <= position <= self._ends_at:
+            return False
+        if found is not None and position < self._ended.get(found.space, 0):
             return False
         latest = self._latest.get((workspace_id, short_code))
         if latest is None:
@@ -91,3 +100,5 @@ class RecentWrites:
         place = change.workspace_id, change.short_code
         if self._latest.get(place) == change:
             del self._latest[place]
+        if (space := change.ended_space) is not None and self._ended.get(space) == number:
+            del self._ended[space]

@@ -18,16 +18,27 @@ class Route(NamedTuple):
     starts_at: int | None
     expires_at: int | None
     is_held: bool = False
+    space: int = 0  # as in `links.model.space_of`
+
+
+SPACE_ENDED = 1
 
 
 class Change(NamedTuple):
     """A row of the change log: a link that is or was under this code, and its version. Link 0: the
-    slugs or domains of the workspace were changed."""
+    slugs or domains of the workspace were changed; or, with `SPACE_ENDED` as the version and a
+    space as the code, all links of that space ended at once."""
 
     link_id: int
     workspace_id: int
     short_code: str
     version: int
+
+    @property
+    def ended_space(self) -> int | None:
+        """The space whose links all ended."""
+        is_end = self.link_id == 0 and self.version == SPACE_ENDED
+        return int(self.short_code) if is_end else None
 
 
 class Cached(NamedTuple):

@@ -18,7 +18,7 @@ KEEP_MICROS = 60 * SECOND
 
 LOCATION = b"location: "
 END = b"\r\n\r\n"
-OWN_BYTES = 330  # memory of an entry without its key and location, with its slots
+OWN_BYTES = 370  # memory of an entry without its key and location, with its slots
 
 _LINK_ID = Struct("<Q")  # the first part of a link tag
 _SETTLED = {
@@ -57,6 +57,7 @@ class Entry:
         "redirect_status",
         "servable_until",
         "settled",
+        "space",
         "stale_at",
         "starts_at",
         "tail",
@@ -69,6 +70,7 @@ class Entry:
         is_final = status in (Status.DELETED, Status.BANNED)  # whatever the clock says
         self.key = key
         self.version = route.version
+        self.space = route.space
         self.link_tag = link_tag_of(route.link_id, workspace_id)
         self.settled = _SETTLED[status]
         self.starts_at = None if is_final else route.starts_at

@@ -109,10 +109,20 @@ class HotSet:
             self._links.drop(load.key)
             self._absent.put(entry)
 
+    def forget_space(self, space: int) -> None:
+        """All links of the space have ended. A lookup in progress does not say whose link it will
+        find, so no result of one is kept."""
+        for key in [key for key, entry in self.entries.items() if entry.space == space]:
+            self._links.drop(key)
+        self._outdate_loads()
+
     def clear(self) -> None:
         """Drops everything, including the results of lookups in progress."""
         self._links.clear()
         self._absent.clear()
+        self._outdate_loads()
+
+    def _outdate_loads(self) -> None:
         for loads in self._loads.values():
             for load in loads:
                 load.min_version = _NEVER

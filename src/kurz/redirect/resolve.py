@@ -11,7 +11,7 @@ from kurz.errors import StoreUnavailable
 from kurz.freshness.null_cache import NullRouteCache
 from kurz.freshness.ports import NotNow, RouteCache, RouteStore
 from kurz.freshness.recent_writes import RecentWrites
-from kurz.freshness.routes import Cached, Change, Route
+from kurz.freshness.routes import SPACE_ENDED, Cached, Change, Route
 from kurz.links.lifecycle import Outcome
 from kurz.redirect.entry import Entry, absence, key_of
 from kurz.redirect.hot import HotSet, Load
@@ -96,6 +96,8 @@ class Resolver:
         for link_id, workspace_id, short_code, version in changes:
             if link_id:
                 self.hot.forget(key_of(workspace_id, short_code), version, link_id)
+            elif version == SPACE_ENDED:
+                self.hot.forget_space(int(short_code))
 
     def set_stale(self, *, is_feed_stale: bool) -> None:
         """Called every second: whether changes by others arrive."""

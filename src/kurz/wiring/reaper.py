@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from kurz.errors import SettingRefused
+from kurz.jobs.account_ender import JOB as ACCOUNTS
+from kurz.jobs.account_ender import AccountEnder, AccountWork
 from kurz.jobs.bans import BanWork
 from kurz.jobs.boot_clock import BootClock
 from kurz.jobs.checks.domains import DomainChecks
@@ -21,6 +23,7 @@ from kurz.safety.banning import JOB as BANS
 from kurz.scheduling import Schedule
 from kurz.settings.model import Settings
 from kurz.settings.values import show_duration
+from kurz.storage.ending.accounts import SqlAccountEnds
 from kurz.storage.ending.housekeeping import SqlHousekeepingStore
 from kurz.storage.ending.reaping import SqlReaperStore
 from kurz.storage.ending.workspaces import SqlWorkspaceEnds
@@ -35,8 +38,10 @@ PERIODIC_TASKS = {  # how often
     WORKSPACES: timedelta(days=1),
     DOMAINS: timedelta(days=1),
     BANS: timedelta(hours=1),
+    ACCOUNTS: timedelta(hours=1),
 }
-PERIODIC_TASK_TICK_SECONDS = 60.0  # except for bans, which somebody waits for
+REQUESTED = (BANS, ACCOUNTS)  # they look every few seconds whether there is something to do
+PERIODIC_TASK_TICK_SECONDS = 60.0  # except for `REQUESTED`
 
 
 @dataclass(frozen=True)
@@ -138,13 +143,14 @@ def make_periodic_tasks(kurz: Kurz, boot_clock: BootClock | None = None) -> list
     leases = SqlLeaseStore(database, clock)
     works: dict[str, Work] = {job: PeriodicTask(task, boot_clock) for job, task in tasks.items()}
     works[BANS] = BanWork(kurz.bans, leases)
+    works[ACCOUNTS] = AccountWork(AccountEnder(SqlAccountEnds(database), clock), leases)
     return [
         Runner(
             schedules[job],
             work,
             leases,
             SqlRunStore(database, clock),
-            tick_seconds=TICK_SECONDS if job == BANS else PERIODIC_TASK_TICK_SECONDS,
+            tick_seconds=TICK_SECONDS if job in REQUESTED else PERIODIC_TASK_TICK_SECONDS,
         )
         for job, work in works.items()
     ]
@@ -157,8 +163,8 @@ def periodic_task_schedules(settings: Settings) -> dict[str, Schedule]:
             job=job,
             every=every,
             first_after=timedelta(minutes=5),
-            at_least=timedelta(minutes=10),
-            at_most=timedelta(minutes=30),
+            at_least=timedelta(minutes=2 if job == ACCOUNTS else 10),
+            at_most=timedelta(minutes=5 if job == ACCOUNTS else 30),
             is_enabled=job != WORKSPACES or settings.reaper_enabled == "on",
         )
         for job, every in PERIODIC_TASKS.items()

@@ -1,12 +1,15 @@
 """Disabled and deleted accounts, and the last administrator."""
 
 import asyncio
+import itertools
 import json
 from typing import Any
 
 import pytest
 
 from kurz.people.access import Permission
+from kurz.storage.links.ended_accounts import FEW
+from kurz.storage.schema.links import links
 from support.accounts import (
     AUTH,
     EMAIL,
@@ -19,6 +22,7 @@ from support.accounts import (
     sign_in,
     status_of,
 )
+from support.endings import make, multiply, rows
 from support.people import PASSWORD, Person
 
 # Disabled accounts, and the last administrator
@@ -162,3 +166,33 @@ async def test_an_account_is_exported_and_deleted_with_all_that_is_its_own(clien
     assert again.json()["account"]["id"] != person.id
     listed = await client.get("/api/v1/links", headers=bearer(again.json()["token"]))
     assert listed.json()["links"] == []
+
+
+async def test_links_of_an_account_with_many_stop_in_every_memory(client, connect, people, kurz):
+    """Although none of them is written: each is in the memory of two workers, or in Redis."""
+    await people.add(is_admin=True)
+    person = await people.add(EMAIL)
+    codes = []
+    for owner in person, await people.add():
+        first = await make(kurz, owner_id=owner.id)
+        codes.append([first.short_code, (await multiply(kurz, first, FEW))[-1].short_code])
+    clients = [client, await connect(code_length=8)]
+    for each, code in itertools.product(clients, itertools.chain(*codes)):
+        assert (await each.get(f"/{code}")).status_code == 302
+    body = {"password": PASSWORD}
+    gone = await client.request("DELETE", ME, json=body, headers=person.headers)
+    assert gone.status_code == 204
+    assert [(await client.get(f"/{code}")).status_code for code in codes[0]] == [404, 404]
+    for code in codes[0]:
+        for _ in range(500):  # until it is told
+            if (await clients[1].get(f"/{code}")).status_code == 404:
+                break
+            await asyncio.sleep(0.02)
+        else:
+            pytest.fail("another worker still redirects")
+    fresh = await connect(code_length=9)  # has nothing in memory, but perhaps in Redis
+    assert [(await fresh.get(f"/{code}")).status_code for code in codes[0]] == [404, 404]
+    for each, code in itertools.product(clients, codes[1]):
+        assert (await each.get(f"/{code}")).status_code == 302
+    version = {row["version"] for row in await rows(kurz, links, links.c.space == -person.id)}
+    assert version == {1}

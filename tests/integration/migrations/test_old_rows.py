@@ -177,3 +177,12 @@ async def test_an_upgrade_keeps_what_was_done_and_requested(upgraded, until):
         ("SELECT is_requested FROM job_runs", True),
     ):
         assert await read(upgraded, select(query)) == [(expected,)]
+
+
+async def test_after_an_upgrade_no_account_is_being_deleted(upgraded, until):
+    await upgrade(upgraded, until("0015"))
+    links = await read(upgraded, select("SELECT id, status, version FROM links ORDER BY id"))
+    await upgrade(upgraded, until("0016"))
+    assert await read(upgraded, select("SELECT * FROM ending_accounts")) == []
+    same = select("SELECT id, status, version FROM links ORDER BY id")
+    assert await read(upgraded, same) == links != []

@@ -42,6 +42,7 @@ routes = st.builds(
     created_at=numbers,
     starts_at=st.none() | numbers,
     expires_at=st.none() | numbers,
+    space=st.integers(-MAX_NUMBER, MAX_NUMBER),
 )
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -130,6 +131,9 @@ def test_another_keys_value_is_told_apart():
         {"clicks_used": None},
         {"created_at": MAX_NUMBER + 1},
         {"expires_at": -5},
+        {"space": None},  # as the version before wrote it
+        {"space": True},
+        {"space": -MAX_NUMBER - 1},
         {"original_url": None},
         {"original_url": "javascript:alert(1)"},
         {"original_url": "https://example.com/\r\nset-cookie: a=b"},

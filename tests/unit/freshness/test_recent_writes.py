@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kurz.freshness.recent_writes import RecentWrites
-from kurz.freshness.routes import Change
+from kurz.freshness.routes import SPACE_ENDED, Change
 from support.links import route
+
+END = Change(0, 0, "-7", SPACE_ENDED)
 
 
 def change(link_id: int, version: int, code: str = "abc", workspace_id: int = 0) -> Change:
@@ -36,6 +38,27 @@ def test_own_changes_count_before_they_are_read_back():
     recent_writes.on_changes([(5, change(2, 1, "other")), (0, change(1, 2))])
     assert not recent_writes.is_current(0, "abc", route(1, 1), 5)
     assert recent_writes.is_current(0, "abc", route(1, 2), 5)
+
+
+def test_what_was_read_before_its_space_ended_is_not_current():
+    recent_writes = RecentWrites()
+    recent_writes.on_changes([(4, change(1, 2, "other")), (5, END), (6, change(1, 3, "other"))])
+    assert not recent_writes.is_current(0, "abc", route(1, 1, space=-7), 4)
+    assert recent_writes.is_current(0, "abc", route(1, 1, space=-7), 5)
+    assert recent_writes.is_current(0, "abc", route(1, 1, space=-8), 4)
+    assert recent_writes.is_current(0, "abc", None, 4)
+
+
+def test_the_end_of_a_space_counts_before_it_is_read_back_and_longer_than_it_is_remembered():
+    recent_writes = RecentWrites(max_writes=2)
+    recent_writes.on_changes([(4, change(1, 2, "other")), (0, END)])
+    found = route(1, 1, space=-7)
+    assert not recent_writes.is_current(0, "abc", found, 4)
+    recent_writes.on_changes([(5, END)])
+    assert recent_writes.is_current(0, "abc", found, 5)
+    recent_writes.on_changes([(number, change(1, number, "other")) for number in (6, 7, 8)])
+    assert not recent_writes.is_current(0, "abc", found, 5)  # its number is not known any more
+    assert recent_writes.is_current(0, "abc", found, 6)
 
 
 def test_a_change_that_is_heard_late_lowers_nothing():

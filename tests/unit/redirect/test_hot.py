@@ -31,10 +31,15 @@ ENDLESS = 10**12
 
 
 def entry(
-    key: bytes, version: int = 1, link_id: int = 1, status: Status = Status.ACTIVE, length: int = 20
+    key: bytes,
+    version: int = 1,
+    link_id: int = 1,
+    status: Status = Status.ACTIVE,
+    length: int = 20,
+    space: int = 0,
 ) -> Entry:
     location = "https://e.example/".ljust(length, "x")
-    found = route(link_id, version, status=status, location=location)
+    found = route(link_id, version, status=status, location=location, space=space)
     return Entry(key, 0, found, NOW)
 
 
@@ -237,6 +242,23 @@ def test_what_is_on_its_way_when_memory_is_cleared_is_not_kept():
     store(hot, found := entry(b"/a"))
     assert hot.peek(b"/a", NOW) is found
     assert (entries, absences) == ({b"/a": found}, {})  # the lane looks into these
+
+
+def test_all_links_of_a_space_are_forgotten_at_once_and_no_others():
+    hot = HotSet(10, ENDLESS)
+    for number in range(6):
+        store(hot, entry(b"/%d" % number, space=-(number % 3)))
+    hot.forget_space(-2)
+    assert hot.entries.keys() == {b"/0", b"/1", b"/3", b"/4"}
+    assert hot.size == sum(found.size for found in hot.entries.values())
+
+
+def test_a_value_that_was_read_before_its_space_ended_is_not_kept_after_it():
+    hot, load = HotSet(10, ENDLESS), Load(b"/a")
+    hot.begin(load)
+    hot.forget_space(-2)
+    hot.finish(load, entry(b"/a", 7, space=-2))
+    assert hot.peek(b"/a", NOW) is None
 
 
 def test_a_new_link_ends_the_memory_of_its_absence_and_voids_a_lookup_for_it():

@@ -3585,7 +3585,7 @@ export interface components {
             runs: components["schemas"]["RunRead"][];
             /**
              * Jobs
-             * @description Other jobs: `housekeeping`, `workspaces` (purges deleted workspaces), `domains` (checks their records), `bans` (applies account bans).
+             * @description Other jobs: `housekeeping`, `workspaces` (purges deleted workspaces), `domains` (checks their records), `bans` (applies account bans), `accounts` (ends the links of deleted accounts).
              */
             jobs: components["schemas"]["JobRead"][];
         };

@@ -79,7 +79,8 @@ class ReaperRead(BaseModel):
     runs: list[RunRead] = Field(description="The last runs, newest first.")
     jobs: list[JobRead] = Field(
         description="Other jobs: `housekeeping`, `workspaces` (purges deleted workspaces),"
-        " `domains` (checks their records), `bans` (applies account bans)."
+        " `domains` (checks their records), `bans` (applies account bans), `accounts` (ends the"
+        " links of deleted accounts)."
     )
 
 

@@ -64,6 +64,26 @@ class TrashStore(Protocol):
         Fewer than `limit`: none is left, except links that are being written."""
 
 
+class AccountEnds(Protocol):
+    """Ends the links of deleted accounts, in batches. Visitors see no difference. Every write
+    checks by its own condition what is left to do. An outage raises `StoreUnavailable`."""
+
+    async def find(self) -> list[int]:
+        """The accounts whose links are not all ended, the first deleted first."""
+
+    async def trash_links(self, account_id: int, now: datetime, limit: int) -> int:
+        """Goes through the next personal links, and moves them to the trash as of the deletion of
+        the account; returns how many it has seen. Fewer than `limit`: it has seen all."""
+
+    async def disown_links(self, account_id: int, limit: int) -> int:
+        """Takes the owner from links in workspaces, which stay; returns how many. Fewer than
+        `limit`: none is left, except links that are being written."""
+
+    async def end(self, account_id: int) -> bool:
+        """The account has ended. False: it has links that were created at the last moment, and
+        must be gone through once more."""
+
+
 class HousekeepingStore(Protocol):
     """Removes rows that are no longer needed, in batches. Each method returns how many it removed;
     0: there are no more. An outage raises `StoreUnavailable`."""

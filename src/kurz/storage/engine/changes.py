@@ -6,7 +6,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from kurz.clock import SystemClock
-from kurz.freshness.routes import Change
+from kurz.freshness.routes import SPACE_ENDED, Change
+from kurz.links.model import ROOT_WORKSPACE_ID
 from kurz.storage.engine.database import HotStatement
 from kurz.storage.engine.deadlines import LIST_SECONDS
 from kurz.storage.engine.store import SqlStore, reads
@@ -92,6 +93,11 @@ def note_changes(connection: sa.Connection, written: Iterable[Change]) -> None:
 def record_move(connection: sa.Connection, workspace_id: int) -> None:
     """The slugs or domains of a workspace have changed."""
     record_change(connection, 0, workspace_id, "", 0, SystemClock().micros())
+
+
+def record_end(connection: sa.Connection, space: int) -> None:
+    """All links of the space have ended. They are in the root."""
+    record_change(connection, 0, ROOT_WORKSPACE_ID, str(space), SPACE_ENDED, SystemClock().micros())
 
 
 def take_changes(connection: sa.Connection) -> list[Change]:

@@ -6,6 +6,7 @@
 `listing`: lists of links; `filters`: the filters of lists, as SQL.
 `search`: text search.
 `tags`: tags of links.
+`ended_accounts`: the links of deleted accounts.
 `history`: what was changed, and by whom.
 `active`: the number of active links.
 `totals`: numbers of the whole installation.

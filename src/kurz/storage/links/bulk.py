@@ -20,6 +20,7 @@ from kurz.storage.engine.changes import note_changes
 from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
 from kurz.storage.engine.store import SqlStore, reads
 from kurz.storage.links.inserting import insert_together
+from kurz.storage.links.ended_accounts import IS_ENDING
 from kurz.storage.links.quarantine import find_reserved, is_refused
 from kurz.storage.links.quota_usage import find_spent, spend
 from kurz.storage.schema.link_rows import INSERTED, to_link, to_row
@@ -256,6 +257,8 @@ def _within(
     elif scope.workspace_id is not None:
         # The sum avoids the index of codes, which is not in the order of age.
         conditions = [links.c.workspace_id + 0 == scope.workspace_id]
+    if not space:
+        conditions.append(~IS_ENDING)
     if scope.owner_id is not None and space >= 0:
         conditions.append(links.c.owner_id == scope.owner_id)
     return conditions, [links.c.created_at, links.c.id] if space else [links.c.id]

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from kurz.clock import to_micros
 from kurz.links.model import Filter, Scope, Sort, Status
+from kurz.storage.links.ended_accounts import IS_ENDING
 from kurz.storage.links.search import text_matches
 from kurz.storage.schema.base import NEVER
 from kurz.storage.schema.links import link_tags, links
@@ -147,7 +148,8 @@ class Filters:
             owned = [_text("links.space <> 0")] if by_index else []
             return [columns.space == self.space, *owned]
         workspace_id = self._scope.workspace_id
-        return [] if workspace_id is None else [columns.workspace_id == workspace_id]
+        here = [] if workspace_id is None else [columns.workspace_id == workspace_id]
+        return [*here, ~IS_ENDING]
 
     def _owned(self, columns: Any, *, by_index: bool) -> list[Condition]:
         owners = {self.wanted.owner_id}

@@ -27,6 +27,7 @@ from kurz.storage.engine.changes import record_change
 from kurz.storage.engine.database import Database, HotStatement
 from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
 from kurz.storage.engine.store import SqlStore, reads, writes
+from kurz.storage.links.ended_accounts import as_ended
 from kurz.storage.links.history import add_history_entry, list_history
 from kurz.storage.links.inserting import insert_links
 from kurz.storage.links.listing import list_links
@@ -89,11 +90,16 @@ def insert_link(
 
 
 def find_link(connection: sa.Connection, link_id: int, scope: Scope) -> Link | None:
-    return _one(connection, links.c.id == link_id, *within(scope))
+    link = _one(connection, links.c.id == link_id, *within(scope))
+    if link is None or scope.owner_id is not None:  # who asks has an account
+        return link
+    return as_ended(connection, link)
 
 
 def find_link_by_code(connection: sa.Connection, workspace_id: int, short_code: str) -> Link | None:
-    return _one(connection, links.c.workspace_id == workspace_id, links.c.short_code == short_code)
+    is_it = links.c.workspace_id == workspace_id, links.c.short_code == short_code
+    link = _one(connection, *is_it)
+    return None if link is None else as_ended(connection, link)
 
 
 def claim_link(

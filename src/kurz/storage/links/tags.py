@@ -42,14 +42,6 @@ def replace_tags(connection: sa.Connection, changed: Sequence[Link]) -> None:
     _insert(connection, [row for link in changed for row in _rows(link, link.id)])
 
 
-def trash_tags(connection: sa.Connection, space: int) -> None:
-    """After links of the space were moved to the trash, in one statement."""
-    trashed = sa.exists().where(links.c.id == link_tags.c.link_id, links.c.status == Status.DELETED)
-    connection.execute(
-        sa.update(link_tags).where(link_tags.c.space == space, trashed).values(in_trash=True)
-    )
-
-
 def trash_tags_of(connection: sa.Connection, link_ids: Sequence[int]) -> None:
     """After these links were moved to the trash."""
     of_links = among(connection, link_tags.c.link_id, link_ids)

@@ -6,21 +6,19 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clock import to_micros, to_micros_or_none
-from kurz.links.model import Status
 from kurz.paging import WHOLE, Part
 from kurz.people.access import Role
 from kurz.people.accounts import Account
 from kurz.people.errors import OneTimeLinkRefused
 from kurz.people.one_time_tokens import Purpose
-from kurz.storage.engine.changes import record_move, update_links
-from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS
+from kurz.storage.engine.changes import record_move
+from kurz.storage.engine.deadlines import LIST_SECONDS
 from kurz.storage.engine.pages import part_of
 from kurz.storage.engine.rows import find_all, find_one, to_values
 from kurz.storage.engine.store import ClockedStore, reads, writes
-from kurz.storage.links.tags import trash_tags
+from kurz.storage.links.ended_accounts import begin_end
 from kurz.storage.people.epochs import require_epoch
 from kurz.storage.people.one_time_tokens import find_token, take_token
-from kurz.storage.schema.links import links
 from kurz.storage.schema.people import (
     accounts,
     ended_tokens,
@@ -207,7 +205,7 @@ def delete_account(
     )
     for workspace_id in alone:
         record_move(connection, workspace_id)
-    _trash_links(connection, account_id, to_micros(deleted_at))
+    begin_end(connection, account_id, to_micros(deleted_at))
     for table in (keys, members, one_time_tokens):
         connection.execute(sa.delete(table).where(table.c.account_id == account_id))
     connection.execute(sa.delete(accounts).where(accounts.c.id == account_id))
@@ -232,22 +230,6 @@ def _lock_workspaces_of(connection: sa.Connection, account_id: int) -> list[int]
         members.c.account_id == account_id, members.c.role == Role.OWNER
     )
     return list(connection.execute(owned.order_by(members.c.workspace_id)).scalars())
-
-
-def _trash_links(connection: sa.Connection, account_id: int, now: int) -> None:
-    """Moves personal links to the trash, including those that the reaper has moved there: what its
-    owner deletes is not kept as long. Links in workspaces belong to the workspaces."""
-    is_swept = (links.c.status == Status.DELETED) & links.c.swept_at.is_not(None)
-    is_kept = links.c.status.not_in([Status.DELETED, Status.BANNED])
-    are_these = (links.c.space == -account_id) & (is_kept | is_swept)
-    gone = {"status": Status.DELETED, "deleted_at": now, "swept_at": None}
-    update_links(connection, are_these, now=now, **gone)
-    trash_tags(connection, -account_id)
-    connection.execute(
-        sa.update(links)
-        .where(links.c.space > 0, links.c.owner_id == account_id)
-        .values(owner_id=None)
-    )
 
 
 def _may_lose(connection: sa.Connection, account_id: int) -> bool:
@@ -303,4 +285,4 @@ class SqlAccountStore(ClockedStore):
     note_sign_in = writes(note_sign_in)
     end_token = writes(end_token)
     find_with_token = reads(find_with_token)
-    delete = writes(delete_account, LONG_SECONDS)
+    delete = writes(delete_account)

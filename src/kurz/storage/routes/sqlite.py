@@ -13,10 +13,14 @@ from kurz.storage.schema.links import LOCATION, links
 ROUTE: tuple[sa.ColumnElement[Any], ...] = (
     links.c.id,
     links.c.version,
-    # A link that the reaper moved to the trash answers as before, unless it was banned there.
+    # The personal links of a deleted account are as good as in the trash before they are. A link
+    # that the reaper moved there answers as before, unless it was banned there.
     sa.literal_column(
-        "CASE WHEN links.swept_at IS NULL OR links.status = 'BANNED'"
-        " THEN links.status ELSE 'EXPIRED' END"
+        "CASE WHEN links.status = 'BANNED' THEN 'BANNED'"
+        " WHEN links.space < 0 AND EXISTS ("
+        "SELECT 1 FROM ending_accounts WHERE ending_accounts.account_id = -links.space"
+        ") THEN 'DELETED'"
+        " WHEN links.swept_at IS NULL THEN links.status ELSE 'EXPIRED' END"
     ).label("status"),
     LOCATION.label("location"),
     links.c.redirect_status,
@@ -27,6 +31,7 @@ ROUTE: tuple[sa.ColumnElement[Any], ...] = (
     links.c.starts_at,
     links.c.expires_at,
     links.c.held_at.is_not(None).label("is_held"),
+    links.c.space,
 )
 _QUERY = sa.select(*ROUTE).where(
     links.c.workspace_id == sa.bindparam("workspace_id"),

@@ -21,6 +21,18 @@ accounts = sa.Table(
     sa.Column("may_import_many", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
+# Deleted accounts whose links are not yet all ended. Until then, this row is what keeps their
+# personal links from visitors. `after_…` is the last one that was moved to the trash, in order of
+# age; NULL: none yet.
+ending_accounts = sa.Table(
+    "ending_accounts",
+    metadata,
+    sa.Column("account_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("deleted_at", sa.BigInteger, nullable=False),
+    sa.Column("after_created_at", sa.BigInteger),
+    sa.Column("after_id", sa.BigInteger),
+)
+
 # Tokens that were signed out, until they would have ended anyway.
 ended_tokens = sa.Table(
     "ended_tokens",
