@@ -19,8 +19,8 @@ from kurz.storage.clicks.totals import add_imported
 from kurz.storage.engine.changes import note_changes
 from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
 from kurz.storage.engine.store import SqlStore, reads
-from kurz.storage.links.inserting import insert_together
 from kurz.storage.links.ended_accounts import IS_ENDING
+from kurz.storage.links.inserting import insert_together
 from kurz.storage.links.quarantine import find_reserved, is_refused
 from kurz.storage.links.quota_usage import find_spent, spend
 from kurz.storage.schema.link_rows import INSERTED, to_link, to_row
