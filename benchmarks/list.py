@@ -1,6 +1,6 @@
 """How long a page of 50 takes in a workspace of a million links, on both engines: every order, with
-every filter, the first page and a deep one. The time is that of `LinkService.list`, the CPU that of
-this process and, for PostgreSQL, of its server."""
+every filter, the first page and a deep one; and the operator's lists of all links, and of tags. The
+time is that of the service, the CPU that of this process and, for PostgreSQL, of its server."""
 
 import argparse
 import asyncio
@@ -11,10 +11,11 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import sqlalchemy as sa
 
 from kurz.clock import SystemClock, from_micros, to_micros
 from kurz.links.model import Filter, Scope, Sort, Status
+from kurz.paging import Part
 from kurz.settings.model import Settings
 from kurz.storage.links.search import index_changes, leave_merging_to_us, merge_index
 from kurz.wiring.core import Kurz, open_kurz
@@ -185,6 +187,9 @@ def cases(data: Data) -> dict[str, Filter]:
         "tag common": Filter(tag=data.tags[0]),
         "tag medium": Filter(tag=data.tags[20]),
         "tag rare": Filter(tag=data.tags[-1]),
+        "tag common, active": Filter(tag=data.tags[0], status=Status.ACTIVE),
+        "tag common, expired": Filter(tag=data.tags[5], status=Status.EXPIRED),
+        "tag medium, paused": Filter(tag=data.tags[20], status=Status.PAUSED),
         "owner": Filter(owner_id=data.owners[3]),
         "dates": Filter(created_from=month, created_before=month + timedelta(days=30)),
         **{f"search {name}": Filter(search=word) for name, word in words.items()},
@@ -196,25 +201,39 @@ def cases(data: Data) -> dict[str, Filter]:
 async def measure(
     kurz: Kurz, engine: str, data: Data, runs: int, cpu_seconds: Callable[[], float]
 ) -> AsyncIterator[Timed]:
+    async def timed(what: tuple[str, str, bool, int], call: Callable[[], Awaitable[Any]]) -> Timed:
+        before = cpu_seconds()
+        times = sorted([await seconds_of(call) * 1000 for _ in range(runs)])
+        cpu = (cpu_seconds() - before) / runs * 1000
+        p95 = times[int(len(times) * 0.95)]
+        return Timed(engine, *what, statistics.median(times), p95, cpu)
+
+    for scope, name, wanted in lists(data):
+        first = await kurz.links.list(scope, wanted)
+        depth = max(first.total // 2, 1)
+        deep = (await kurz.links.list(scope, wanted, limit=depth)).next_cursor
+        for cursor in [None] if deep is None else [None, deep]:
+            what = (name, str(wanted.sort), cursor is not None, first.total)
+            yield await timed(what, partial(kurz.links.list, scope, wanted, cursor=cursor))
+    for limit in 50, 200:
+        what = (f"{limit} tags", "tag", False, limit)
+        yield await timed(what, partial(kurz.tagging.list, TEAM, Part(None, limit)))
+
+
+def lists(data: Data) -> Iterator[tuple[Scope, str, Filter]]:
+    """The operator's have the orders that the command line offers."""
     for name, wanted in cases(data).items():
         for sort in Sort:
-            ordered = replace(wanted, sort=sort)
-            first = await kurz.links.list(Scope(TEAM), ordered)
-            depth = max(first.total // 2, 1)
-            deep = (await kurz.links.list(Scope(TEAM), ordered, limit=depth)).next_cursor
-            for cursor in [None] if deep is None else [None, deep]:
-                before = cpu_seconds()
-                times = sorted([await one_page(kurz, ordered, cursor) for _ in range(runs)])
-                cpu = (cpu_seconds() - before) / runs * 1000
-                p95 = times[int(len(times) * 0.95)]
-                median = statistics.median(times)
-                yield Timed(engine, name, sort, cursor is not None, first.total, median, p95, cpu)
+            yield Scope(TEAM), name, replace(wanted, sort=sort)
+    for name in "no filter", "expired", "banned", "search common", "search rare", "search no hit":
+        yield Scope(), f"operator, {name}", replace(cases(data)[name], with_deleted=True)
+    yield Scope(), "operator, trash", Filter(status=Status.DELETED, sort=Sort.UPDATED_DOWN)
 
 
-async def one_page(kurz: Kurz, wanted: Filter, cursor: str | None) -> float:
+async def seconds_of(call: Callable[[], Awaitable[Any]]) -> float:
     started = time.perf_counter()
-    await kurz.links.list(Scope(TEAM), wanted, cursor=cursor)
-    return (time.perf_counter() - started) * 1000
+    await call()
+    return time.perf_counter() - started
 
 
 @asynccontextmanager
