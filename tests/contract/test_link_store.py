@@ -9,15 +9,15 @@ import pytest
 
 from kurz.clock import to_micros
 from kurz.links import lifecycle
-from kurz.links.model import Filter, Link, PageEnd, Scope, Status, Strategy
+from kurz.links.model import Filter, FoundLinks, Link, PageEnd, Scope, Status, Strategy
 from kurz.storage.schema import links as link_tables
 from support.links import NOW, link
 from support.stored_links import ALL, ANY, FULL, ODD_INSTANT, changes, execute, insert, rows
 
 
 async def listed(kurz, wanted=ALL, scope=ANY, limit=1000) -> list[str]:
-    found, _ = await kurz.store.list(scope, wanted, NOW, limit=limit)
-    return [each.short_code for each in found]
+    found = await kurz.store.list(scope, wanted, NOW, limit=limit)
+    return [each.short_code for each in found.links]
 
 
 async def test_a_stored_link_is_found_as_it_was_given(kurz):
@@ -81,10 +81,10 @@ async def test_a_scope_hides_what_is_outside(kurz):
     outside = [Scope(2), Scope(0), Scope(owner_id=6), Scope(1, 6), Scope(2, 5)]
     for scope in inside:
         assert await kurz.store.find(stored.id, scope) == stored
-        assert await kurz.store.list(scope, ALL, NOW, limit=9) == ([stored], 1)
+        assert await kurz.store.list(scope, ALL, NOW, limit=9) == FoundLinks([stored], 1)
     for scope in outside:
         assert await kurz.store.find(stored.id, scope) is None
-        assert await kurz.store.list(scope, ALL, NOW, limit=9) == ([], 0)
+        assert await kurz.store.list(scope, ALL, NOW, limit=9) == FoundLinks([], 0)
 
 
 async def test_an_anonymous_link_has_no_owner_to_be_seen_by(kurz):
@@ -113,16 +113,12 @@ async def test_a_url_too_long_for_an_index_is_deterministic_too(kurz):
 
 async def test_lists_are_newest_first_with_a_total(kurz):
     ids = [(await insert(kurz, f"code-{number}")).id for number in range(5)]
-    found, total = await kurz.store.list(ANY, ALL, NOW, limit=2)
-    assert ([each.id for each in found], total) == ([ids[4], ids[3]], 5)
-    found, total = await kurz.store.list(
-        ANY, ALL, NOW, after=PageEnd(to_micros(NOW), ids[3]), limit=2
-    )
-    assert ([each.id for each in found], total) == ([ids[2], ids[1]], 5)
-    found, total = await kurz.store.list(
-        ANY, ALL, NOW, after=PageEnd(to_micros(NOW), ids[0]), limit=2
-    )
-    assert (found, total) == ([], 5)
+    found = await kurz.store.list(ANY, ALL, NOW, limit=2)
+    assert ([each.id for each in found.links], found.total) == ([ids[4], ids[3]], 5)
+    found = await kurz.store.list(ANY, ALL, NOW, after=PageEnd(to_micros(NOW), ids[3]), limit=2)
+    assert ([each.id for each in found.links], found.total) == ([ids[2], ids[1]], 5)
+    found = await kurz.store.list(ANY, ALL, NOW, after=PageEnd(to_micros(NOW), ids[0]), limit=2)
+    assert found == FoundLinks([], 5)
 
 
 SEARCHABLE: dict[str, dict[str, str | None]] = {
@@ -160,8 +156,9 @@ async def test_a_search_takes_every_character_as_it_is(kurz):
         await insert(kurz, code, **fields)
     for search, codes in FOUND.items():
         wanted = Filter(search=search)
-        found, total = await kurz.store.list(ANY, wanted, NOW, limit=1000)
-        assert ({each.short_code for each in found}, total) == (codes, len(codes)), search
+        found = await kurz.store.list(ANY, wanted, NOW, limit=1000)
+        codes_found = {each.short_code for each in found.links}
+        assert (codes_found, found.total) == (codes, len(codes)), search
 
 
 async def test_a_search_does_not_look_outside_the_scope(kurz):
@@ -192,8 +189,8 @@ async def test_the_status_filter_is_the_status_of_the_lifecycle(kurz):
         expected = {each.short_code for each in everything if lifecycle.status(each, NOW) is status}
         assert expected
         assert set(await listed(kurz, Filter(status=status))) == expected
-        _, total = await kurz.store.list(ANY, Filter(status=status), NOW, limit=1)
-        assert total == len(expected)
+        found = await kurz.store.list(ANY, Filter(status=status), NOW, limit=1)
+        assert found.total == len(expected)
 
 
 @pytest.mark.parametrize(

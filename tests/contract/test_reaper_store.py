@@ -131,7 +131,7 @@ async def test_a_paused_link_ends_too_and_its_tags_are_in_the_trash(kurz, reaper
     assert tag["in_trash"]
     [entry, _] = await kurz.store.history(link.id)
     assert entry.changes == {"status": ("PAUSED", "DELETED")}
-    _, total = await kurz.store.list(Scope(0, OWNER), Filter(tag="tag"), now, limit=10)
+    total = (await kurz.store.list(Scope(0, OWNER), Filter(tag="tag"), now, limit=10)).total
     assert total == 0
 
 

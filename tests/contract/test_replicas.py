@@ -94,7 +94,7 @@ class Installation:
         return replace(new, id=link_id)
 
     async def titles(self, scope: Scope) -> list[str]:
-        found, _ = await self.store.list(scope, Filter(), NOW, limit=100)
+        found = (await self.store.list(scope, Filter(), NOW, limit=100)).links
         return sorted(item.title or "" for item in found)
 
     async def close(self) -> None:
@@ -355,7 +355,7 @@ async def test_a_replica_that_cannot_even_be_asked_is_passed_over(installation):
     await replicas.record_position()
     for _ in range(4):
         assert await replicas.find(TEAM, "abc") is None
-        assert (await store.list(Scope(TEAM), Filter(), NOW, limit=10))[0] == [made]
+        assert (await store.list(Scope(TEAM), Filter(), NOW, limit=10)).links == [made]
     await replicas.close()
 
 

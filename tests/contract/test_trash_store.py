@@ -88,7 +88,7 @@ async def test_who_searches_or_counts_links_hears_that_one_is_gone(kurz, trash, 
     await LinkCounter(kurz.database).catch_up()
     assert (await totals.get()).active_links == 1
     wanted = Filter(search="needle", with_deleted=True)
-    _, total = await kurz.store.list(MINE, wanted, clock.now(), limit=10)
+    total = (await kurz.store.list(MINE, wanted, clock.now(), limit=10)).total
     assert total == 1
 
 

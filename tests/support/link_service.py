@@ -45,8 +45,7 @@ async def set_row(kurz: Kurz, link: Link, **values: Any) -> None:
 
 
 async def number_of_links(kurz: Kurz) -> int:
-    _, total = await kurz.store.list(ANY, ALL, kurz.clock.now(), limit=1)
-    return total
+    return (await kurz.store.list(ANY, ALL, kurz.clock.now(), limit=1)).total
 
 
 async def fetch(kurz: Kurz, link: Link) -> Link:

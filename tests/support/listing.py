@@ -2,12 +2,13 @@
 
 import random
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from kurz.links import lifecycle
 from kurz.links.model import Filter, Link, LinkPage, Scope, Status
 from kurz.storage.links.search import index_changes
 from kurz.storage.schema import links as link_tables
@@ -48,6 +49,35 @@ def any_link(chance: random.Random, number: int) -> Link:
         clicks_used=chance.choice([0, 1, 2, 3]),
         redirect_count=chance.choice([0, 0, 1, 5, 2**40]),
     )
+
+
+def is_in(scope: Scope, each: Link) -> bool:
+    is_of_workspace = scope.workspace_id is None or each.workspace_id == scope.workspace_id
+    return is_of_workspace and scope.owner_id in (None, each.owner_id)
+
+
+def is_wanted(wanted: Filter, each: Link) -> bool:
+    status = lifecycle.status(each, NOW)
+    text = f"{each.short_code} {each.original_url} {each.title or ''}".lower()
+    return (
+        (wanted.status is status if wanted.status else wanted.with_deleted or status != "DELETED")
+        and (wanted.tag is None or wanted.tag in each.tags)
+        and wanted.owner_id in (None, each.owner_id)
+        and (wanted.created_from is None or each.created_at >= wanted.created_from)
+        and (wanted.created_before is None or each.created_at < wanted.created_before)
+        and (wanted.search is None or wanted.search.lower() in text)
+    )
+
+
+def expected(everything: list[Link], scope: Scope, wanted: Filter) -> list[Link]:
+    """The list, by the rules and nothing else."""
+
+    def key(each: Link) -> tuple[object, int]:
+        value = getattr(each, wanted.sort.field)
+        return (datetime.max.replace(tzinfo=UTC) if value is None else value), each.id
+
+    found = [each for each in everything if is_in(scope, each) and is_wanted(wanted, each)]
+    return sorted(found, key=key, reverse=wanted.sort.is_descending)
 
 
 def insert_all(connection: sa.Connection, made: list[Link]) -> None:

@@ -8,11 +8,11 @@ import sqlalchemy as sa
 
 
 @contextmanager
-def plans_of(connection: sa.Connection, found: list[str]) -> Iterator[None]:
-    """The plan of each statement about links, just before it runs."""
+def plans_of(connection: sa.Connection, found: list[str], table: str = "links") -> Iterator[None]:
+    """The plan of each statement about the table, just before it runs."""
 
     def explain(_: Any, cursor: Any, statement: str, values: Any, *_more: Any) -> None:
-        if "links" not in statement or statement.startswith("EXPLAIN"):
+        if table not in statement or statement.startswith("EXPLAIN"):
             return
         words = "EXPLAIN QUERY PLAN " if connection.dialect.name == "sqlite" else "EXPLAIN "
         cursor.execute(words + statement, values)

@@ -145,7 +145,7 @@ def list_links(
     async def work(kurz: "Kurz") -> tuple[list[dict[str, Any]], "LinkPage", datetime]:
         only = None if workspace is None else (await get_workspace(kurz, workspace)).id
         wanted = Filter(search=search, status=status, destination_status=check, with_deleted=True)
-        page = await kurz.links.list(Scope(only), wanted, cursor=cursor, limit=limit)
+        page = await _find_page(kurz, Scope(only), wanted, cursor, limit)
         views = [await view_of(kurz, link) for link in page.links]
         return views, page, kurz.clock.now()
 
@@ -153,13 +153,16 @@ def list_links(
     total, next_cursor = page.total, page.next_cursor
     if as_json:
         shown = {"links": views, "total": total, "is_total_exact": page.is_total_exact}
-        output.print_json(shown | {"next_cursor": next_cursor})
+        shown |= {"is_complete": page.is_complete, "next_cursor": next_cursor}
+        output.print_json(shown)
         return
     if views:
         output.print_links(views, now)
     noun = "link" if total == 1 else "links"
-    more = "" if page.is_total_exact else "more than "
-    output.print_hint(f"{len(views)} of {more}{total:,} {noun}" if views else "No links.")
+    least = "" if page.is_total_exact else "at least "
+    output.print_hint(f"{len(views)} of {least}{total:,} {noun}" if views else "No links.")
+    if not page.is_complete:
+        output.print_hint("Only part of the links was searched.")
     if next_cursor:
         given = [] if search is None else [search]
         given += [] if workspace is None else ["--workspace", workspace]
@@ -169,6 +172,16 @@ def list_links(
         output.print_hint("More: " + command(data_dir, "list", *given))
     elif not views and search is None and status is None and check is None:
         output.print_hint("Create one: kurz create https://example.com/a/long/path")
+
+
+async def _find_page(
+    kurz: "Kurz", scope: Scope, wanted: Filter, cursor: str | None, limit: int
+) -> "LinkPage":
+    """The next page with links. A page is empty if only part of the links was searched for it."""
+    page = await kurz.links.list(scope, wanted, cursor=cursor, limit=limit)
+    while not page.links and page.next_cursor is not None:
+        page = await kurz.links.list(scope, wanted, cursor=page.next_cursor, limit=limit)
+    return page
 
 
 @commands.command()

@@ -122,5 +122,5 @@ async def _scope(kurz: "Kurz", workspace: str | None) -> Scope:
 
 
 def _number(page: LinkPage) -> str:
-    more = "" if page.is_total_exact else "more than "
-    return f"{more}{page.total:,} {'link' if page.total == 1 else 'links'}"
+    least = "" if page.is_total_exact else "at least "
+    return f"{least}{page.total:,} {'link' if page.total == 1 else 'links'}"

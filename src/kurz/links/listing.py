@@ -8,7 +8,7 @@ from kurz.clock import Clock, to_micros
 from kurz.links import fields
 from kurz.links.codes.permutation import Permutation
 from kurz.links.errors import CursorRefused, FieldRefused
-from kurz.links.model import COUNTED_LINKS, Filter, Link, LinkPage, PageEnd, Scope, Sort
+from kurz.links.model import Filter, Link, LinkPage, PageEnd, Scope, Sort
 from kurz.links.ports import LinkStore
 
 MIN_SEARCH_LENGTH = 3  # the text index holds runs of three characters
@@ -25,16 +25,22 @@ class Listing:
     async def page(self, scope: Scope, wanted: Filter, cursor: str | None, limit: int) -> LinkPage:
         check(wanted)
         after = None if cursor is None else self._page_end(cursor, wanted.sort)
-        links, total = await self._store.list(
+        found = await self._store.list(
             scope, wanted, self._clock.now(), after=after, limit=limit + 1
         )
-        page = tuple(links[:limit])
-        following = self._cursor(page[-1], wanted.sort) if len(links) > limit else None
-        return LinkPage(page, min(total, COUNTED_LINKS), following, total <= COUNTED_LINKS)
+        page = tuple(found.links[:limit])
+        end = _end(page[-1], wanted.sort) if len(found.links) > limit else found.stopped_at
+        return LinkPage(
+            page,
+            max(found.total, len(page)),
+            None if end is None else self._cursor(end, wanted.sort),
+            found.is_total_exact,
+            is_complete=found.stopped_at is None or len(page) == limit,
+        )
 
-    def _cursor(self, link: Link, sort: Sort) -> str:
+    def _cursor(self, end: PageEnd, sort: Sort) -> str:
         """Opaque. It has the public id: the row's id would reveal how many links there are."""
-        parts = [sort, _value(link, sort), self._ids.apply(link.id)]
+        parts = [sort, end.value, self._ids.apply(end.link_id)]
         text = json.dumps(parts, separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
@@ -60,9 +66,9 @@ def check(wanted: Filter) -> None:
         fields.check(tags=(wanted.tag,))
 
 
-def _value(link: Link, sort: Sort) -> int | None:
+def _end(link: Link, sort: Sort) -> PageEnd:
     value: datetime | int | None = getattr(link, sort.field)
-    return to_micros(value) if isinstance(value, datetime) else value
+    return PageEnd(to_micros(value) if isinstance(value, datetime) else value, link.id)
 
 
 def _read(cursor: str, sort: Sort) -> tuple[int | None, int]:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from kurz.links.model import (
     OPERATORS_EDIT,
     Filter,
+    FoundLinks,
     HistoryEntry,
     Link,
     LinkAction,
@@ -58,9 +59,10 @@ class LinkStore(Protocol):
         *,
         after: PageEnd | None = None,
         limit: int,
-    ) -> tuple[list[Link], int]:
+    ) -> FoundLinks:
         """Up to `limit` links after `after` in the order of `wanted`, and the number of all that
-        match: exact, including the latest writes, but never above `COUNTED_LINKS` + 1."""
+        match, including the latest writes, but never above `COUNTED_LINKS`. Where no index leads to
+        the matches, it reads up to `READ_LINKS` links, and says where it stopped."""
 
     async def update(
         self,

@@ -60,9 +60,13 @@ class Exporter:
         after: PageEnd | None = None
         while True:
             now = self._clock.now()
-            links, _ = await self._links.list(scope, wanted, now, after=after, limit=PAGE)
+            found = await self._links.list(scope, wanted, now, after=after, limit=PAGE)
+            links = found.links
             if links:
                 yield links
-            if len(links) < PAGE:
+            if len(links) == PAGE:
+                after = PageEnd(to_micros(links[-1].created_at), links[-1].id)
+            elif found.stopped_at is not None:
+                after = found.stopped_at
+            else:
                 return
-            after = PageEnd(to_micros(links[-1].created_at), links[-1].id)

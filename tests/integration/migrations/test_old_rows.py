@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from kurz.links.model import Draft, Filter, Scope, Status
+from kurz.links.model import Draft, Filter, Scope, Sort, Status
 from kurz.settings.model import Settings
 from kurz.storage.engine.migrate import Migrations, revision
 from kurz.storage.schema.base import metadata
@@ -134,6 +134,19 @@ async def test_an_upgrade_sets_the_tags_of_the_trash_apart(upgraded, until):
         for status, count in (None, 0), (Status.DELETED, 1):
             page = await parts.links.list(Scope(0, 7), Filter(tag="one", status=status))
             assert page.total == len(page.links) == count
+
+
+async def test_after_an_upgrade_the_operator_lists_every_old_link(upgraded, until):
+    await upgrade(upgraded, until("0015"))
+    await upgrade(upgraded, until("0019"))
+    async with open_kurz(upgraded) as parts:
+        page = await parts.links.list(Scope(), Filter(with_deleted=True))
+        assert page.total == len(OLD_LINKS)
+        assert {link.short_code for link in page.links} == {it["short_code"] for it in OLD_LINKS}
+        trash = await parts.links.list(Scope(), Filter(status=Status.DELETED, sort=Sort.UPDATED))
+        assert {link.id for link in trash.links} == {
+            link.id for link in page.links if link.status is Status.DELETED
+        }
 
 
 async def test_after_an_upgrade_nobody_waits_for_the_check_of_an_old_link(upgraded, until):

@@ -61,7 +61,7 @@ class TestAtTheRoot:
         listed = await rooted.get("/api/urls", headers=viewer.headers)
         assert [item["shortCode"] for item in listed.json()] == [made.json()["short_code"]]
         tags = await rooted.get("/api/v1/tags", headers=viewer.headers)
-        assert tags.json()["tags"] == [{"tag": "red", "links": 1}]
+        assert tags.json()["tags"] == [{"tag": "red", "links": 1, "is_exact": True}]
         text = await rooted.post("/", content=f"{URL}/text", headers=editor.headers)
         assert text.status_code == 201
         assert (await rooted.get(text.text.strip())).status_code == 302

@@ -167,7 +167,7 @@ class TestItsLinks:
         )
         assert answer.json() == {"links": 1}
         listed = await client.get(path(other, "tags"), headers=owner.headers)
-        assert listed.json()["tags"] == [{"tag": "red", "links": 1}]
+        assert listed.json()["tags"] == [{"tag": "red", "links": 1, "is_exact": True}]
 
 
 class TestRootUrl:

@@ -25,3 +25,29 @@ export async function everyPage<K extends string, T>(
   } while (cursor !== null && items.length < MOST_ITEMS);
   return items.slice(0, MOST_ITEMS);
 }
+
+/** A page that misses some of its links is filled up by so many requests. */
+export const MOST_REQUESTS = 20;
+
+interface LinkPage<T> {
+  links: T[];
+  next_cursor: string | null;
+  is_complete: boolean;
+}
+
+/** A full page where the server has searched only part of the links for it. Without any match it goes on to the end. */
+export async function wholePage<T, P extends LinkPage<T>>(
+  limit: number,
+  start: string | null,
+  get: (query: Query) => Promise<P>,
+): Promise<P> {
+  const ask = (cursor: string | null, count: number) =>
+    get({ limit: count, ...(cursor === null ? {} : { cursor }) });
+  let page = await ask(start, limit);
+  for (let requests = 1; !page.is_complete && page.next_cursor !== null; requests += 1) {
+    if (requests >= MOST_REQUESTS && page.links.length > 0) break;
+    const more = await ask(page.next_cursor, limit - page.links.length);
+    page = { ...more, links: [...page.links, ...more.links] };
+  }
+  return page;
+}

@@ -575,7 +575,7 @@ export interface paths {
         /**
          * List tags
          * @description Sorted by name, with the number of links that have each tag, including those in the
-         *     trash.
+         *     trash. `links` counts up to 1,000; beyond that, `is_exact` is false.
          */
         get: operations["list_tags"];
         put?: never;
@@ -614,7 +614,7 @@ export interface paths {
         /**
          * List tags
          * @description Sorted by name, with the number of links that have each tag, including those in the
-         *     trash.
+         *     trash. `links` counts up to 1,000; beyond that, `is_exact` is false.
          */
         get: operations["list_tags_in_workspace"];
         put?: never;
@@ -3017,8 +3017,10 @@ export interface components {
         };
         /**
          * LinkList
-         * @description A page of links. `total` counts up to 10,000; beyond that, `is_total_exact` is false. Request
-         *     the next page with `next_cursor`.
+         * @description A page of links. If `is_total_exact` is false, `total` is a minimum: it counts up to 10,000
+         *     links, and for common texts and tags only the matches among some links. Request the next page
+         *     with `next_cursor`. If `is_complete` is false, only part of the links was searched for this
+         *     page. It has fewer links than `limit`, maybe none; the next page continues there.
          */
         LinkList: {
             /** Links */
@@ -3027,6 +3029,8 @@ export interface components {
             total: number;
             /** Is Total Exact */
             is_total_exact: boolean;
+            /** Is Complete */
+            is_complete: boolean;
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -3938,6 +3942,11 @@ export interface components {
             tag: string;
             /** Links */
             links: number;
+            /**
+             * Is Exact
+             * @description False if more links have the tag than `links` says.
+             */
+            is_exact: boolean;
         };
         /** TopLinkRead */
         TopLinkRead: {

@@ -1,7 +1,7 @@
 // What the pages of links ask the server. Keys begin with "links": a change invalidates them all.
 import { type QueryClient, useQuery } from "@tanstack/react-query";
 import { apiOf, need, type Schemas } from "../api/client";
-import { everyPage } from "../api/pages";
+import { everyPage, wholePage } from "../api/pages";
 
 export type Link = Schemas["LinkRead"];
 export type LinkPage = Schemas["LinkList"];
@@ -37,9 +37,10 @@ function getPage(
   cursor: string | null,
   signal: AbortSignal,
 ): Promise<LinkPage> {
-  const place = cursor === null ? {} : { cursor };
-  const query = { ...queryOf(filter), sort: filter.sort, limit: PAGE, ...place };
-  return need(apiOf(workspaceId).GET("/api/v1/links", { params: { query }, signal }));
+  return wholePage(PAGE, cursor, (query) => {
+    const asked = { ...queryOf(filter), sort: filter.sort, ...query };
+    return need(apiOf(workspaceId).GET("/api/v1/links", { params: { query: asked }, signal }));
+  });
 }
 
 /** A filter as the server takes it, in lists and exports. */

@@ -106,7 +106,8 @@ export const links = withCommon({
     noMatchText: "No links match your search and filters. Remove a filter, or show all links.",
     clear: "Show all links",
     range: (from: string, to: string, total: string) => `${from}–${to} of ${total}`,
-    moreThan: (total: string) => `more than ${total}`,
+    atLeast: (total: string) => `at least ${total}`,
+    partly: "only part of the links was searched",
   },
   de: {
     title: "Links",
@@ -214,6 +215,7 @@ export const links = withCommon({
       "Kein Link passt zu Suche und Filtern. Entferne einen Filter, oder zeig alle Links.",
     clear: "Alle Links zeigen",
     range: (from: string, to: string, total: string) => `${from}–${to} von ${total}`,
-    moreThan: (total: string) => `mehr als ${total}`,
+    atLeast: (total: string) => `mindestens ${total}`,
+    partly: "nur ein Teil der Links wurde durchsucht",
   },
 });

@@ -86,7 +86,7 @@ export default function TrashPage() {
 
 function EmptyTrash({ workspaceId, onClose }: { workspaceId: number | null; onClose: () => void }) {
   const words = useTexts(trash);
-  const { moreThan } = useTexts(links);
+  const { atLeast } = useTexts(links);
   const { number } = useFormats();
   const queries = useQueryClient();
   // Of all, whatever is searched for.
@@ -114,7 +114,7 @@ function EmptyTrash({ workspaceId, onClose }: { workspaceId: number | null; onCl
       act={act}
       onClose={onClose}
     >
-      <p>{words.emptyText(page.data?.is_total_exact === false ? moreThan(total) : total)}</p>
+      <p>{words.emptyText(page.data?.is_total_exact === false ? atLeast(total) : total)}</p>
     </Confirm>
   );
 }

@@ -243,6 +243,7 @@ async def _list(
         "links": await views(request, page.links, space),
         "total": page.total,
         "is_total_exact": page.is_total_exact,
+        "is_complete": page.is_complete,
         "next_cursor": page.next_cursor,
     }
     return ApiAnswer(200, to_json(body)).respond()

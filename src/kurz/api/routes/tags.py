@@ -32,11 +32,11 @@ def _add_routes(at: SpacePath) -> None:
         request: Request, space: may_read, page: Annotated[PageRequest, page_by(str)]
     ) -> TagList:
         """Sorted by name, with the number of links that have each tag, including those in the
-        trash."""
+        trash. `links` counts up to 1,000; beyond that, `is_exact` is false."""
         found, following = await page.fetch(
             partial(services(request).tagging.list, space.list_id), lambda it: (it.tag,)
         )
-        shown = [TagRead(tag=item.tag, links=item.links) for item in found]
+        shown = [TagRead(tag=item.tag, links=item.links, is_exact=item.is_exact) for item in found]
         return TagList(tags=shown, next_cursor=following)
 
     @router.patch(

@@ -135,12 +135,15 @@ class LinkRestore(Strict):
 
 
 class LinkList(BaseModel):
-    """A page of links. `total` counts up to 10,000; beyond that, `is_total_exact` is false. Request
-    the next page with `next_cursor`."""
+    """A page of links. If `is_total_exact` is false, `total` is a minimum: it counts up to 10,000
+    links, and for common texts and tags only the matches among some links. Request the next page
+    with `next_cursor`. If `is_complete` is false, only part of the links was searched for this
+    page. It has fewer links than `limit`, maybe none; the next page continues there."""
 
     links: list[LinkRead]
     total: int
     is_total_exact: bool
+    is_complete: bool
     next_cursor: str | None
 
 
@@ -168,6 +171,7 @@ class TrashEmptied(BaseModel):
 class TagRead(BaseModel):
     tag: str
     links: int
+    is_exact: bool = Field(description="False if more links have the tag than `links` says.")
 
 
 class TagList(Paged):

@@ -3,7 +3,8 @@
 `store`: reads and writes links.
 `inserting`: new links, many with a few statements.
 `bulk`: many links at a time, for import and export.
-`listing`: lists of links; `filters`: the filters of lists, as SQL.
+`listing`: chooses how a list of links is read; `walking`: reads a page of it.
+`filters`: the filters of lists, as SQL.
 `search`: text search.
 `tags`: tags of links.
 `ended_accounts`: the links of deleted accounts.

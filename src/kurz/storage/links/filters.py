@@ -72,17 +72,17 @@ class Filters:
             self._checks["search"] = [text_matches(dialect, wanted.search)]
             self._by_index["search"] = [found, *(self._checks["search"] if is_long else [])]
 
-    def all(self, *by_index: str, without: str | None = None) -> list[Condition]:
-        """Every condition; the named ones in the form that an index can serve."""
-        return [
-            condition
-            for key, checks in self._checks.items()
-            if key != without
-            for condition in (self._by_index[key] if key in by_index else checks)
-        ]
-
     def only(self, *keys: str) -> list[Condition]:
+        """The named conditions, in the form that an index can serve."""
         return [condition for key in keys for condition in self._by_index[key]]
+
+    def checks(self, *keys: str) -> list[Condition]:
+        """The named conditions, in the form that no index can serve."""
+        return [condition for key in keys for condition in self._checks[key]]
+
+    def others(self, *keys: str) -> list[Condition]:
+        """All conditions but the named ones, in the form that no index can serve."""
+        return self.checks(*(key for key in self._checks if key not in keys))
 
     def tagged(self) -> list[Condition]:
         """The rows of `link_tags` with the tag: of active links, of the trash, or both. The column
@@ -178,7 +178,10 @@ class Filters:
         if by_index:
             # PostgreSQL would turn a single condition into a join.
             return [link_id.in_(tagged).is_(True)]
-        return [tagged.where(link_tags.c.link_id == link_id).correlate(links).exists()]
+        one = tagged.where(link_tags.c.link_id == link_id).correlate(links)
+        if self.dialect == "postgresql":
+            one = one.offset(0)  # otherwise it may read all links of the tag into a table first
+        return [one.exists()]
 
     def _leading(self, columns: Any, *, by_index: bool) -> list[Condition]:
         status = self.wanted.destination_status

@@ -1,6 +1,7 @@
 """Lists of links. Matches are counted with the index that leads to the fewest links. Few links are
 collected and sorted; many are read in the index of the requested order until the page is full. The
-indexes carry the columns that filters need, so that neither reads the links themselves."""
+indexes carry the columns that filters need, so that neither reads the links themselves. Where a
+filter needs the links, a bounded number of them is read, and the answer says so."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,17 +11,28 @@ from typing import Any
 import sqlalchemy as sa
 
 from kurz.clock import to_micros
-from kurz.links.model import COUNTED_LINKS, Filter, Link, PageEnd, Scope, Sort, Status, space_of
+from kurz.links.model import (
+    COUNTED_LINKS,
+    READ_LINKS,
+    Filter,
+    FoundLinks,
+    PageEnd,
+    Scope,
+    Sort,
+    Status,
+    space_of,
+)
+from kurz.storage.engine.batches import among
 from kurz.storage.links import search
 from kurz.storage.links.filters import Condition, Filters, sort_value
-from kurz.storage.schema.base import NEVER
-from kurz.storage.schema.link_rows import to_link
+from kurz.storage.links.walking import gather, walk, walk_some
 from kurz.storage.schema.links import link_tags, links
 
 FEW = 2_000  # collecting and sorting this many is about as fast as walking an order for a page
-SAMPLE = 64  # links that are sampled to estimate how common something is
-COMMON_TEXT = 0.12  # a text in this many links is counted faster without PostgreSQL's text index
-MOST_TEXTS = 0.5  # the same for SQLite's
+SAMPLE = 256  # links that are sampled to estimate how common something is
+COMMON_TEXT = (
+    0.015  # for a text in this many links, reading links fills a page faster than an index
+)
 COMMON_SPACE = 0.25  # with this many links, SQLite's text index need not say whose they are
 
 _CREATED = Sort.CREATED.field
@@ -45,56 +57,105 @@ def list_links(
     now: datetime,
     after: PageEnd | None,
     limit: int,
-) -> tuple[list[Link], int]:
+) -> FoundLinks:
     space = 0 if scope.workspace_id is None else space_of(scope.workspace_id, scope.owner_id)
     filters = Filters(connection.dialect.name, space, scope, wanted, to_micros(now))
     if filters.dialect == "postgresql":
         connection.execute(_PLANNING)
-    way = _choose(connection, filters) if space else _Way(links, filters.all())
-    if not way.is_dear:
-        total = _count(connection, way.counted())
-        if space and total <= FEW:
-            return _gather(connection, way, filters, after, limit)[0], total
+    way = _choose(connection, filters) if space else _everywhere(filters)
+    sort = wanted.sort
+    total, is_exact = 0, False
+    if way.is_dear:
+        page, total, seen = gather(connection, way.candidates(sort), sort, after, limit)
+        if seen <= way.most:
+            return FoundLinks(page, total)
     else:
-        page, total = _gather(connection, way, filters, after, limit)
-        if total <= COUNTED_LINKS:
-            return page, total
-    if way.is_exact and total <= COUNTED_LINKS:
+        total = _count(connection, way.counted())
+        is_exact = total <= COUNTED_LINKS
+        if total <= FEW:
+            page, _, _ = gather(connection, way.candidates(sort), sort, after, limit)
+            return FoundLinks(page, total)
+    if way.is_exact and is_exact:
         way = replace(way, walked_by=("space", "tag"))
-    return _walk(connection, way, filters, after, limit), total
+    total = min(total, way.most)
+    # Uses the index of the order, unless the way already has that order.
+    keys = way.keys if way.field == sort.field else way.walked_by
+    lead = [*filters.only(*keys), *filters.bounds(sort.field)]
+    if not space or wanted.search is not None:
+        fits = _fits(filters.others(*keys))
+        page, stopped_at = walk_some(connection, lead, fits, sort, after, limit)
+        return FoundLinks(page, total, is_exact, stopped_at)
+    page = walk(connection, [*lead, *filters.others(*keys)], sort, after, limit)
+    return FoundLinks(page, total, is_exact)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Way:
-    """A way to find all matching links. `known` is how many its index leads to, before other
-    conditions; exactly the matches if it `is_exact`. `field` is the order of its index. An
-    expensive way reads every link, so it is used once, for the number and the page together. A walk
-    in another order uses the indexes of `walked_by`."""
+    """A way to find all matching links. The conditions `lead` there by an index, `checks` are the
+    others. `known` is how many its index leads to; exactly the matches if it `is_exact`. `field` is
+    the order of its index, and `keys` are the filters that it serves. An expensive way reads links,
+    so it is used once, for the number and the page together, and reads so many links at `most`:
+    fewer if that would not be all. A walk in another order uses the indexes of
+    `walked_by`."""
 
     source: sa.FromClause
-    conditions: Sequence[Condition]
+    lead: Sequence[Condition]
+    checks: Sequence[Condition]
     known: sa.Select[Any] | None = None
     field: str | None = None
+    keys: Sequence[str] = ("space",)
     is_dear: bool = False
+    most: int = COUNTED_LINKS
     is_exact: bool = False
     walked_by: Sequence[str] = ("space",)
 
     def counted(self) -> sa.Select[Any]:
         if self.is_exact and self.known is not None:
             return self.known
-        return self.found(_ONE)
+        return self._found([*self.lead, *self.checks], _ONE)
 
-    def found(self, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    def candidates(self, sort: Sort) -> sa.Select[Any]:
+        """One more than are read shows that there are more. The limit keeps both engines from
+        walking an order to find a few."""
+        columns = (links.c.id, sort_value(sort.field).label("value"))
+        if self.is_dear:
+            found = self._found(self.lead, *columns, _fits(self.checks))
+        else:
+            found = self._found([*self.lead, *self.checks], *columns, _fits([]))
+        return found.limit(self.most + 1)
+
+    def _found(
+        self, conditions: Sequence[Condition], *columns: sa.ColumnElement[Any]
+    ) -> sa.Select[Any]:
         """If there is an order, the latest come first: they are most likely active."""
-        found = sa.select(*columns).select_from(self.source).where(*self.conditions)
-        return found if self.field is None else found.order_by(sort_value(self.field).desc())
+        found = sa.select(*columns).select_from(self.source).where(*conditions)
+        if self.field is None:
+            return found
+        return found.order_by(sort_value(self.field).desc(), links.c.id.desc())
+
+
+def _fits(checks: Sequence[Condition]) -> sa.ColumnElement[int]:
+    is_fit = sa.case((sa.and_(*checks), 1), else_=0) if checks else sa.literal_column("1")
+    return is_fit.label("fits")
+
+
+def _everywhere(filters: Filters) -> _Way:
+    """For the operator: the latest links, of all spaces and of none."""
+    field = filters.wanted.sort.field
+    lead = [*filters.only("space"), *filters.bounds(field)]
+    checks = filters.others("space")
+    most = READ_LINKS if checks else COUNTED_LINKS
+    return _Way(links, lead, checks, field=field, is_dear=True, most=most)
 
 
 def _choose(connection: sa.Connection, filters: Filters) -> _Way:
     """The way that leads to the fewest links; a single one need not be measured."""
     ways = list(_ways(connection, filters))
     if not ways:
-        return _Way(links, filters.all("space"), field=_CREATED)
+        lead, others = filters.only("space"), filters.others("space")
+        is_dear = filters.wanted.search is not None
+        most = READ_LINKS if is_dear else COUNTED_LINKS
+        return _Way(links, lead, others, field=_CREATED, is_dear=is_dear, most=most)
     if len(ways) == 1:
         return ways[0]
     return min(ways, key=lambda way: 0 if way.known is None else _count(connection, way.known))
@@ -107,24 +168,39 @@ def _ways(connection: sa.Connection, filters: Filters) -> Iterator[_Way]:
         if (way := by_text(connection, filters, wanted.search)) is not None:
             yield way
     if wanted.tag is not None:
-        yield _by_tag(filters)
+        yield _by_tag(connection, filters)
     for key, field in filters.indexed().items():
-        known = sa.select(_ONE).select_from(links).where(*filters.only("space", key))
-        is_dear = wanted.status is Status.EXHAUSTED  # clicks are in no index
-        yield _Way(links, filters.all("space", key), known, field, is_dear)
+        keys = ("space", key)
+        lead = filters.only(*keys)
+        # Without its order, SQLite would count exhausted links in another index.
+        order = sort_value(field).desc()
+        known = sa.select(_ONE).select_from(links).where(*lead).order_by(order)
+        # The clicks of a link and its texts are in no index, and each tag is a search.
+        is_dear = wanted.status is Status.EXHAUSTED
+        is_dear = is_dear or wanted.search is not None or wanted.tag is not None
+        yield _Way(links, lead, filters.others(*keys), known, field, keys, is_dear)
 
 
-def _by_tag(filters: Filters) -> _Way:
+def _by_tag(connection: sa.Connection, filters: Filters) -> _Way:
     tagged = filters.tagged()
-    source = link_tags.join(links, links.c.id == link_tags.c.link_id)
     known = sa.select(_ONE).select_from(link_tags).where(*tagged)
     is_exact = filters.has_only_tag()
-    conditions = [*tagged, *filters.all(without="tag")]
-    return _Way(source, conditions, known, is_dear=not is_exact, is_exact=is_exact)
+    is_rare = is_exact or _count(connection, known) <= COUNTED_LINKS
+    most = COUNTED_LINKS if is_rare else READ_LINKS
+    some = sa.select(link_tags.c.link_id).where(*tagged).limit(most + 1)
+    checks = filters.others("tag")
+    if filters.dialect == "postgresql":
+        # As an array: of a join, it would look up the tag of each of all links, because it cannot
+        # estimate the checks, or find each link from the root of the index.
+        lead = [links.c.id == sa.any_(sa.func.array(some.scalar_subquery()))]
+        return _Way(links, lead, checks, known, is_dear=not is_exact, most=most, is_exact=is_exact)
+    found = some.subquery("tagged")
+    source = found.join(links, links.c.id == found.c.link_id)
+    return _Way(source, [], checks, known, is_dear=not is_exact, most=most, is_exact=is_exact)
 
 
 def _by_text_on_sqlite(connection: sa.Connection, filters: Filters, text: str) -> _Way | None:
-    """None for a small space, or a text in most links: reading links is faster than the index."""
+    """None for a small space, or a common text: reading links is faster than the index."""
     everything = sa.select(_ONE).select_from(links).where(*filters.only("space"))
     is_small = _count(connection, everything, FEW + 1) <= FEW
     if is_small:
@@ -132,14 +208,15 @@ def _by_text_on_sqlite(connection: sa.Connection, filters: Filters, text: str) -
     is_here = links.c.space == filters.space
     matches = sa.and_(is_here, search.text_matches(filters.dialect, text))
     share_of_text, share_of_space = _shares(connection, matches, is_here)
-    if share_of_text >= MOST_TEXTS:
+    if share_of_text >= COMMON_TEXT:
         return None
     is_common = share_of_space >= COMMON_SPACE
     found = search.candidates(connection, None if is_common else filters.space, text)
-    hits = found.subquery("hits")
+    hits = found.subquery("found")
     source = hits.join(links, links.c.id == hits.c.id)
     known = sa.select(_ONE).select_from(hits)
-    return _Way(source, filters.all(), known, is_dear=True)
+    lead = filters.checks("space", "search")
+    return _Way(source, lead, filters.others("space", "search"), known, is_dear=True)
 
 
 def _by_text_on_postgres(connection: sa.Connection, filters: Filters, text: str) -> _Way | None:
@@ -148,8 +225,9 @@ def _by_text_on_postgres(connection: sa.Connection, filters: Filters, text: str)
     (share,) = _shares(connection, sa.and_(links.c.space == filters.space, matches))
     if share >= COMMON_TEXT:
         return None
-    known = sa.select(_ONE).select_from(links).where(*filters.only("space", "search"))
-    return _Way(links, filters.all("space", "search"), known, is_dear=True)
+    lead = filters.only("space", "search")
+    known = sa.select(_ONE).select_from(links).where(*lead)
+    return _Way(links, lead, filters.others("space", "search"), known, is_dear=True)
 
 
 def _shares(connection: sa.Connection, *conditions: Condition) -> list[float]:
@@ -162,7 +240,7 @@ def _shares(connection: sa.Connection, *conditions: Condition) -> list[float]:
         return [0.0 for _ in conditions]
     ids = [oldest + (newest - oldest) * number // SAMPLE for number in range(SAMPLE)]
     fitting = [sa.func.count(sa.case((condition, 1))) for condition in conditions]
-    query = sa.select(sa.func.count(), *fitting).where(links.c.id.in_(ids))
+    query = sa.select(sa.func.count(), *fitting).where(among(connection, links.c.id, ids))
     seen, *counts = connection.execute(query).one()
     return [count / seen if seen > SAMPLE // 2 else 0.0 for count in counts]
 
@@ -170,89 +248,3 @@ def _shares(connection: sa.Connection, *conditions: Condition) -> list[float]:
 def _count(connection: sa.Connection, found: sa.Select[Any], bound: int = COUNTED_LINKS + 1) -> int:
     query = sa.select(sa.func.count()).select_from(found.limit(bound).subquery())
     return connection.execute(query).scalar_one()
-
-
-def _gather(
-    connection: sa.Connection, way: _Way, filters: Filters, after: PageEnd | None, limit: int
-) -> tuple[list[Link], int]:
-    """All matches of the way, sorted, and their number. The inner limit keeps both engines from
-    walking an order to find a few."""
-    sort = filters.wanted.sort
-    value = sort_value(sort.field).label("value")
-    hits = way.found(links.c.id, value).limit(COUNTED_LINKS + 1).cte("hits")
-    total = sa.select(sa.func.count()).select_from(hits).scalar_subquery()
-    page = sa.select(hits.c.id, hits.c.value, total.label("total"))
-    rows = _fetch(
-        connection, _behind(page, hits.c.value, hits.c.id, sort, after).limit(limit), sort
-    )
-    if rows:
-        return [to_link(row) for row in rows], rows[0]["total"]
-    return [], 0 if after is None else _count(connection, way.found(_ONE))
-
-
-def _walk(
-    connection: sa.Connection, way: _Way, filters: Filters, after: PageEnd | None, limit: int
-) -> list[Link]:
-    """Uses the index of the order, unless the way already has that order."""
-    sort = filters.wanted.sort
-    conditions = way.conditions if way.field == sort.field else filters.all(*way.walked_by)
-    conditions = [*conditions, *filters.bounds(sort.field)]
-    value = sort_value(sort.field)
-    page = sa.select(links.c.id, value.label("value")).select_from(links).where(*conditions)
-    if after is None or filters.dialect == "postgresql":
-        parts = [_behind(page, value, links.c.id, sort, after)]
-    else:
-        parts = _parts_behind(page, value, sort, after)
-    rows: list[sa.RowMapping] = []
-    for part in parts:
-        if len(rows) < limit:
-            rows += _fetch(connection, part.limit(limit - len(rows)), sort)
-    return [to_link(row) for row in rows]
-
-
-def _behind(
-    page: sa.Select[Any],
-    value: sa.ColumnElement[int],
-    link_id: sa.ColumnElement[int],
-    sort: Sort,
-    after: PageEnd | None,
-) -> sa.Select[Any]:
-    if after is not None:
-        end = sa.tuple_(_value(after), after.link_id)
-        page = page.where(_is_past(sa.tuple_(value, link_id), end, sort))
-    return page.order_by(*_ordered(sort, value, link_id))
-
-
-def _parts_behind(
-    page: sa.Select[Any], value: sa.ColumnElement[int], sort: Sort, after: PageEnd
-) -> list[sa.Select[Any]]:
-    """For SQLite, which cannot seek to a pair in an index: it would skip one by one all links with
-    the same value, or, if the value is an expression, all links from the first one."""
-    same = page.where(value == _value(after), _is_past(links.c.id, after.link_id, sort))
-    others = page.where(_is_past(value, _value(after), sort))
-    return [
-        same.order_by(*_ordered(sort, links.c.id)),
-        others.order_by(*_ordered(sort, value, links.c.id)),
-    ]
-
-
-def _value(end: PageEnd) -> int:
-    return NEVER if end.value is None else end.value
-
-
-def _is_past(here: sa.ColumnElement[Any], end: Any, sort: Sort) -> Condition:
-    is_past: Condition = here < end if sort.is_descending else here > end
-    return is_past
-
-
-def _ordered(sort: Sort, *values: sa.ColumnElement[int]) -> Sequence[sa.ColumnElement[int]]:
-    return [each.desc() if sort.is_descending else each.asc() for each in values]
-
-
-def _fetch(connection: sa.Connection, page: sa.Select[Any], sort: Sort) -> Sequence[sa.RowMapping]:
-    """Reads the links of a page, now that their ids are known."""
-    found = page.subquery("page")
-    more = [column for column in found.c if column.name not in links.c]
-    query = sa.select(links, *more).select_from(found.join(links, links.c.id == found.c.id))
-    query = query.order_by(*_ordered(sort, found.c.value, found.c.id))
-    return connection.execute(query).mappings().all()

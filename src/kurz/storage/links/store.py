@@ -13,6 +13,7 @@ from kurz.links.model import (
     OPERATORS_EDIT,
     ROOT_WORKSPACE_ID,
     Filter,
+    FoundLinks,
     Link,
     LinkAction,
     LinkType,
@@ -288,7 +289,7 @@ class SqlLinkStore(SqlStore):
         *,
         after: PageEnd | None = None,
         limit: int,
-    ) -> tuple[list[Link], int]:
+    ) -> FoundLinks:
         if self._replicas is not None and scope.workspace_id is not None:
             found = await self._replicas.read(
                 scope.workspace_id, list_links, scope, wanted, now, after, limit

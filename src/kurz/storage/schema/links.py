@@ -138,6 +138,9 @@ links = sa.Table(
         *CARRIED,
         **where("space <> 0 AND destination_status IS NOT NULL"),
     ),
+    # The operator's lists, of all spaces and of none.
+    sa.Index("ix_links_newest", "created_at", "id"),
+    sa.Index("ix_links_all_trash", "updated_at", "id", **where("status = 'DELETED'")),
     sa.Index("ix_links_held", "id", **where("held_at IS NOT NULL AND status <> 'BANNED'")),
     # For the reaper: each holds only what one of its steps looks for.
     sa.Index(

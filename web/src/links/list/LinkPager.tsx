@@ -10,11 +10,13 @@ export function LinkPager(props: { pages: Pages; page: LinkPage; isBusy: boolean
   const { number } = useFormats();
   const { pages, page } = props;
   const from = pages.number * PAGE + 1;
-  const total = number(page.total);
-  const text = words.range(
+  const to = from + page.links.length - 1;
+  const total = number(Math.max(page.total, to));
+  const range = words.range(
     number(from),
-    number(from + page.links.length - 1),
-    page.is_total_exact ? total : words.moreThan(total),
+    number(to),
+    page.is_total_exact ? total : words.atLeast(total),
   );
+  const text = page.is_complete ? range : `${range} (${words.partly})`;
   return <Pager pages={pages} next={page.next_cursor} isBusy={props.isBusy} text={text} />;
 }
