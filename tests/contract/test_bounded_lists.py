@@ -10,7 +10,7 @@ from kurz.storage.links.listing import list_links
 from kurz.wiring.core import Kurz
 from support.engines import without_redis
 from support.links import NOW
-from support.listing import HERE, TEAM, any_link, expected, index, insert_many, pages
+from support.listing import HERE, TEAM, any_link, expected, index, insert_many, pages, team_link
 from support.plans import plans_of
 from support.transfer import records
 
@@ -72,6 +72,15 @@ async def test_the_operators_lists_of_few_links_are_complete(kurz):
         [page] = await pages(kurz, wanted, EVERYTHING, limit=READ_LINKS)
         assert list(page.links) == expected(made, EVERYTHING, wanted)
         assert page.is_total_exact
+
+
+async def test_the_link_behind_those_that_were_read_is_not_missed(kurz):
+    made = [team_link(number, id=10**6 + number) for number in range(READ_LINKS + 1)]
+    made[0] = replace(made[0], title="needle")
+    await insert_many(kurz, made)
+    first, second = await pages(kurz, Filter(search="needle"), EVERYTHING)
+    assert (first.links, first.is_complete) == ((), False)
+    assert (second.links, second.is_complete) == ((made[0],), True)
 
 
 async def test_a_common_text_is_searched_in_some_links_at_a_time(kurz):
