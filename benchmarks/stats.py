@@ -137,7 +137,7 @@ def ask_first(settings: Settings, name: str, days: int) -> tuple[float, float]:
 
 async def add_up(kurz: Kurz, engine: str) -> None:
     started, cpu_started = time.perf_counter(), time.process_time()
-    await MonthFolder(kurz.database, kurz.clock).fold()
+    await MonthFolder(kurz.database, kurz.clock).run()
     took, cpu = time.perf_counter() - started, time.process_time() - cpu_started
     print(f"{engine}: months added up in {took:.1f} s, {cpu:.1f} s of CPU")
 

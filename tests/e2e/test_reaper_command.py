@@ -115,7 +115,7 @@ def test_what_it_would_do_it_does(terminal):
     assert re.search(r"^next run +in 1[45] min", told, re.MULTILINE)
     assert re.search(rf"^cleaned +{LINKS} links$", told, re.MULTILINE)
     assert re.search(r"^workspaces +now +none yet$", told, re.MULTILINE)
-    jobs = ["housekeeping", "workspaces", "domains", "bans", "accounts"]
+    jobs = ["housekeeping", "workspaces", "domains", "bans", "accounts", "months"]
     assert [job["job"] for job in state["jobs"]] == jobs
     assert len(terminal.run("list").stdout.splitlines()) == 2  # a head, and what goes on
 

@@ -16,7 +16,7 @@ from support.engines import without_redis
 from support.people import People
 
 engine = without_redis  # which has no part in it
-JOBS = ("housekeeping", "workspaces", "domains", "bans", "accounts")
+JOBS = ("housekeeping", "workspaces", "domains", "bans", "accounts", "months")
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ async def test_each_has_its_turn_and_leaves_a_record(kurz, clock, runs, people: 
     for periodic_task in make_periodic_tasks(kurz):
         assert await periodic_task.run(RunCause.NOW) is not None
     found = {job: await runs.last(job, 10) for job in JOBS}
-    assert [[run.outcome for run in of] for of in found.values()] == [[RunOutcome.DONE]] * 5
+    assert [[run.outcome for run in of] for of in found.values()] == [[RunOutcome.DONE]] * len(JOBS)
     assert found["workspaces"][0].counts == {"workspaces": 1, "links": 0}
     assert await kurz.workspaces.find(workspace.id) is None
 

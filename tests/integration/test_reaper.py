@@ -106,6 +106,7 @@ async def test_a_reaper_that_never_ran_has_nothing_to_tell(client, admin):
                 ("domains", 86_400),
                 ("bans", 3600),
                 ("accounts", 3600),
+                ("months", 600),
             )
         ],
     }

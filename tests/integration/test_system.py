@@ -53,7 +53,7 @@ async def test_every_part_is_told(client, admin, add_link, kurz, engine):
     assert system["journal"]["recorded"] == 4
     assert system["disk"]["free_bytes"] > 0
     names = {"reaper", "housekeeping", "workspaces", "domains", "bans", "accounts"}
-    names |= {"screening", "checks"}
+    names |= {"months", "screening", "checks"}
     assert {job["job"] for job in system["jobs"]} == names
     assert system["settings"]["access"] == "public"
     found = health(system)

@@ -13,6 +13,12 @@ from kurz.clicks.counts import MAX_OF_MANY, Of
 from kurz.clicks.series import Day, Hours
 from kurz.clock import EPOCH
 
+# A month is added up when it ended this many days ago: clicks are usually loaded within seconds.
+# Clicks that are loaded later are noted from a day earlier on: a batch that began before that day
+# is counted by then.
+CLOSED_DAYS = 2
+NOTED_DAYS = CLOSED_DAYS - 1
+
 _decode = msgspec.json.Decoder(dict[str, int]).decode
 _decode_hours = msgspec.json.Decoder(dict[int, list[int]]).decode
 _PEOPLE_AT = [f"{Of.PEOPLE_AT_HOUR}{hour:02}" for hour in range(24)]
@@ -42,6 +48,11 @@ def month_of(day: int) -> range:
     """The days of the month that contains this one."""
     first = (EPOCH + timedelta(days=day)).date().replace(day=1)
     return range(_number(first), _number((first + timedelta(days=31)).replace(day=1)))
+
+
+def first_open_day(today: int, days: int = CLOSED_DAYS) -> int:
+    """All earlier months ended at least so many days ago."""
+    return month_of(today - days).start
 
 
 def months_of(days: range) -> list[range]:

@@ -15,7 +15,6 @@ from kurz.storage.followers.backlogs import Backlogs
 from kurz.storage.followers.change_log_trimmer import ChangeLogTrimmer
 from kurz.storage.followers.event_trimmer import EventTrimmer
 from kurz.storage.followers.link_counter import LinkCounter
-from kurz.storage.followers.month_folder import MonthFolder
 from kurz.storage.followers.search_indexer import SearchIndexer
 from kurz.wiring.checks import are_on as are_checks_on
 from kurz.wiring.checks import open_checking
@@ -33,9 +32,9 @@ async def open_jobs(
     board: Board | None = None,
     journals: Sequence[Path] = (),
 ) -> AsyncIterator[Callable[[], None]]:
-    """Runs the background work, in one process on each machine: counts clicks and adds up their
-    months, trims the change log and individual clicks, counts active links after their writes, and
-    on SQLite indexes their text. One process of the whole installation also reaps links and checks
+    """Runs the background work, in one process on each machine: counts clicks, trims the change log
+    and individual clicks, counts active links after their writes, and on SQLite indexes their text.
+    One process of the whole installation also reaps links, adds up the months of clicks and checks
     destinations. Yields what must be called every second."""
     boot_clock = boot_clock or BootClock()
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
@@ -80,7 +79,7 @@ async def open_jobs(
 async def _open_followers(
     kurz: Kurz, database: Database, boot_clock: BootClock
 ) -> AsyncIterator[Backlogs]:
-    """Starts what follows the change log, adds up and trims. Yields how far it is behind."""
+    """Starts what follows the change log and what trims. Yields how far it is behind."""
 
     def is_believed(now: datetime) -> bool:
         return boot_clock.jump(now) is None
@@ -88,15 +87,12 @@ async def _open_followers(
     settings, clock = kurz.settings, kurz.clock
     are_followed = are_checks_on(settings)
     backlogs = Backlogs(database, are_followed=are_followed)
-    jobs: list[
-        Backlogs | SearchIndexer | ChangeLogTrimmer | EventTrimmer | MonthFolder | LinkCounter
-    ] = [
+    jobs: list[Backlogs | SearchIndexer | ChangeLogTrimmer | EventTrimmer | LinkCounter] = [
         backlogs,
         ChangeLogTrimmer(database, clock, are_followed=are_followed, is_believed=is_believed),
         EventTrimmer(
             kurz.database, clock, kept_days=settings.click_event_days, is_believed=is_believed
         ),
-        MonthFolder(kurz.database, clock),
         LinkCounter(database),
     ]
     if kurz.engine.has_search_index:

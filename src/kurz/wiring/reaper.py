@@ -27,18 +27,20 @@ from kurz.storage.ending.accounts import SqlAccountEnds
 from kurz.storage.ending.housekeeping import SqlHousekeepingStore
 from kurz.storage.ending.reaping import SqlReaperStore
 from kurz.storage.ending.workspaces import SqlWorkspaceEnds
+from kurz.storage.followers.month_folder import MonthFolder
 from kurz.storage.jobs.leases import SqlLeaseStore
 from kurz.storage.jobs.runs import SqlRunStore
 from kurz.wiring.archive import open_archiver
 from kurz.wiring.core import Kurz, open_custom_domains, retention_of
 
-HOUSEKEEPING, WORKSPACES, DOMAINS = "housekeeping", "workspaces", "domains"
+HOUSEKEEPING, WORKSPACES, DOMAINS, MONTHS = "housekeeping", "workspaces", "domains", "months"
 PERIODIC_TASKS = {  # how often
     HOUSEKEEPING: timedelta(hours=1),
     WORKSPACES: timedelta(days=1),
     DOMAINS: timedelta(days=1),
     BANS: timedelta(hours=1),
     ACCOUNTS: timedelta(hours=1),
+    MONTHS: timedelta(minutes=10),
 }
 REQUESTED = (BANS, ACCOUNTS)  # they look every few seconds whether there is something to do
 PERIODIC_TASK_TICK_SECONDS = 60.0  # except for `REQUESTED`
@@ -139,6 +141,7 @@ def make_periodic_tasks(kurz: Kurz, boot_clock: BootClock | None = None) -> list
         HOUSEKEEPING: Housekeeping(SqlHousekeepingStore(database), clock),
         WORKSPACES: WorkspacePurger(SqlWorkspaceEnds(database, kept), clock),
         DOMAINS: DomainChecks(open_custom_domains(kurz), clock),
+        MONTHS: MonthFolder(database, clock),
     }
     leases = SqlLeaseStore(database, clock)
     works: dict[str, Work] = {job: PeriodicTask(task, boot_clock) for job, task in tasks.items()}

@@ -3589,7 +3589,7 @@ export interface components {
             runs: components["schemas"]["RunRead"][];
             /**
              * Jobs
-             * @description Other jobs: `housekeeping`, `workspaces` (purges deleted workspaces), `domains` (checks their records), `bans` (applies account bans), `accounts` (ends the links of deleted accounts).
+             * @description Other jobs: `housekeeping`, `workspaces` (purges deleted workspaces), `domains` (checks their records), `bans` (applies account bans), `accounts` (ends the links of deleted accounts), `months` (adds up clicks of months that are over).
              */
             jobs: components["schemas"]["JobRead"][];
         };

@@ -80,7 +80,7 @@ class ReaperRead(BaseModel):
     jobs: list[JobRead] = Field(
         description="Other jobs: `housekeeping`, `workspaces` (purges deleted workspaces),"
         " `domains` (checks their records), `bans` (applies account bans), `accounts` (ends the"
-        " links of deleted accounts)."
+        " links of deleted accounts), `months` (adds up clicks of months that are over)."
     )
 
 

@@ -10,7 +10,8 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clicks.batch import Batch, LinkOwner
+from kurz.clicks.batch import Batch, LinkOwner, Subject
+from kurz.clicks.months import NOTED_DAYS, first_open_day
 from kurz.clicks.visitors import DAY_MICROS
 from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
@@ -22,6 +23,7 @@ from kurz.storage.clicks.events import (
     kept_events,
     number_events,
 )
+from kurz.storage.clicks.months import note_late
 from kurz.storage.clicks.totals import add_totals, total_rows
 from kurz.storage.engine.database import Database
 from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
@@ -47,16 +49,19 @@ class _Prepared:
     totals: Sequence[tuple[int, int, int, int, float, float]]
     days: MergedDays
     events: Sequence[tuple[Any, ...]]
+    late: Collection[Subject]
     held_seconds: float = 0.0
 
 
 def prepare_batch(connection: sa.Connection, batch: Batch, today: int, kept_days: int) -> _Prepared:
     events = kept_events(batch.events, today, kept_days)
+    open_from = first_open_day(today, NOTED_DAYS)
     return _Prepared(
         batch,
         total_rows(batch),
         merge_days(connection, batch.days),
         number_events(connection, events),
+        {subject for subject, day in batch.days if day < open_from},
     )
 
 
@@ -67,6 +72,7 @@ def write_batch(connection: sa.Connection, prepared: _Prepared, now: int) -> boo
     if not insert_events(connection, prepared.events):
         raise Stale
     lock_counting(connection)
+    note_late(connection, prepared.late)
     write_days(connection, prepared.days, prepared.batch.days)
     add_totals(connection, prepared.totals)
     prepared.held_seconds = time.monotonic() - started

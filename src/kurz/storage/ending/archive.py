@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from kurz.clicks.batch import SubjectKind
+from kurz.clicks.batch import Subject, SubjectKind
 from kurz.clock import EPOCH, from_micros, to_micros, to_micros_or_none
 from kurz.links.ending.archives import (
     ArchivedLink,
@@ -24,6 +24,7 @@ from kurz.links.ending.archives import (
 from kurz.links.ending.ports import JOB
 from kurz.links.ending.retention import EndedKind
 from kurz.links.model import ROOT_WORKSPACE_ID, Link, LinkAction, Status
+from kurz.storage.clicks.months import note_late
 from kurz.storage.clicks.store import lock_counting
 from kurz.storage.clicks.totals import add_totals
 from kurz.storage.ending.conditions import are_ended
@@ -331,6 +332,7 @@ def _put_counts_back(connection: sa.Connection, archived: ArchivedLink) -> None:
             for day in archived.days
         ]
         connection.execute(sa.insert(click_days), rows)
+        note_late(connection, [Subject(SubjectKind.LINK, link_id)])
     if archived.totals is not None:
         add_totals(connection, [(SubjectKind.LINK.value, link_id, *archived.totals)])
 

@@ -1,66 +1,115 @@
-"""Adds up months that are over, in the background."""
+"""Adds up months that are over."""
 
 import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
 
 from kurz.clicks.batch import Subject
-from kurz.clicks.months import month_of, pack
+from kurz.clicks.months import first_open_day, month_of, pack
 from kurz.clicks.visitors import DAY_MICROS
 from kurz.clock import Clock
-from kurz.storage.clicks.months import find_busy, find_stale, keep_month
+from kurz.rounds import rest_after
+from kurz.storage.clicks.months import (
+    find_busy,
+    find_late,
+    find_position,
+    find_stale,
+    forget_late,
+    keep_month,
+    move_position,
+)
 from kurz.storage.clicks.stats import find_days
 from kurz.storage.engine.database import Database
 from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
-from kurz.storage.engine.rounds import StoreRounds
 
-WAKE_SECONDS = 600.0
 STRETCH = 2000  # subjects that are checked at a time
+LATE_BATCH = 100  # subjects with late clicks, a transaction
 LEAST_CLICKS = 5000  # in total: a report of fewer is fast day by day
-CLOSED_DAYS = 2  # after a month's end: clicks are usually loaded within seconds
+RUN_SECONDS = 300.0  # much less than its lease
+
+T = TypeVar("T")
 
 
-class MonthFolder(StoreRounds):
-    """Keeps the sums of whole months for all subjects with many clicks, and renews those that got
-    more clicks later. Several at once are harmless: a sum is used only if it matches its days."""
+class MonthFolder:
+    """Keeps the sums of whole months for subjects with many clicks. All subjects are checked once
+    after a month's end, and otherwise only those that got clicks of such months later. A run
+    continues where the last one stopped. Several at once are harmless: a sum is used only if it
+    matches its days."""
 
     def __init__(
         self,
         database: Database,
         clock: Clock,
         *,
-        wake_seconds: float = WAKE_SECONDS,
         least_clicks: int = LEAST_CLICKS,
+        run_seconds: float = RUN_SECONDS,
     ) -> None:
         self._database = database
         self._clock = clock
         self._least_clicks = least_clicks
-        self._done: dict[Subject, tuple[int, int]] = {}
-        super().__init__("adding up monthly statistics", self.fold, wake_seconds)
+        self._run_seconds = run_seconds
 
-    async def fold(self) -> None:
-        """Does all the work there is. Subjects without clicks since the last time are skipped.
-        Pauses as long as the work took: half of the time is for others."""
-        today = self._clock.micros() // DAY_MICROS
-        before = month_of(today - CLOSED_DAYS).start
-        after: Subject | None = None
-        is_more = True
+    async def run(self, is_stopping: Callable[[], bool] = lambda: False) -> Mapping[str, int]:
+        """Pauses as long as the work took: half of the time is for others."""
+        until = time.monotonic() + self._run_seconds
+
+        def is_over() -> bool:
+            return is_stopping() or time.monotonic() >= until
+
         with deadline(LIST_SECONDS):
-            while is_more and not self.is_stopping:
-                look = self._database.read(find_busy, after, STRETCH, self._least_clicks)
-                found = await self.pace(look)
-                for subject, clicks in found.busy:
-                    await self._fold(subject, before, clicks)
-                after, is_more = found.end, found.end is not None
+            before = first_open_day(self._clock.micros() // DAY_MICROS)
+            months = await self._renew(before, is_over)
+            return {"months": months + await self._check_all(before, is_over)}
 
-    async def _fold(self, subject: Subject, before: int, clicks: int) -> None:
-        if self._done.get(subject) == (before, clicks) or self.is_stopping:
-            return
-        stale = list(await self.pace(self._database.read(find_stale, subject, before)))
-        while stale and not self.is_stopping:
-            await self.pace(self._keep(subject, month_of(stale.pop())))
-        if not stale:
-            self._done[subject] = before, clicks
+    async def _renew(self, before: int, is_over: Callable[[], bool]) -> int:
+        """Of the subjects that got late clicks."""
+        total, is_more = 0, True
+        while is_more and not is_over():
+            late = await _pace(self._database.read(find_late, LATE_BATCH))
+            for subject, _, clicks in late:
+                if clicks >= self._least_clicks:
+                    total += await self._fold(subject, before, is_over)
+            if late and not is_over():  # otherwise the last one may not be done
+                await _pace(self._database.write(forget_late, late))
+            is_more = len(late) == LATE_BATCH
+        return total
+
+    async def _check_all(self, before: int, is_over: Callable[[], bool]) -> int:
+        """Of all subjects, once for each month."""
+        position = await self._database.read(find_position)
+        is_begun = position.before == before
+        after, is_more = position.after, not is_begun or position.after is not None
+        if not is_begun:
+            after = None
+        total = 0
+        while is_more and not is_over():
+            look = self._database.read(find_busy, after, STRETCH, self._least_clicks)
+            found = await _pace(look)
+            for subject in found.busy:
+                total += await self._fold(subject, before, is_over)
+            if is_over():  # the next run checks this stretch again
+                break
+            await self._database.write(move_position, before, found.end)
+            after, is_more = found.end, found.end is not None
+        return total
+
+    async def _fold(self, subject: Subject, before: int, is_over: Callable[[], bool]) -> int:
+        stale = [] if is_over() else await _pace(self._database.read(find_stale, subject, before))
+        kept = 0
+        while kept < len(stale) and not is_over():
+            await _pace(self._keep(subject, month_of(stale[kept])))
+            kept += 1
+        return kept
 
     async def _keep(self, subject: Subject, month: range) -> None:
         days = await self._database.read(find_days, subject, month, with_counts=True)
         found = await asyncio.to_thread(pack, month.start, days)
         await self._database.write(keep_month, subject, found)
+
+
+async def _pace(work: Awaitable[T]) -> T:
+    started = time.monotonic()
+    result = await work
+    await asyncio.sleep(rest_after(started))
+    return result

@@ -64,6 +64,28 @@ click_months = sa.Table(
     sa.Column("hours", sa.LargeBinary, nullable=False),
 )
 
+# Subjects that got clicks in months that are over: those sums must be renewed. `times` grows with
+# every batch, so that a note is only removed if nothing was added since it was read.
+late_clicks = sa.Table(
+    "late_clicks",
+    metadata,
+    sa.Column("kind", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("subject", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("times", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# For which day all subjects were last checked for months that ended before it, and up to which
+# subject; NULL: all are checked.
+month_position = sa.Table(
+    "month_position",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("before", sa.Integer, nullable=False),
+    sa.Column("kind", sa.SmallInteger),
+    sa.Column("subject", sa.BigInteger),
+)
+
 # Every click for 90 days; numbered in the order of loading.
 click_events = sa.Table(
     "click_events",
