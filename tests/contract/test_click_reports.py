@@ -10,10 +10,9 @@ from kurz.clicks.batch import Subject, SubjectKind
 from kurz.clicks.breakdowns import Value
 from kurz.clicks.counts import VisitKind
 from kurz.clicks.periods import read_period
-from kurz.clicks.stats import EVERYTHING, About, EventKey, about_link, about_space
+from kurz.clicks.stats import EVERYTHING, about_link, about_space
 from kurz.links.errors import TagNotFound
 from kurz.links.model import Draft
-from kurz.storage.clicks.stats import SqlStatsStore
 from kurz.storage.schema.links import links
 from support.counted import Clicks
 
@@ -158,37 +157,6 @@ async def test_the_newest_clicks_are_of_the_subject(kurz, clicks):
     assert len(await store.newest(EVERYTHING, today, 100)) == 10
     assert len(await store.newest(about_space(SPACE), today, 100)) == 10
     assert await store.newest(about_space(8), today, 100) == []
-
-
-async def test_pages_of_events_have_every_click_once(kurz, clicks):
-    store = SqlStatsStore(kurz.database, page_rows=7)
-    one, two = await make(kurz, "one", "red"), await make(kurz, "two")
-    for number in range(50):
-        link = one if number % 3 else two
-        clicks.add(link, NOW - timedelta(hours=number), referrer=f"site{number}")
-    await clicks.save()
-    today = (NOW - datetime(1970, 1, 1, tzinfo=UTC)).days
-    ones = {f"site{number}" for number in range(50) if number % 3}
-    everything = {f"site{number}" for number in range(50)}
-    wanted: tuple[tuple[About, set[str]], ...] = (
-        (about_link(one, SPACE), ones),
-        (await kurz.stats.about_tag(SPACE, "red"), ones),
-        (about_space(SPACE), everything),
-        (EVERYTHING, everything),
-        (about_space(8), set()),
-    )
-    for about, expected in wanted:
-        found: list[str] = []
-        after: EventKey | None = None
-        while True:
-            page = await store.events(about, range(today - 5, today + 1), after)
-            found += [event.referrer for event in page.events]
-            after = page.end
-            if after is None:
-                break
-        assert sorted(found) == sorted(expected)
-    page = await store.events(EVERYTHING, range(today, today + 1), None)
-    assert {event.day for event in page.events} == {today}
 
 
 async def test_totals_of_a_stranger_are_none(kurz):

@@ -13,6 +13,7 @@ from kurz.clicks.counts import PEOPLE, Of, VisitKind
 from kurz.clicks.moments import Moments
 from kurz.clock import to_micros
 from kurz.links.model import Link, space_of
+from kurz.storage.clicks.events import ensure_days
 from kurz.storage.engine.database import Database
 from kurz.storage.schema.clicks import click_days, click_events, click_totals
 
@@ -92,9 +93,7 @@ def _write(connection: sa.Connection, clicks: list[tuple[Event, tuple[str, ...]]
 
 
 def _write_events(connection: sa.Connection, events: list[Event]) -> None:
-    if connection.dialect.name == "postgresql":
-        made = "CREATE TABLE IF NOT EXISTS click_events_all PARTITION OF click_events DEFAULT"
-        connection.execute(sa.text(made))
+    ensure_days(connection, {event.day for event in events})
     rows = []
     for number, event in enumerate(events, 1):
         row = event._asdict()

@@ -26,11 +26,11 @@ class ClickRow(NamedTuple):
 
 
 async def name(events: Sequence[Event], about: About, store: StatsStore) -> list[ClickRow]:
-    found = await store.links({event.link_id for event in events}, about.space)
+    codes = await store.short_codes({event.link_id for event in events}, about.space)
     return [
         ClickRow(
             from_micros(event.at_micros),
-            found[event.link_id].short_code if event.link_id in found else None,
+            codes.get(event.link_id),
             event.sort,
             event.country,
             event.referrer,

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -39,18 +39,6 @@ def about_space(space: int) -> About:
     return About(Subject(SubjectKind.SPACE, space), space)
 
 
-class EventKey(NamedTuple):
-    """The order in which clicks are stored."""
-
-    day: int
-    id: int
-
-
-class EventPage(NamedTuple):
-    events: Sequence[Event]
-    end: EventKey | None  # continue after it; None: that was all
-
-
 class StatsStore(Protocol):
     """Raises `StoreUnavailable` on an outage."""
 
@@ -69,6 +57,9 @@ class StatsStore(Protocol):
     async def links(self, link_ids: Collection[int], space: int | None) -> Mapping[int, Link]:
         """The links that exist, and are in the space if one is given."""
 
+    async def short_codes(self, link_ids: Collection[int], space: int | None) -> Mapping[int, str]:
+        """Of the links that exist, and are in the space if one is given."""
+
     async def has_tag(self, space: int, tag: str) -> bool:
         """Whether a link has it now."""
 
@@ -76,10 +67,10 @@ class StatsStore(Protocol):
         """The newest clicks, newest first. Only the installation's last few thousand are searched:
         a link with few visits may have none."""
 
-    async def events(self, about: About, days: range, after: EventKey | None) -> EventPage:
-        """Clicks of these days, as far as they are stored, in the order of loading. Every page
-        takes the same time, and may be empty. A tag's clicks are those of links that have it
-        now."""
+    def events(self, about: About, days: range) -> AsyncIterator[Sequence[Event]]:
+        """Clicks of these days, as far as they are stored, in the order of loading, a few hundred
+        at a time. Those that are stored when this begins come once each; of those that are stored
+        meanwhile, some may come. A tag's clicks are those of links that have it now."""
 
 
 class TopLink(NamedTuple):

@@ -19,7 +19,7 @@ from kurz.clicks.live import Live
 from kurz.clicks.moments import Moments
 from kurz.clicks.months import add_up, merge, month_of, months_of, pack, unpack, without
 from kurz.clicks.series import Day
-from kurz.clicks.stats import EVERYTHING, About, EventPage
+from kurz.clicks.stats import EVERYTHING, About
 from kurz.clock import EPOCH
 from kurz.errors import StoreUnavailable
 from support.clock import FrozenClock
@@ -113,8 +113,11 @@ class CountingStore:
     async def newest(self, about: About, today: int, limit: int) -> list[Event]:
         return []
 
-    async def events(self, about, days, after):
-        return EventPage([], None)
+    async def short_codes(self, link_ids, space):
+        return {}
+
+    async def events(self, about, days):
+        yield []
 
 
 @pytest.fixture

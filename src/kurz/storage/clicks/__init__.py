@@ -5,6 +5,7 @@
 `days`: the counts of a subject's day.
 `months`: the sums of a subject's month.
 `events`: individual clicks.
+`event_reader`: individual clicks for a file, in the order of their keys.
 `stats`: what reports read.
 `salts`: the daily salts of visitors.
 """

@@ -98,6 +98,20 @@ def ensure_days(connection: sa.Connection, days: Collection[int]) -> None:
         )
 
 
+def stored_days(connection: sa.Connection, days: range) -> list[int]:
+    """Those of the days that may have clicks, in order."""
+    if connection.dialect.name != "sqlite":
+        return sorted(_partitions(connection).intersection(days))
+    driver: Any = connection.connection.driver_connection
+    query = "SELECT min(day) FROM click_events WHERE day >= ? AND day < ?"
+    found: list[int] = []
+    first = days.start
+    while (day := driver.execute(query, (first, days.stop)).fetchall()[0][0]) is not None:
+        found.append(day)
+        first = day + 1
+    return found
+
+
 def trim_events(connection: sa.Connection, before: int, limit: int) -> bool:
     """Removes clicks of days before that one: some on SQLite, a whole day on PostgreSQL. False if
     there are none left."""

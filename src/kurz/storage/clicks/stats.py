@@ -1,7 +1,7 @@
 """What reports read: days, totals, and the clicks themselves. Nothing here reads all links, or all
 clicks at once."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,18 +10,19 @@ from kurz.clicks.batch import Event, Subject, SubjectKind
 from kurz.clicks.moments import Moments
 from kurz.clicks.months import Month, months_of
 from kurz.clicks.series import Day
-from kurz.clicks.stats import About, EventKey, EventPage
+from kurz.clicks.stats import About
 from kurz.links.model import Link
+from kurz.storage.clicks.event_reader import KEYS_AT_ONCE, ROWS_AT_ONCE, read_events
 from kurz.storage.clicks.events import COLUMNS
+from kurz.storage.engine.batches import among
 from kurz.storage.engine.database import Database
-from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
+from kurz.storage.engine.deadlines import LIST_SECONDS
 from kurz.storage.engine.store import SqlStore, reads
 from kurz.storage.schema.clicks import click_days, click_events, click_months, click_totals
 from kurz.storage.schema.link_rows import to_link
 from kurz.storage.schema.links import link_tags, links
 
 LOOKED_AT = 2_000  # clicks, for the newest of a subject
-PAGE_ROWS = 5_000  # clicks that are read at a time, for a file of them
 
 _EVENT = [click_events.c[name] for name in COLUMNS]
 
@@ -71,6 +72,16 @@ def find_links(
     return {row["id"]: to_link(row) for row in connection.execute(query).mappings()}
 
 
+def find_codes(
+    connection: sa.Connection, link_ids: Collection[int], space: int | None
+) -> dict[int, str]:
+    query = sa.select(links.c.id, links.c.short_code)
+    query = query.where(among(connection, links.c.id, [*link_ids]))
+    if space is not None:
+        query = query.where(links.c.space == space)
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
 def has_tag(connection: sa.Connection, space: int, tag: str) -> bool:
     found = sa.select(link_tags.c.link_id).where(link_tags.c.space == space, link_tags.c.tag == tag)
     return connection.execute(found.limit(1)).first() is not None
@@ -91,21 +102,6 @@ def find_newest(connection: sa.Connection, about: About, today: int, limit: int)
     return [Event(*row) for row in connection.execute(query)]
 
 
-def find_events(
-    connection: sa.Connection, about: About, days: range, after: EventKey | None, page_rows: int
-) -> EventPage:
-    """Reads the clicks of all links in the order of their key, `page_rows` at a time."""
-    of = click_events.c
-    key = sa.tuple_(of.day, of.id)  # no other condition: SQLite would start at the day
-    begin = of.day >= days.start if after is None else key > sa.tuple_(*after)
-    last = sa.select(of.day, of.id).where(begin, of.day < days.stop).order_by(of.day, of.id)
-    row = connection.execute(last.offset(page_rows - 1).limit(1)).one_or_none()
-    end = None if row is None else EventKey(*row)
-    stretch = [begin, of.day < days.stop if end is None else key <= sa.tuple_(*end)]
-    query = sa.select(*_EVENT).where(*stretch, *_conditions(about, of)).order_by(of.day, of.id)
-    return EventPage([Event(*row) for row in connection.execute(query)], end)
-
-
 def _conditions(about: About, of: Any) -> list[sa.ColumnElement[bool]]:
     kind, number = about.subject
     if kind is SubjectKind.LINK:
@@ -122,9 +118,16 @@ def _conditions(about: About, of: Any) -> list[sa.ColumnElement[bool]]:
 class SqlStatsStore(SqlStore):
     """The `StatsStore` of both engines."""
 
-    def __init__(self, database: Database, *, page_rows: int = PAGE_ROWS) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        keys_at_once: int = KEYS_AT_ONCE,
+        rows_at_once: int = ROWS_AT_ONCE,
+    ) -> None:
         super().__init__(database)
-        self._page_rows = page_rows
+        self._keys_at_once = keys_at_once
+        self._rows_at_once = rows_at_once
 
     days = reads(find_days, LIST_SECONDS)
     months = reads(find_months)
@@ -133,9 +136,11 @@ class SqlStatsStore(SqlStore):
     async def links(self, link_ids: Collection[int], space: int | None) -> Mapping[int, Link]:
         return await self._database.read(find_links, link_ids, space) if link_ids else {}
 
+    async def short_codes(self, link_ids: Collection[int], space: int | None) -> Mapping[int, str]:
+        return await self._database.read(find_codes, link_ids, space) if link_ids else {}
+
     has_tag = reads(has_tag)
     newest = reads(find_newest)
 
-    async def events(self, about: About, days: range, after: EventKey | None) -> EventPage:
-        with deadline(LIST_SECONDS):
-            return await self._database.read(find_events, about, days, after, self._page_rows)
+    def events(self, about: About, days: range) -> AsyncIterator[Sequence[Event]]:
+        return read_events(self._database, about, days, self._keys_at_once, self._rows_at_once)

@@ -1,0 +1,134 @@
+"""Individual clicks for a file, in the order of their keys.
+
+First an index gives the keys of a few thousand clicks, then their rows are read, a few hundred at a
+time. So an export costs as much as the clicks that are in it, no query takes long, and the event
+loop never waits for thousands of rows.
+"""
+
+import json
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from kurz.clicks.batch import Event, SubjectKind
+from kurz.clicks.stats import About
+from kurz.storage.clicks.events import COLUMNS, stored_days
+from kurz.storage.engine.database import Database
+from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
+
+KEYS_AT_ONCE = 5_000
+ROWS_AT_ONCE = 250
+QUICK_SECONDS = 0.05  # keys that take longer are read for fewer days at a time
+GROWTH = 4
+
+# Sorting by an expression: in the order of a key, an engine would walk along it past all clicks,
+# hoping to find enough of the tag's early.
+_BY_KEY, _FOUND_FIRST = "day, id", "day + 0, id + 0"
+_TAGGED = "link_id IN (SELECT link_id FROM link_tags WHERE space = :space AND tag = :tag)"
+
+
+class DayKeys(NamedTuple):
+    """Clicks of a day, by their numbers, in order."""
+
+    day: int
+    ids: Sequence[int]
+
+
+async def read_events(
+    database: Database, about: About, days: range, keys_at_once: int, rows_at_once: int
+) -> AsyncIterator[Sequence[Event]]:
+    """What is stored when this begins, once each; of what is stored meanwhile, perhaps a part."""
+    with deadline(LIST_SECONDS):
+        left = await database.read(stored_days, days)
+    span, after = 1, -1
+    while left:
+        started = time.monotonic()
+        with deadline(LONG_SECONDS):
+            found = await database.read(find_keys, about, left[:span], after, keys_at_once)
+        is_quick = time.monotonic() - started < QUICK_SECONDS
+        for part in in_parts(found, rows_at_once):
+            with deadline(LIST_SECONDS):
+                events = await database.read(find_rows, about, part)
+            yield events
+        number = sum(len(keys.ids) for keys in found)
+        if number >= keys_at_once:  # there may be more of the last day, which is then read alone
+            left, after = left[left.index(found[-1].day) :], found[-1].ids[-1]
+            span = 1
+            continue
+        left, after = left[span:], -1
+        if not is_quick:
+            span = 1
+        elif number * 2 * GROWTH < keys_at_once:
+            span *= GROWTH
+
+
+def find_keys(
+    connection: sa.Connection, about: About, days: Sequence[int], after: int, limit: int
+) -> list[DayKeys]:
+    """The first clicks of these days. `after`: of a single day, those with higher numbers. The days
+    are in the text: then PostgreSQL plans for their partitions, and locks no others."""
+    condition, order, values = _condition(about)
+    if len(days) == 1:
+        inside = f"day = {days[0]} AND id > :after"
+        values["after"] = after
+    else:
+        inside = f"day IN ({', '.join(map(str, days))})"
+    text = (
+        f"SELECT day, id FROM click_events WHERE {inside} AND {condition}"  # noqa: S608  no values
+        f" ORDER BY {order} LIMIT :limit"
+    )
+    rows = connection.execute(sa.text(text), values | {"limit": limit})
+    by_day = groupby(rows, itemgetter(0))
+    return [DayKeys(day, [row[1] for row in of_day]) for day, of_day in by_day]
+
+
+def _condition(about: About) -> tuple[str, str, dict[str, Any]]:
+    """Which clicks it has, the order in which they are found, and the values."""
+    kind, number = about.subject
+    if kind is SubjectKind.LINK:
+        return "link_id = :link_id", _BY_KEY, {"link_id": number}
+    if kind is SubjectKind.SPACE:
+        return "space = :space", _BY_KEY, {"space": number}
+    if kind is SubjectKind.TAG:
+        return _TAGGED, _FOUND_FIRST, {"space": about.space, "tag": about.tag}
+    return "true", _BY_KEY, {}
+
+
+def find_rows(connection: sa.Connection, about: About, part: Sequence[DayKeys]) -> list[Event]:
+    """These clicks, those that are still there. A tag's are of its space: a link may have been
+    elsewhere."""
+    is_sqlite = connection.dialect.name == "sqlite"
+    values: list[Any] = []
+    selects = []
+    for day, ids in part:
+        values.append(json.dumps(ids) if is_sqlite else ids)
+        among = "IN (SELECT value FROM json_each(?))" if is_sqlite else f"= ANY(${len(values)})"
+        selects.append(f"SELECT * FROM click_events WHERE day = {day} AND id {among}")  # noqa: S608
+    text = f"SELECT {', '.join(COLUMNS)} FROM ({' UNION ALL '.join(selects)}) AS part"  # noqa: S608
+    if about.subject.kind is SubjectKind.TAG:
+        values.append(about.space)
+        text += " WHERE space = " + ("?" if is_sqlite else f"${len(values)}")
+    rows = connection.exec_driver_sql(text + " ORDER BY day, id", tuple(values))
+    return [Event._make(row) for row in rows]
+
+
+def in_parts(found: Sequence[DayKeys], size: int) -> Iterator[list[DayKeys]]:
+    """So many clicks at a time, in the same order."""
+    part: list[DayKeys] = []
+    room = size
+    for day, ids in found:
+        start = 0
+        while start < len(ids):
+            some = ids[start : start + room]
+            part.append(DayKeys(day, some))
+            start += len(some)
+            room -= len(some)
+            if not room:
+                yield part
+                part, room = [], size
+    if part:
+        yield part
