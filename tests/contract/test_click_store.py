@@ -11,7 +11,9 @@ from kurz.clicks.batch import INSTALLATION, Batch, JournalPosition, LinkOwner
 from kurz.errors import StoreUnavailable
 from kurz.links.model import Draft, Scope, space_of
 from kurz.storage.clicks.days import Stale
-from kurz.storage.clicks.store import KEPT_DAYS, SqlClickStore, prepare_batch, write_batch
+from kurz.storage.clicks.positions import CountedSlices
+from kurz.storage.clicks.slices import Slices
+from kurz.storage.clicks.store import KEPT_DAYS, SqlClickStore, prepare_slice, write_slice
 from kurz.storage.clicks.totals import MOST_CLICKS
 from kurz.storage.engine.database import Database
 from kurz.storage.engine.postgres import PostgresDatabase
@@ -82,7 +84,7 @@ async def check(database: Database, clicks: Clicks) -> None:
 async def test_all_of_many_batches_is_counted(store, clicks, kurz):
     await load(store, clicks, SEGMENT, 20)
     await check(kurz.database, clicks)
-    assert await store.offsets([SEGMENT, OTHER_SEGMENT]) == {SEGMENT: 20}
+    assert await store.positions([SEGMENT, OTHER_SEGMENT]) == {SEGMENT: (20, None)}
 
 
 async def test_loaders_that_count_for_the_same_subjects_lose_nothing(store, others, clicks, kurz):
@@ -111,11 +113,12 @@ async def test_what_was_prepared_before_another_counted_is_not_written(
     first, second = (clicks.batch(JournalPosition(bytes([n]) * 16, 0), 1) for n in range(2))
     for batch in first, second:
         getattr(batch, left_out).clear()
-    prepared = await kurz.database.read(prepare_batch, second, clock_day(kurz), KEPT_DAYS)
+    whole = Slices(second, CountedSlices(0)).cut(None)
+    prepared = await kurz.database.read(prepare_slice, whole, clock_day(kurz), KEPT_DAYS)
     assert await store.apply(first)
     before = await kurz.database.read(everything)
     with pytest.raises(Stale):
-        await kurz.database.write(write_batch, prepared, kurz.clock.micros())
+        await kurz.database.write(write_slice, prepared, kurz.clock.micros())
     assert await kurz.database.read(everything) == before
 
 
@@ -262,7 +265,7 @@ async def test_clicks_are_numbered_as_they_are_loaded(store, clicks, kurz):
 
 async def test_an_empty_batch_moves_the_position(store, kurz):
     assert await store.apply(Batch(START, JournalPosition(SEGMENT, 8)))
-    assert await store.offsets([SEGMENT]) == {SEGMENT: 8}
+    assert await store.positions([SEGMENT]) == {SEGMENT: (8, None)}
     assert await kurz.database.read(stored_days) == {}
 
 
@@ -270,9 +273,9 @@ async def test_a_position_that_is_forgotten_is_gone(store):
     for segment in SEGMENT, OTHER_SEGMENT:
         assert await store.apply(Batch(JournalPosition(segment, 0), JournalPosition(segment, 8)))
     await store.forget([SEGMENT, bytes([9]) * 16])
-    assert await store.offsets([SEGMENT, OTHER_SEGMENT]) == {OTHER_SEGMENT: 8}
+    assert await store.positions([SEGMENT, OTHER_SEGMENT]) == {OTHER_SEGMENT: (8, None)}
     await store.forget([])
-    assert await store.offsets([]) == {}
+    assert await store.positions([]) == {}
 
 
 async def test_homes_are_the_space_and_tags_that_a_link_has_now(store, kurz, people):
@@ -290,9 +293,3 @@ async def test_homes_are_the_space_and_tags_that_a_link_has_now(store, kurz, peo
         ids[2]: LinkOwner(0, ()),
     }
     assert await store.owners([]) == {}
-
-
-async def test_how_long_others_could_not_write_is_told(store, clicks):
-    assert store.held_seconds == 0
-    await store.apply(clicks.batch(START, 1))
-    assert store.held_seconds > 0

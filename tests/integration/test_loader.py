@@ -18,6 +18,7 @@ from kurz.clicks.batch import INSTALLATION, Subject, SubjectKind, tag_subject
 from kurz.errors import StoreUnavailable
 from kurz.jobs.clicks.loader import Loader
 from kurz.links.model import Draft
+from kurz.storage.clicks.store import SqlClickStore
 from kurz.storage.engine.sqlite import default_driver
 from kurz.storage.schema.clicks import click_days, click_events, click_totals, journal_position
 from kurz.wiring.core import Kurz, open_kurz
@@ -25,7 +26,7 @@ from kurz.wiring.loader import open_loader
 from support import nursery
 from support.clicks import click, loaded, wait_until, write_segment
 from support.engines import DATABASES, usually_on, without_redis
-from support.failpoints import Failpoints, Stopped
+from support.failpoints import Failpoints, Stopped, StoppingDatabase
 from support.program import Program
 
 engine = without_redis  # which counts no clicks
@@ -109,6 +110,44 @@ async def test_two_loaders_count_one_folder_once(kurz, link_id):
         counted = await asyncio.gather(one.load_all(), other.load_all())
     assert sum(counted) == 12_000
     await check(kurz, link_id, 12_000)
+
+
+async def count_in_part(kurz: Kurz, slices: int) -> None:
+    """As a loader that is stopped between two slices of a batch."""
+    async with open_loader(kurz) as loader:
+        database: Any = StoppingDatabase(kurz.database, slices)
+        loader._store = SqlClickStore(database, kurz.clock, max_held_seconds=0.025)
+        loader._pace.records = 12_000
+        with pytest.raises(StoreUnavailable):
+            await loader.load_all()
+
+
+async def test_a_batch_that_was_counted_in_part_is_finished_first(kurz, link_id):
+    """By a loader whose batches are smaller, when more clicks have come."""
+    path = write_segment(kurz.settings.journal_dir, *[click(link_id)] * 12_000)
+    await count_in_part(kurz, 3)
+    found = await count_clicks(kurz, Subject(SubjectKind.LINK, link_id))
+    assert 0 < found.events < 12_000
+    with path.open("ab") as file:
+        file.write(click(link_id) * 500)
+    async with open_loader(kurz) as loader:
+        assert await loader.load_all() == 12_500
+    await check(kurz, link_id, 12_500)
+
+
+async def test_damage_in_a_batch_that_was_counted_in_part_is_skipped(kurz, link_id):
+    made = await kurz.links.create(Draft(original_url="https://example.org/", tags=("news",)))
+    records = [click(it) for it in (link_id, made.link.id)] * 6000
+    path = write_segment(kurz.settings.journal_dir, *records)
+    await count_in_part(kurz, 3)
+    data = bytearray(path.read_bytes())
+    data[-len(click(1)) * 50] ^= 255
+    path.write_bytes(data)
+    async with open_loader(kurz) as loader:
+        await loader.load_all()
+        assert loader.counts()["clicks_damaged_bytes"] == len(click(1))
+        assert loader.counts()["clicks_backlog_bytes"] == 0
+    assert (await count_clicks(kurz, INSTALLATION)).in_all == 11_999
 
 
 def watch_sqlite(kurz: Kurz, failpoints: Failpoints | None) -> Callable[[sa.Connection], None]:

@@ -11,7 +11,15 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from kurz.clicks.batch import Batch, DayCounts, JournalPosition, LinkOwner, Subject, SubjectKind
+from kurz.clicks.batch import (
+    Batch,
+    DayCounts,
+    JournalPosition,
+    LinkOwner,
+    SegmentProgress,
+    Subject,
+    SubjectKind,
+)
 from kurz.clicks.header import Header, path_of
 from kurz.clicks.record import UNKNOWN_VISITOR, encode, link_tag_of, visit_of
 from kurz.clicks.segments import Corrupt
@@ -92,17 +100,17 @@ class MemoryClickStore:
     next calls; `calls` are the names of all."""
 
     def __init__(self) -> None:
-        self.held_seconds = 0.0
-        self.positions: dict[bytes, int] = {}
+        self.offsets: dict[bytes, int] = {}
         self.clicks: Counter[int] = Counter()
         self.known: dict[int, LinkOwner] = {}
         self.failures: list[Exception] = []
         self.calls: list[str] = []
         self.sizes: list[int] = []
 
-    async def offsets(self, segments: Collection[bytes]) -> Mapping[bytes, int]:
-        self._call("offsets")
-        return {id_: self.positions[id_] for id_ in segments if id_ in self.positions}
+    async def positions(self, segments: Collection[bytes]) -> Mapping[bytes, SegmentProgress]:
+        self._call("positions")
+        known = self.offsets
+        return {id_: SegmentProgress(known[id_]) for id_ in segments if id_ in known}
 
     async def owners(self, link_ids: Collection[int]) -> Mapping[int, LinkOwner]:
         self._call("owners")
@@ -110,9 +118,9 @@ class MemoryClickStore:
 
     async def apply(self, batch: Batch) -> bool:
         self._call("apply")
-        if self.positions.get(batch.start.segment, 0) != batch.start.offset:
+        if self.offsets.get(batch.start.segment, 0) != batch.start.offset:
             return False
-        self.positions[batch.end.segment] = batch.end.offset
+        self.offsets[batch.end.segment] = batch.end.offset
         self.sizes.append(batch.clicks)
         for (subject, _), day in batch.days.items():
             self.clicks[subject.id] += day.clicks
@@ -121,7 +129,7 @@ class MemoryClickStore:
     async def forget(self, segments: Collection[bytes]) -> None:
         self._call("forget")
         for id_ in segments:
-            self.positions.pop(id_, None)
+            self.offsets.pop(id_, None)
 
     def _call(self, name: str) -> None:
         self.calls.append(name)
@@ -132,7 +140,10 @@ class MemoryClickStore:
 class LinkCounting:
     """A `Counting` of links alone, over the reader that is simple rather than quick."""
 
-    def read(self, path: Path, offset: int, limit: int) -> tuple[Sequence[Click], int]:
+    def read(
+        self, path: Path, offset: int, limit: int, until: int | None = None
+    ) -> tuple[Sequence[Click], int]:
+        assert until is None, "no batch of this store is counted in part"
         found: list[tuple[Click, int]] = []
         try:
             found.extend(islice(read(path, offset), limit))

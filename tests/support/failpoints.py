@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from kurz.clicks.batch import Batch, LinkOwner
+from kurz.clicks.batch import Batch, LinkOwner, SegmentProgress
 from kurz.clicks.ports import ClickStore
+from kurz.errors import StoreUnavailable
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -54,12 +55,11 @@ class FailingStore:
     has heard of it."""
 
     def __init__(self, store: ClickStore, failpoints: Failpoints) -> None:
-        self.held_seconds = 0.0
         self._store = store
         self._failpoints = failpoints
 
-    async def offsets(self, segments: Collection[bytes]) -> Mapping[bytes, int]:
-        return await self._call(self._store.offsets, segments)
+    async def positions(self, segments: Collection[bytes]) -> Mapping[bytes, SegmentProgress]:
+        return await self._call(self._store.positions, segments)
 
     async def owners(self, link_ids: Collection[int]) -> Mapping[int, LinkOwner]:
         return await self._call(self._store.owners, link_ids)
@@ -75,6 +75,23 @@ class FailingStore:
         result = await method(argument)
         self._failpoints.step()
         return result
+
+
+class StoppingDatabase:
+    """A `Database` that fails once it has written so many times."""
+
+    def __init__(self, database: Any, writes: int) -> None:
+        self._database = database
+        self._writes = writes
+
+    async def read(self, *args: Any) -> Any:
+        return await self._database.read(*args)
+
+    async def write(self, *args: Any) -> Any:
+        if self._writes == 0:
+            raise StoreUnavailable("stopped")
+        self._writes -= 1
+        return await self._database.write(*args)
 
 
 def watch_files(monkeypatch: pytest.MonkeyPatch, folder: Path, failpoints: Failpoints) -> None:

@@ -45,6 +45,13 @@ class JournalPosition(NamedTuple):
     offset: int  # everything before it is counted; 0: nothing is
 
 
+class SegmentProgress(NamedTuple):
+    """How far a segment is counted."""
+
+    offset: int  # everything before it is counted
+    begun_end: int | None = None  # of a batch from there that is counted in part
+
+
 class Event(NamedTuple):
     """One click as it is stored for 90 days. No address, not even a network."""
 
@@ -75,9 +82,8 @@ class DayCounts:
 
 @dataclass(slots=True)
 class Batch:
-    """Everything that one transaction adds. `start` and `end` are in one segment; the store refuses
-    a batch that does not start at the segment's counted position. A batch that skips damage adds
-    nothing, and has `damage`."""
+    """What a stretch of a segment adds, from `start` to `end`. The store refuses a batch that does
+    not start at the segment's counted position. A batch that skips damage has `damage`."""
 
     start: JournalPosition
     end: JournalPosition

@@ -15,10 +15,10 @@ class Chunk(NamedTuple):
     end: int  # the offset after the last one; the requested offset if there are none
 
 
-def read_chunk(path: Path, offset: int, max_records: int) -> Chunk:
-    """The clicks from that offset on, up to the last whole record, or to the last before damage. No
-    records: there is nothing, or nothing yet. Raises `Corrupt` only for damage at the offset itself
-    that is followed by more data.
+def read_chunk(path: Path, offset: int, max_records: int, until: int | None = None) -> Chunk:
+    """The clicks from that offset on, up to the last whole record, or to the last before damage,
+    and at most up to the offset `until`. No records: there is nothing, or nothing yet. Raises
+    `Corrupt` only for damage at the offset itself that is followed by more data.
 
     A torn end is not a click: in a segment that is being written it is not complete yet, in another
     it never was, and no answer was sent for it."""
@@ -30,7 +30,11 @@ def read_chunk(path: Path, offset: int, max_records: int) -> Chunk:
             return Chunk(records, offset)
         end = start
         size_of_chunk = min(MAX_RECORD_BYTES + max_records * USUAL_BYTES, CHUNK_BYTES)
-        while len(records) < max_records and (data := os.pread(fd, size_of_chunk, end)):
+        while len(records) < max_records:
+            left = size_of_chunk if until is None else min(size_of_chunk, until - end)
+            data = os.pread(fd, left, end) if left > 0 else b""
+            if not data:
+                break
             size = _take(data, records, max_records)
             end += size
             if size == 0 and (records or is_end(path, fd, end)):

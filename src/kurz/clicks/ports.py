@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from datetime import date
 from typing import Protocol
 
-from kurz.clicks.batch import Batch, LinkOwner
+from kurz.clicks.batch import Batch, LinkOwner, SegmentProgress
 
 
 class SaltStore(Protocol):
@@ -34,21 +34,20 @@ class CountryFinder(Protocol):
 
 
 class ClickStore(Protocol):
-    """Where clicks are counted. Raises `StoreUnavailable` on an outage, and has changed nothing
-    then. `held_seconds` is how long the last batch blocked other writers, if it does."""
+    """Where clicks are counted. Raises `StoreUnavailable` on an outage: the batch may then be
+    counted in part."""
 
-    held_seconds: float
-
-    async def offsets(self, segments: Collection[bytes]) -> Mapping[bytes, int]:
+    async def positions(self, segments: Collection[bytes]) -> Mapping[bytes, SegmentProgress]:
         """How far these segments are counted; a missing one is not counted at all."""
 
     async def owners(self, link_ids: Collection[int]) -> Mapping[int, LinkOwner]:
         """The owners of those links that exist."""
 
     async def apply(self, batch: Batch) -> bool:
-        """Counts the batch and moves the segment's position, in one transaction; durable when it
-        returns. False, without any change: the segment's position is not where the batch starts,
-        because another loader was faster."""
+        """Counts the batch and moves the segment's position; durable when it returns. Each
+        transaction counts a part of the batch and notes that at the position, so that nothing is
+        counted twice. False: the segment's position is not where the batch starts, or a batch that
+        ends elsewhere is counted in part, because another loader was faster."""
 
     async def forget(self, segments: Collection[bytes]) -> None:
         """Deletes their positions, because their files are removed permanently."""

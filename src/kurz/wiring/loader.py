@@ -20,7 +20,10 @@ async def open_loader(kurz: Kurz, journals: Sequence[Path] = ()) -> AsyncIterato
     installation."""
     folders = _find_folders(kurz, journals)
     kept_days = kurz.settings.click_event_days
-    store = SqlClickStore(kurz.database, kurz.clock, kept_days=kept_days)
+    max_held_seconds = kurz.engine.max_held_seconds
+    store = SqlClickStore(
+        kurz.database, kurz.clock, kept_days=kept_days, max_held_seconds=max_held_seconds
+    )
     copier = ClickCountCopier(kurz.database)
     countries = open_countries(kurz.settings.geoip_db, kurz.settings.data_dir)
     loader = Loader(
@@ -29,7 +32,8 @@ async def open_loader(kurz: Kurz, journals: Sequence[Path] = ()) -> AsyncIterato
         ClickCounting(countries),
         kurz.clock,
         copier=copier,
-        max_held_seconds=kurz.engine.max_held_seconds,
+        # The interpreter would be busy preparing while SQLite's lock is held.
+        prepares_ahead=max_held_seconds is None,
     )
     feed = kurz.shared.feed
     feed.subscribe(loader.owners)

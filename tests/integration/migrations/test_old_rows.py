@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from kurz.clicks.batch import Batch, JournalPosition
 from kurz.links.model import Draft, Filter, Scope, Sort, Status
 from kurz.settings.model import Settings
+from kurz.storage.clicks.store import SqlClickStore
 from kurz.storage.engine.migrate import Migrations, revision
 from kurz.storage.schema.base import metadata
 from kurz.wiring.core import open_kurz
@@ -199,3 +201,18 @@ async def test_after_an_upgrade_no_account_is_being_deleted(upgraded, until):
     assert await read(upgraded, select("SELECT * FROM ending_accounts")) == []
     same = select("SELECT id, status, version FROM links ORDER BY id")
     assert await read(upgraded, same) == links != []
+
+
+async def test_after_an_upgrade_counting_goes_on_where_it_was(upgraded, until):
+    await upgrade(upgraded, until("0015"))
+    segment = f"CAST('{'s' * 16}' AS {'BYTEA' if upgraded.database_url else 'BLOB'})"
+    await execute(upgraded, f"INSERT INTO journal_position VALUES ({segment}, 7, 8)")  # noqa: S608
+    await upgrade(upgraded, until("0020"))
+    [found] = await read(upgraded, select("SELECT * FROM journal_position"))
+    assert found == (b"s" * 16, 7, 8, None, None, None)
+    async with open_kurz(upgraded) as parts:
+        store = SqlClickStore(parts.database, parts.clock)
+        assert await store.positions([b"s" * 16]) == {b"s" * 16: (7, None)}
+        start, end = JournalPosition(b"s" * 16, 7), JournalPosition(b"s" * 16, 9)
+        assert await store.apply(Batch(start, end))
+        assert await store.positions([b"s" * 16]) == {b"s" * 16: (9, None)}

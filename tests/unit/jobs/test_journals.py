@@ -62,10 +62,10 @@ async def test_its_position_is_forgotten_long_after_it(start, store, clock, jour
     path.write_bytes(content)  # somebody puts it back
     assert await start().load_all() == 0
     path.unlink(missing_ok=True)
-    assert len(store.positions) == 1
+    assert len(store.offsets) == 1
     clock.advance(seconds=1)
     await start().load_all()
-    assert store.positions == {}
+    assert store.offsets == {}
     assert names(journal, ".counted") == []
 
 
@@ -84,9 +84,9 @@ async def test_no_position_is_forgotten_while_there_is_a_file(
         assert await loader.load_all() == 0
         assert loader.counts()["clicks_load_errors"] > 0
     assert path.exists()
-    assert len(store.positions) == 1
+    assert len(store.offsets) == 1
     await start().load_all()
-    assert store.positions == {}
+    assert store.offsets == {}
 
 
 @pytest.mark.parametrize("is_restarted", [False, True])
@@ -100,7 +100,7 @@ async def test_a_database_that_was_set_back_gets_its_clicks_again(
     second.write_bytes(second.read_bytes() + click(3))
     loader = start()
     await loader.load_all()
-    store.positions.clear()
+    store.offsets.clear()
     store.clicks.clear()
     if is_restarted:
         loader = start()
@@ -119,7 +119,7 @@ async def test_a_database_that_was_set_back_gets_its_clicks_again(
 async def test_a_segment_is_not_removed_if_the_database_knows_less(start, store, clock, journal):
     path = write_segment(journal, click(1))
     await start().load_all()
-    store.positions.clear()
+    store.offsets.clear()
     clock.advance(days=2)
     assert await start().load_all() == 1
     assert path.exists()

@@ -6,6 +6,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ async def test_damage_is_kept_aside_and_passed_by(loader, store, journal, place)
     damaged = HEADER_BYTES if place == "header" else len(junk)
     assert loader.counts()["clicks_damaged_bytes"] == damaged
     assert path.with_suffix(".corrupt").read_bytes() == path.read_bytes()
-    assert store.positions[bytes.fromhex(path.stem)] == path.stat().st_size
+    assert store.offsets[bytes.fromhex(path.stem)] == path.stat().st_size
     assert marks(journal) == [path.stem]
 
 
@@ -246,7 +247,7 @@ async def test_a_copy_under_another_name_is_not_counted(loader, store, journal):
 
 async def test_files_may_vanish_at_any_time(loader, store, journal):
     class Vanishing(LinkCounting):
-        def read(self, path: Path, offset: int, limit: int) -> Any:
+        def read(self, path: Path, offset: int, limit: int, until: int | None = None) -> Any:
             path.unlink()
             return super().read(path, offset, limit)
 
@@ -280,17 +281,27 @@ async def test_turns_that_are_cut_short_reach_everybody(store, clock, journal):
     assert set(store.clicks.values()) == {12_000}
 
 
-async def test_batches_become_smaller_while_they_hold_others_up(store, clock, journal):
-    loader = make_loader(store, clock, journal, max_held_seconds=0.025)
-    store.held_seconds = 0.1
+async def test_a_database_that_is_too_slow_for_a_batch_gets_smaller_ones(clock, journal):
+    class Slow(MemoryClickStore):
+        async def apply(self, batch: Batch) -> bool:
+            if batch.clicks > 1000:
+                raise StoreUnavailable("this takes too long")
+            return await super().apply(batch)
+
+    store = Slow()
+    loader = make_loader(store, clock, journal)
     write_segment(journal, *[click(1)] * 10_000)
+    while not store.clicks:
+        with suppress(StoreUnavailable):
+            await loader.load_all()
+    assert store.sizes[0] == 625
+
+
+async def test_batches_become_larger_while_there_is_more_to_count(store, clock, journal):
+    loader = make_loader(store, clock, journal, prepares_ahead=False)
+    write_segment(journal, *[click(1)] * 80_000)
     await loader.load_all()
-    assert store.sizes[0] == 1000
-    assert min(store.sizes[:-1]) == 200
-    store.held_seconds = 0.001
-    write_segment(journal, *[click(2)] * 60_000)
-    await loader.load_all()
-    assert max(store.sizes) == 5000
+    assert store.sizes == [5000, 10_000, 20_000, 20_000, 20_000, 5000]
 
 
 async def test_a_refused_batch_is_made_again_from_where_the_database_is(loader, store, journal):
@@ -298,9 +309,9 @@ async def test_a_refused_batch_is_made_again_from_where_the_database_is(loader, 
     first = HEADER_BYTES + len(click(1))
 
     class Overtaking(LinkCounting):
-        def read(self, path: Path, offset: int, limit: int) -> Any:
+        def read(self, path: Path, offset: int, limit: int, until: int | None = None) -> Any:
             if not offset:  # another loader counts the first one meanwhile
-                store.positions[bytes.fromhex(path.stem)] = first
+                store.offsets[bytes.fromhex(path.stem)] = first
                 store.clicks[1] += 1
             return super().read(path, offset, limit)
 

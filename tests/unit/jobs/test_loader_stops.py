@@ -60,7 +60,7 @@ async def test_stopped_at_any_point_it_has_lost_nothing(tmp_path, monkeypatch, a
                 )
         await live_through(store, clock, journal)
         assert store.clicks == CLICKS, at
-        assert store.positions == {}, at
+        assert store.offsets == {}, at
         left = {path.suffix for path in journal.iterdir()}
         assert left == {"", ".corrupt"}, at
         if failpoints.is_over:

@@ -18,8 +18,10 @@ class ClickCounting:
     def __init__(self, countries: CountryFinder) -> None:
         self._countries = countries
 
-    def read(self, path: Path, offset: int, limit: int) -> tuple[Sequence[Fields], int]:
-        return read_chunk(path, offset, limit)
+    def read(
+        self, path: Path, offset: int, limit: int, until: int | None = None
+    ) -> tuple[Sequence[Fields], int]:
+        return read_chunk(path, offset, limit, until)
 
     def link_ids(self, records: Sequence[Fields]) -> Collection[int]:
         return {link_id for _, _, link_id, *_ in records}

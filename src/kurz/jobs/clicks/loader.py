@@ -1,6 +1,6 @@
 """From journals to the store: every click is counted once.
 
-The database holds how far a segment is counted, and the transaction that counts moves this
+The database holds how far a segment is counted, and each transaction that counts moves this
 position. A batch that does not start there is refused, and the loader asks again. This holds
 whatever happens, and however many loaders there are.
 """
@@ -25,7 +25,7 @@ from kurz.clock import Clock
 from kurz.errors import StoreUnavailable
 from kurz.jobs.clicks.journals import JournalFolder, Segment
 from kurz.jobs.clicks.owners import LinkOwners
-from kurz.jobs.clicks.pace import CountingPace
+from kurz.jobs.clicks.pace import MAX_RECORDS, CountingPace
 from kurz.jobs.clicks.survey import Survey
 from kurz.rounds import Rounds
 
@@ -40,10 +40,12 @@ _log = structlog.get_logger(__name__)
 class Counting(Protocol):
     """Turns the bytes of a segment into sums. Pure, except for reading the file."""
 
-    def read(self, path: Path, offset: int, limit: int) -> tuple[Sequence[Any], int]:
-        """At most this many whole records from the offset, and where they end. None at the end, or
-        at an incomplete record. Raises `Corrupt` at damage, once all records before it were
-        returned."""
+    def read(
+        self, path: Path, offset: int, limit: int, until: int | None = None
+    ) -> tuple[Sequence[Any], int]:
+        """At most this many whole records from the offset, up to the offset `until`, and where they
+        end. None at the end, or at an incomplete record. Raises `Corrupt` at damage, once all
+        records before it were returned."""
 
     def link_ids(self, records: Sequence[Any]) -> Collection[int]:
         """The links of these clicks."""
@@ -70,7 +72,7 @@ class CopyQueue(Protocol):
 
 class Loader(Rounds):
     """Counts the journals in these folders; of a segment that is held what is there by now.
-    `max_held_seconds` is how long a batch may keep others from writing, where it does."""
+    `prepares_ahead`: the next batch is prepared while the store writes one."""
 
     def __init__(
         self,
@@ -80,7 +82,7 @@ class Loader(Rounds):
         clock: Clock,
         *,
         copier: CopyQueue | None = None,
-        max_held_seconds: float | None = None,
+        prepares_ahead: bool = True,
         wake_seconds: float = WAKE_SECONDS,
         stop_seconds: float = STOP_SECONDS,
     ) -> None:
@@ -91,7 +93,8 @@ class Loader(Rounds):
         self._store = store
         self._counting = counting
         self._copier = copier
-        self._pace = CountingPace(max_held_seconds)
+        self._pace = CountingPace()
+        self._prepares_ahead = prepares_ahead
         self._stop_seconds = stop_seconds
         self._turns = count(1)
         self._batches = 0
@@ -145,7 +148,6 @@ class Loader(Rounds):
             while waiting and time.monotonic() < until:
                 segment = waiting.popleft()  # each in turn: a large one does not delay the others
                 segment.turn = next(self._turns)
-                # While the store writes a batch, the next one is prepared.
                 batch = await self._attempt(segment, self._prepare(segment))
                 applied, applying = applying, None
                 if applied is not None:
@@ -157,7 +159,7 @@ class Loader(Rounds):
                 else:
                     apply = self._attempt(segment, self._apply(segment, batch))
                     applying = asyncio.ensure_future(apply)
-                    if self._pace.is_bounded:
+                    if not self._prepares_ahead:
                         await applying
                     waiting.append(segment)
         finally:
@@ -182,6 +184,8 @@ class Loader(Rounds):
     async def _prepare(self, segment: Segment) -> Batch | None:
         """The next batch of the segment, after those that are being counted; None at its end."""
         start = JournalPosition(segment.id, segment.read_to)
+        if segment.begun_end is not None:
+            return await self._prepare_again(segment, start, segment.begun_end)
         try:
             records, offset = await asyncio.to_thread(
                 self._counting.read, segment.path, start.offset, self._pace.records
@@ -192,6 +196,33 @@ class Loader(Rounds):
             return await self._pass_by(segment, start, corrupt)
         if not records:
             return None
+        return await self._aggregate(segment, records, start, offset)
+
+    async def _prepare_again(self, segment: Segment, start: JournalPosition, end: int) -> Batch:
+        """The batch that is counted in part: the same clicks. What has become unreadable since is
+        left out."""
+        records: list[Any] = []
+        offset, damage = start.offset, None
+        while offset < end:
+            try:
+                more, next_offset = await asyncio.to_thread(
+                    self._counting.read, segment.path, offset, MAX_RECORDS, end
+                )
+                records += more
+            except Corrupt as corrupt:
+                at = max(corrupt.offset, offset)
+                damage = await asyncio.to_thread(quarantine, segment.path, at)
+                next_offset = damage.next_offset
+            if next_offset == offset:
+                break
+            offset = next_offset
+        batch = await self._aggregate(segment, records, start, end)
+        batch.damage = damage
+        return batch
+
+    async def _aggregate(
+        self, segment: Segment, records: Sequence[Any], start: JournalPosition, offset: int
+    ) -> Batch:
         owners = await self.owners.get(self._counting.link_ids(records))
         end = JournalPosition(segment.id, offset)
         batch = await asyncio.to_thread(self._counting.aggregate, records, owners, start, end)
@@ -206,13 +237,19 @@ class Loader(Rounds):
         return Batch(start, JournalPosition(segment.id, damage.next_offset), damage=damage)
 
     async def _apply(self, segment: Segment, batch: Batch) -> None:
-        if not await self._store.apply(batch):
+        began_at = time.monotonic()
+        try:
+            is_counted = await self._store.apply(batch)
+        except StoreUnavailable:
+            self._pace.slow_down()  # perhaps it was too much for the time of a transaction
+            raise
+        if not is_counted:
             self._refused += 1
             segment.doubt()
             return
         self._batches += 1
         self.clicks += batch.clicks
-        self._pace.note(batch.clicks, self._store.held_seconds)
+        self._pace.note(batch.clicks, time.monotonic() - began_at)
         if self._copier is not None:
             self._copier.note({it.id for it, _ in batch.days if it.kind is SubjectKind.LINK})
         self._survey.move(segment, batch.end.offset)

@@ -1,27 +1,25 @@
 """How many clicks are counted at a time."""
 
-MAX_RECORDS = 5000
+# The clicks of a batch share the cost of the rows they add to: with 20,000 instead of 5,000, a
+# click takes a seventh less of the loader's processor time. More clicks gain little more.
+MAX_RECORDS = 20_000
 MIN_RECORDS = 200  # below this, the transaction itself is most of the cost
-FIRST_RECORDS = 1000
+FIRST_RECORDS = 5000
+SLOW_SECONDS = 2.0  # of the 10 that writing a batch may take
 
 
 class CountingPace:
-    """Adapts to the duration of writes: at most `max_seconds`, if there is a limit. A single slow
-    write may have waited for others, so it takes several to slow down."""
+    """Batches take up to `SLOW_SECONDS` to write: a slow database gets smaller ones."""
 
-    def __init__(self, max_seconds: float | None) -> None:
-        self.records = MAX_RECORDS if max_seconds is None else FIRST_RECORDS
-        self._max_seconds = max_seconds
-
-    @property
-    def is_bounded(self) -> bool:
-        return self._max_seconds is not None
+    def __init__(self) -> None:
+        self.records = FIRST_RECORDS
 
     def note(self, records: int, seconds: float) -> None:
-        """A write of this many clicks took this long."""
-        if self._max_seconds is None:
-            return
-        if seconds > self._max_seconds:
-            self.records = max(self.records * 3 // 4, MIN_RECORDS)
-        elif records >= self.records and seconds < self._max_seconds * 3 / 4:
-            self.records = min(self.records * 5 // 4, MAX_RECORDS)
+        """Writing a batch of this many clicks took this long."""
+        if seconds > SLOW_SECONDS:
+            self.slow_down()
+        elif records >= self.records and seconds < SLOW_SECONDS / 2:
+            self.records = min(self.records * 2, MAX_RECORDS)
+
+    def slow_down(self) -> None:
+        self.records = max(self.records // 2, MIN_RECORDS)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import structlog
 
+from kurz.clicks.batch import SegmentProgress
 from kurz.clicks.ports import ClickStore
 from kurz.clicks.segments import Corrupt, find_header, is_held, list_segments
 from kurz.clock import Clock
@@ -23,6 +24,7 @@ from kurz.jobs.clicks.journals import (
 # How often positions are read that should not have moved: an older backup may have been restored.
 CHECK_SECONDS = 60.0
 AT_A_TIME = 500  # positions
+NOT_COUNTED = SegmentProgress(0)
 
 _log = structlog.get_logger(__name__)
 
@@ -62,7 +64,7 @@ class Survey:
 
     def move(self, segment: Segment, offset: int) -> None:
         """It is counted up to there."""
-        segment.offset = offset
+        segment.offset, segment.begun_end = offset, None
         segment.is_failing = False
         if segment.counted_file.exists():  # from before an older backup was restored
             segment.counted_file.unlink(missing_ok=True)
@@ -144,9 +146,9 @@ class Survey:
         """Reads how far they are counted. A segment whose position has moved must be read again."""
         for start in range(0, len(segments), AT_A_TIME):
             some = segments[start : start + AT_A_TIME]
-            offsets = await self._store.offsets([segment.id for segment in some])
+            found = await self._store.positions([segment.id for segment in some])
             for segment in some:
-                offset = offsets.get(segment.id, 0)
+                offset, segment.begun_end = found.get(segment.id, NOT_COUNTED)
                 if offset != segment.offset:
                     segment.offset, segment.is_settled = offset, False
 

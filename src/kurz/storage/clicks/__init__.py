@@ -1,6 +1,8 @@
 """Queries about clicks.
 
-`store`: counts a batch, and moves the position of its segment, in one transaction.
+`store`: counts a batch, and moves the position of its segment in the same transactions.
+`slices`: divides a batch into transactions.
+`positions`: how far segments are counted.
 `totals`: all clicks of a subject.
 `days`: the counts of a subject's day.
 `months`: the sums of a subject's month.

@@ -1,4 +1,4 @@
-"""Counts clicks: a whole batch in one transaction, with the position of its segment."""
+"""Counts clicks: each slice of a batch in one transaction, with the position of its segment."""
 
 import json
 import time
@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from kurz.clicks.batch import Batch, LinkOwner, Subject
 from kurz.clicks.months import NOTED_DAYS, first_open_day
@@ -24,11 +23,17 @@ from kurz.storage.clicks.events import (
     number_events,
 )
 from kurz.storage.clicks.months import note_late
+from kurz.storage.clicks.positions import (
+    find_positions,
+    find_progress,
+    forget_positions,
+    move,
+)
+from kurz.storage.clicks.slices import Slice, SlicePace, Slices, begins_at
 from kurz.storage.clicks.totals import add_totals, total_rows
 from kurz.storage.engine.database import Database
 from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
 from kurz.storage.engine.store import SqlStore, reads, writes
-from kurz.storage.schema.clicks import journal_position
 
 COUNT_SECONDS = 10.0  # for a batch, which nobody waits for
 KEPT_DAYS = 90
@@ -43,40 +48,42 @@ _decode_tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
 @dataclass(slots=True)
 class _Prepared:
-    """A batch that is ready to be written: all work that needs no transaction is done."""
+    """A slice that is ready to be written: all work that needs no transaction is done."""
 
-    batch: Batch
+    slice: Slice
     totals: Sequence[tuple[int, int, int, int, float, float]]
     days: MergedDays
     events: Sequence[tuple[Any, ...]]
     late: Collection[Subject]
-    held_seconds: float = 0.0
 
 
-def prepare_batch(connection: sa.Connection, batch: Batch, today: int, kept_days: int) -> _Prepared:
-    events = kept_events(batch.events, today, kept_days)
+def prepare_slice(
+    connection: sa.Connection, slice_: Slice, today: int, kept_days: int
+) -> _Prepared:
+    events = kept_events(slice_.events, today, kept_days)
     open_from = first_open_day(today, NOTED_DAYS)
     return _Prepared(
-        batch,
-        total_rows(batch),
-        merge_days(connection, batch.days),
+        slice_,
+        total_rows(slice_.days, slice_.moments),
+        merge_days(connection, slice_.days),
         number_events(connection, events),
-        {subject for subject, day in batch.days if day < open_from},
+        {subject for subject, day in slice_.days if day < open_from},
     )
 
 
-def write_batch(connection: sa.Connection, prepared: _Prepared, now: int) -> bool:
-    started = time.monotonic()
-    if not _move(connection, prepared.batch, now):
-        return False
+def write_slice(connection: sa.Connection, prepared: _Prepared, now: int) -> float | None:
+    """When it began to write, by the monotonic clock; None: it is refused."""
+    began_at = time.monotonic()
+    slice_ = prepared.slice
+    if not move(connection, slice_.segment, slice_.before, slice_.after, now):
+        return None
     if not insert_events(connection, prepared.events):
         raise Stale
     lock_counting(connection)
     note_late(connection, prepared.late)
-    write_days(connection, prepared.days, prepared.batch.days)
+    write_days(connection, prepared.days, slice_.days)
     add_totals(connection, prepared.totals)
-    prepared.held_seconds = time.monotonic() - started
-    return True
+    return began_at
 
 
 def lock_counting(connection: sa.Connection) -> None:
@@ -85,33 +92,13 @@ def lock_counting(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
 
 
-def write_batch_at_once(connection: sa.Connection, batch: Batch, now: int, kept_days: int) -> bool:
-    """For a batch that another loader was faster than: reads and writes in the same transaction."""
-    return write_batch(
-        connection, prepare_batch(connection, batch, now // DAY_MICROS, kept_days), now
+def write_slice_at_once(
+    connection: sa.Connection, slice_: Slice, now: int, kept_days: int
+) -> float | None:
+    """For a slice that another loader was faster than: reads and writes in the same transaction."""
+    return write_slice(
+        connection, prepare_slice(connection, slice_, now // DAY_MICROS, kept_days), now
     )
-
-
-def _move(connection: sa.Connection, batch: Batch, now: int) -> bool:
-    segment, offset = batch.start
-    moved = {"offset": batch.end.offset, "moved_at": now}
-    if not offset:
-        first = insert(journal_position).values(segment=segment, **moved)
-        return connection.execute(first.on_conflict_do_nothing()).rowcount == 1
-    position = journal_position.c
-    here = sa.and_(position.segment == segment, position.offset == offset)
-    return connection.execute(sa.update(journal_position).where(here).values(moved)).rowcount == 1
-
-
-def find_offsets(connection: sa.Connection, segments: Collection[bytes]) -> dict[bytes, int]:
-    position = journal_position.c
-    query = sa.select(position.segment, position.offset).where(position.segment.in_(segments))
-    return {row.segment: row.offset for row in connection.execute(query)}
-
-
-def forget_positions(connection: sa.Connection, segments: Collection[bytes]) -> None:
-    gone = journal_position.c.segment.in_(segments)
-    connection.execute(sa.delete(journal_position).where(gone))
 
 
 def find_owners(connection: sa.Connection, link_ids: Collection[int]) -> dict[int, LinkOwner]:
@@ -129,39 +116,59 @@ def find_owners(connection: sa.Connection, link_ids: Collection[int]) -> dict[in
 class SqlClickStore(SqlStore):
     """The `ClickStore` of both engines. Individual clicks are kept for `kept_days`, 0 for none.
 
-    `held_seconds` is how long the last batch kept others from writing, on SQLite: if that is more
-    than 25 ms, the next batch has to be smaller."""
+    `max_held_seconds` is how long a write should keep others from writing, where it does: batches
+    are then written in slices. None: a batch is one transaction."""
 
-    def __init__(self, database: Database, clock: Clock, *, kept_days: int = KEPT_DAYS) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        *,
+        kept_days: int = KEPT_DAYS,
+        max_held_seconds: float | None = None,
+    ) -> None:
         super().__init__(database)
         self._clock = clock
         self._kept_days = kept_days
-        self.held_seconds = 0.0
+        self._pace = None if max_held_seconds is None else SlicePace(max_held_seconds)
 
-    offsets = reads(find_offsets, LIST_SECONDS)
+    positions = reads(find_positions, LIST_SECONDS)
     owners = reads(find_owners, LIST_SECONDS)
     forget = writes(forget_positions, LIST_SECONDS)
 
     async def apply(self, batch: Batch) -> bool:
         with deadline(COUNT_SECONDS):
-            try:
-                return await self._apply(batch)
-            except DayMissing as missing:
-                await self._database.write(ensure_days, missing.days)
-            try:
-                return await self._apply(batch)
-            except DayMissing as error:  # the partition was dropped at that moment
-                raise StoreUnavailable(
-                    "The clicks of a day cannot be stored now. Try again."
-                ) from error
+            progress = await self._database.read(find_progress, batch.start.segment)
+            if not begins_at(batch, progress):
+                return False
+            slices = Slices(batch, progress)
+            while True:
+                slice_ = slices.cut(None if self._pace is None else self._pace.clicks)
+                if not await self._count(slice_):
+                    return False
+                if slice_.is_last:
+                    return True
 
-    async def _apply(self, batch: Batch) -> bool:
+    async def _count(self, slice_: Slice) -> bool:
+        try:
+            return await self._write(slice_)
+        except DayMissing as missing:
+            await self._database.write(ensure_days, missing.days)
+        try:
+            return await self._write(slice_)
+        except DayMissing as error:  # the partition was dropped at that moment
+            raise StoreUnavailable(
+                "The clicks of a day cannot be stored now. Try again."
+            ) from error
+
+    async def _write(self, slice_: Slice) -> bool:
         now = self._clock.micros()
         today, kept_days = now // DAY_MICROS, self._kept_days
-        prepared = await self._database.read(prepare_batch, batch, today, kept_days)
+        prepared = await self._database.read(prepare_slice, slice_, today, kept_days)
         try:
-            is_counted = await self._database.write(write_batch, prepared, now)
+            began_at = await self._database.write(write_slice, prepared, now)
         except Stale:
-            return await self._database.write(write_batch_at_once, batch, now, kept_days)
-        self.held_seconds = prepared.held_seconds
-        return is_counted
+            began_at = await self._database.write(write_slice_at_once, slice_, now, kept_days)
+        if began_at is not None and self._pace is not None:  # the commit takes as long as the rest
+            self._pace.note(time.monotonic() - began_at, is_full=not slice_.is_last)
+        return began_at is not None

@@ -1,11 +1,11 @@
 """All clicks of a subject, and the moments of their latencies."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from kurz.clicks.batch import INSTALLATION, Batch, Subject, SubjectKind
+from kurz.clicks.batch import INSTALLATION, DayCounts, Subject, SubjectKind
 from kurz.clicks.moments import Moments
 
 _Row = tuple[int, int, int, int, float, float]
@@ -40,12 +40,14 @@ _POSTGRES_ADD = (
 )
 
 
-def total_rows(batch: Batch) -> list[_Row]:
-    """What a batch adds, in the order in which rows are locked."""
-    clicks = dict.fromkeys(batch.moments, 0)
-    for (subject, _), aggregate in batch.days.items():
+def total_rows(
+    days: Mapping[tuple[Subject, int], DayCounts], moments: Mapping[Subject, Moments]
+) -> list[_Row]:
+    """What these clicks add, in the order in which rows are locked."""
+    clicks = dict.fromkeys(moments, 0)
+    for (subject, _), aggregate in days.items():
         clicks[subject] = clicks.get(subject, 0) + aggregate.clicks
-    find = batch.moments.get
+    find = moments.get
     return [
         (int(subject.kind), subject.id, clicks[subject], *find(subject, _NONE))
         for subject in sorted(clicks)

@@ -13,6 +13,11 @@ journal_position = sa.Table(
     sa.Column("segment", sa.LargeBinary, primary_key=True),
     sa.Column("offset", sa.BigInteger, nullable=False),
     sa.Column("moved_at", sa.BigInteger, nullable=False),
+    # Of a batch from `offset` to `slices_end` that is counted in part, on SQLite: its links up to
+    # this one are counted, and so many of its clicks are stored.
+    sa.Column("slices_end", sa.BigInteger),
+    sa.Column("counted_link", sa.BigInteger),
+    sa.Column("stored_events", sa.BigInteger),
 )
 
 # Rows that are updated often find space on their page, so indexes need no change.
