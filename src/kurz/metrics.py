@@ -36,7 +36,7 @@ COUNTERS = {
     "journal_dropped": "Clicks that could not be recorded, including those before the last start.",
     "journal_sync_errors": "Failed attempts to flush the click journal to disk.",
     "clicks_loaded": "Clicks counted.",
-    "clicks_batches": "Transactions that counted clicks.",
+    "clicks_batches": "Batches of clicks counted.",
     "clicks_refused_batches": "Batches discarded because another loader committed first.",
     "clicks_damaged_bytes": "Bytes of journals that could not be read.",
     "clicks_load_errors": "Failed attempts to count a journal, not including database outages.",

@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import gc
 import random
 import time
 from collections import Counter
@@ -302,6 +303,27 @@ async def test_batches_become_larger_while_there_is_more_to_count(store, clock, 
     write_segment(journal, *[click(1)] * 80_000)
     await loader.load_all()
     assert store.sizes == [5000, 10_000, 20_000, 20_000, 20_000, 5000]
+
+
+async def test_garbage_is_collected_when_the_clicks_are_counted(loader, store, journal):
+    """Not before: it would search all objects of a batch for nothing."""
+    found: list[bool] = []
+
+    class Noting(LinkCounting):
+        def aggregate(self, *args: Any) -> Batch:
+            if not found:
+                store.failures = [StoreUnavailable("away")]
+            found.append(gc.isenabled())
+            return super().aggregate(*args)
+
+    loader._counting = Noting()
+    write_segment(journal, click(1))
+    with pytest.raises(StoreUnavailable):
+        await loader.load_all()
+    assert gc.isenabled()
+    await loader.load_all()
+    assert gc.isenabled()
+    assert found == [False, False]
 
 
 async def test_a_refused_batch_is_made_again_from_where_the_database_is(loader, store, journal):
