@@ -2,12 +2,10 @@
 
 import asyncio
 import fcntl
-import gc
 import random
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -280,50 +278,6 @@ async def test_turns_that_are_cut_short_reach_everybody(store, clock, journal):
     assert len(store.clicks) == len(store.sizes)
     await loader.load_all()
     assert set(store.clicks.values()) == {12_000}
-
-
-async def test_a_database_that_is_too_slow_for_a_batch_gets_smaller_ones(clock, journal):
-    class Slow(MemoryClickStore):
-        async def apply(self, batch: Batch) -> bool:
-            if batch.clicks > 1000:
-                raise StoreUnavailable("this takes too long")
-            return await super().apply(batch)
-
-    store = Slow()
-    loader = make_loader(store, clock, journal)
-    write_segment(journal, *[click(1)] * 10_000)
-    while not store.clicks:
-        with suppress(StoreUnavailable):
-            await loader.load_all()
-    assert store.sizes[0] == 625
-
-
-async def test_batches_become_larger_while_there_is_more_to_count(store, clock, journal):
-    loader = make_loader(store, clock, journal, prepares_ahead=False)
-    write_segment(journal, *[click(1)] * 80_000)
-    await loader.load_all()
-    assert store.sizes == [5000, 10_000, 20_000, 20_000, 20_000, 5000]
-
-
-async def test_garbage_is_collected_when_the_clicks_are_counted(loader, store, journal):
-    """Not before: it would search all objects of a batch for nothing."""
-    found: list[bool] = []
-
-    class Noting(LinkCounting):
-        def aggregate(self, *args: Any) -> Batch:
-            if not found:
-                store.failures = [StoreUnavailable("away")]
-            found.append(gc.isenabled())
-            return super().aggregate(*args)
-
-    loader._counting = Noting()
-    write_segment(journal, click(1))
-    with pytest.raises(StoreUnavailable):
-        await loader.load_all()
-    assert gc.isenabled()
-    await loader.load_all()
-    assert gc.isenabled()
-    assert found == [False, False]
 
 
 async def test_a_refused_batch_is_made_again_from_where_the_database_is(loader, store, journal):
