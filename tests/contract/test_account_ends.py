@@ -103,15 +103,15 @@ async def test_its_links_are_gone_for_everyone_before_the_job_has_ended_them(
     seen = [await found(kurz, made[0]), await kurz.store.find_by_code(0, made[0].short_code)]
     assert [(link.status, link.deleted_at) for link in seen] == [(Status.DELETED, at)] * 2
     for wanted in Filter(), Filter(with_deleted=True), Filter(status=Status.DELETED):
-        listed, total = await kurz.store.list(Scope(0), wanted, at, limit=50)
-        assert {link.id for link in listed} <= {others.id}
-        assert total == len(listed)
+        listed = await kurz.store.list(Scope(0), wanted, at, limit=50)
+        assert {link.id for link in listed.links} <= {others.id}
+        assert listed.total == len(listed.links)
     for with_trash in False, True:
         page, _ = await SqlBulkStore(kurz.database).page(Scope(), None, 500, with_trash=with_trash)
         assert [link.id for link in page] == [others.id]
     await ender.run()
-    listed, total = await kurz.store.list(Scope(0), Filter(with_deleted=True), at, limit=500)
-    assert (len(listed), total) == (MANY + 1, MANY + 1)
+    listed = await kurz.store.list(Scope(0), Filter(with_deleted=True), at, limit=500)
+    assert (len(listed.links), listed.total) == (MANY + 1, MANY + 1)
 
 
 async def test_the_job_moves_every_link_to_the_trash_as_of_the_deletion(
