@@ -10,11 +10,9 @@ import os
 import random
 import shutil
 import signal
-import statistics
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +23,15 @@ from redirect_load import (
     HEADS,
     Codes,
     Heads,
-    Measurement,
     Visitors,
-    check,
     drive,
     fill,
     make_codes,
     url_of,
     zipf,
 )
+from redirect_memory import weigh
+from redirect_rows import MODES, Goal, Row, print_head, print_row, same, tell
 from redirect_servers import (
     HERE,
     NGINX,
@@ -44,74 +42,15 @@ from redirect_servers import (
     shared_stores,
 )
 
-# What traffic looks like, and how many times the CPU of nginx a redirect may take then.
-MODES = {
-    Visitors.SAME: ("a keep-alive, same head", 1.4),
-    Visitors.OTHER: ("b keep-alive, other visitors", 2.4),
-    Visitors.HTTP10: ("c HTTP/1.0, close", 1.6),
-    Visitors.NEW: ("d new connection each", 1.8),
-}
 HIT = f"kurz, {MODES[Visitors.SAME][0]}"
 OFF = "kurz, a, recording off"
 COLD = "kurz, b, cold SQLite"
 SHARED = "kurz, a, PostgreSQL + Redis"
-WIDTH = 38
 NOTES = """Servers on core 0,
 visitors on core 1; 2 workers share both cores with them. × is the CPU of the worker, and of the
 worker and the jobs process (which counts the clicks), by that of nginx in the same mode. Recording
 is off by a launcher that replaces the making and writing of records: kurz has no such setting."""
 JSON, HTML = "application/problem+json", "text/html"
-
-Servers = Callable[[], contextlib.AbstractContextManager[Server]]
-
-
-@dataclass
-class Row:
-    """One kind of request to one server, and what its rounds gave."""
-
-    name: str
-    server: Servers
-    codes: Codes
-    heads: Heads
-    sample: str
-    expected: tuple[str, ...]
-    visitors: Visitors = Visitors.SAME
-    is_recorded: bool = False
-    is_once: bool = False
-    cores: str = "1"
-    rounds: list[Measurement] = field(default_factory=list)
-
-    def measure(self, seconds: float) -> None:
-        with self.server() as server:
-            check(server, self.sample, self.heads.first, *self.expected)
-            journal = server.journal_bytes()
-            found = drive(
-                server,
-                self.codes,
-                self.heads,
-                visitors=self.visitors,
-                status=self.expected[0].strip(),
-                seconds=0 if self.is_once else seconds,
-                cores=self.cores,
-            )
-            if (server.journal_bytes() > journal) is not self.is_recorded:
-                sys.exit(f"{self.name}: clicks should {'' if self.is_recorded else 'not '}be kept")
-            self.rounds.append(found)
-
-    def median(self, name: str) -> float:
-        return float(statistics.median(getattr(found, name) for found in self.rounds))
-
-
-@dataclass(frozen=True)
-class Goal:
-    text: str
-    value: float
-    limit: float
-    unit: str
-
-    def __str__(self) -> str:
-        mark = "✓" if self.value <= self.limit else "✗"
-        return f"{mark} {self.text}: {self.value:.2f} {self.unit} (goal: at most {self.limit:g})"
 
 
 class Bench:
@@ -139,13 +78,17 @@ class Bench:
         self._program = Heads(folder / "program", "*/*")
         self._others = Heads(folder / "others", count=HEADS)
 
+    def modes(self) -> list[Row]:
+        """Nginx and kurz in each of the modes."""
+        return [*self._nginx(), *self._hits(self._kurz("recorded"))]
+
     def rows(self) -> list[Row]:
         recorded = self._kurz("recorded")
         unrecorded = self._kurz("unrecorded", program=UNRECORDED)
         asgi_path = self._kurz("asgi_path", fast_lane="off")
         return [
             *self._nginx(),
-            *(self._hit(f"kurz, {name}", recorded, mode) for mode, (name, _) in MODES.items()),
+            *self._hits(recorded),
             self._hit(OFF, unrecorded, is_recorded=False),
             self._dead("404 JSON", recorded, self._missing, self._program, " 404 ", JSON),
             self._dead("404 page", recorded, self._missing, self._browser, " 404 ", HTML),
@@ -165,7 +108,7 @@ class Bench:
         return [
             Row(
                 f"{program}, {MODES[mode][0]}",
-                _same(server),
+                same(server),
                 self._drawn,
                 self._heads_of(mode),
                 "x",
@@ -188,6 +131,9 @@ class Bench:
         drive(server, self._live, self._browser)
         return server
 
+    def _hits(self, server: Server) -> list[Row]:
+        return [self._hit(f"kurz, {name}", server, mode) for mode, (name, _) in MODES.items()]
+
     def _hit(
         self,
         name: str,
@@ -198,7 +144,7 @@ class Bench:
     ) -> Row:
         return Row(
             name,
-            _same(server),
+            same(server),
             self._drawn,
             self._heads_of(mode),
             self._spare,
@@ -208,7 +154,7 @@ class Bench:
         )
 
     def _dead(self, name: str, server: Server, codes: Codes, heads: Heads, *expected: str) -> Row:
-        return Row(f"kurz, a, {name}", _same(server), codes, heads, codes.first, expected)
+        return Row(f"kurz, a, {name}", same(server), codes, heads, codes.first, expected)
 
     def _spent(self, name: str, server: Server) -> Row:
         """Each redirect is a write. A hundred links share it: of one alone each visitor would wait
@@ -270,15 +216,12 @@ class Bench:
         return rows
 
 
-def _same(server: Server) -> Servers:
-    return lambda: contextlib.nullcontext(server)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="0: only what --memory measures")
     parser.add_argument("--seconds", type=int, default=3, help="of each measurement")
     parser.add_argument("--links", type=int, default=100_000)
+    parser.add_argument("--modes", action="store_true", help="only nginx and kurz in each mode")
     parser.add_argument("--memory", action="store_true", help="of 100,000 and 1,000,000 links")
     parser.add_argument("--quick", action="store_true", help="only to see that it works")
     parser.add_argument("--json", type=Path, help="write the numbers there")
@@ -312,33 +255,39 @@ def main() -> None:
 
 def compare(folder: Path, options: argparse.Namespace, goals: list[Goal]) -> dict[str, Any]:
     with contextlib.ExitStack() as stack:
-        rows = Bench(folder, stack, options.links).rows()
+        bench = Bench(folder, stack, options.links)
+        rows = bench.modes() if options.modes else bench.rows()
         for number in range(options.rounds):
             for row in rows:
-                _tell(f"round {number + 1} of {options.rounds}: {row.name}")
+                tell(f"round {number + 1} of {options.rounds}: {row.name}")
                 row.measure(options.seconds)
-        _tell("")
-    _print_head()
+        tell("")
+    print_head()
     by_name = {row.name: row for row in rows}
     for row in rows:
-        _print_row(row, by_name[f"nginx, {MODES[row.visitors][0]}"])
+        print_row(row, by_name[f"nginx, {MODES[row.visitors][0]}"])
     print(
         f"\nMedians of {options.rounds} rounds, {options.links:,} links with 100-byte URLs.", NOTES
     )
-    goals += _goals(by_name)
+    goals += _goals(by_name, only_modes=options.modes)
     return {row.name: [asdict(found) for found in row.rounds] for row in rows}
 
 
-def _goals(rows: dict[str, Row]) -> list[Goal]:
+def _goals(rows: dict[str, Row], *, only_modes: bool) -> list[Goal]:
     worker = {name: row.median("worker_us") for name, row in rows.items()}
     p99 = {name: row.median("p99_ms") for name, row in rows.items()}
     nginx_p99 = p99[f"nginx, {MODES[Visitors.SAME][0]}"]
-    return [
+    found = [
         *(
             Goal(f"worker, {name}", worker[f"kurz, {name}"] / worker[f"nginx, {name}"], most, "x")
             for name, most in MODES.values()
         ),
         Goal("p99 of a hit", p99[HIT] / nginx_p99, 3, "x nginx"),
+    ]
+    if only_modes:
+        return found
+    return [
+        *found,
         Goal("worker, a record", worker[HIT] - worker[OFF], 4, "µs"),
         *(
             Goal(f"worker, {kind}", worker[f"kurz, a, {kind}"] / worker[HIT], most, "x a hit")
@@ -350,81 +299,6 @@ def _goals(rows: dict[str, Row]) -> list[Goal]:
         Goal("worker, a link that is not in memory, SQLite", worker[COLD], 48, "µs"),
         Goal("worker, PostgreSQL + Redis", worker[SHARED] / worker[HIT], 1.05, "x embedded"),
     ]
-
-
-def weigh(
-    folder: Path, sizes: tuple[int, int], options: argparse.Namespace, goals: list[Goal]
-) -> dict[str, Any]:
-    """A server for each number of links, both on the same million. The first thousand are asked for
-    before it is weighed, because the first requests make more than entries."""
-    _tell(f"storing {sizes[-1]:,} links")
-    codes = make_codes(1000 + sizes[-1])
-    data, heads = folder / "million", Heads(folder / "heads")
-    asyncio.run(fill(data, codes))
-    first, rest = Codes(folder / "first", codes[:1000]), codes[1000:]
-    random.Random(5).shuffle(rest)
-    rows: list[Row] = []
-    bytes_per_link: dict[int, float] = {}
-    expected = (" 302 ", f"location: {url_of(codes[0])}")
-    with contextlib.ExitStack() as stack:
-        for size in sizes:
-            _tell(f"asking for {size:,} links")
-            asked = Codes(folder / f"asked-{size}", rest[:size])
-            server = stack.enter_context(kurz(data, hot_links="2000000", hot_megabytes="8192"))
-            drive(server, first, heads)
-            before = server.memory_bytes()
-            drive(server, asked, heads)
-            bytes_per_link[size] = (server.memory_bytes() - before) / size
-            name = f"kurz hit, {size:,} links cached"
-            row = Row(name, _same(server), asked, heads, codes[0], expected, is_recorded=True)
-            rows.append(row)
-        for _ in range(max(options.rounds, 1)):
-            for row in rows:
-                _tell(row.name)
-                row.measure(options.seconds)
-        _tell("")
-    print()
-    _print_head()
-    for row in rows:
-        _print_row(row, rows[0])
-    ratio = rows[1].median("worker_us") / rows[0].median("worker_us")
-    goals += [
-        Goal(f"memory of a cached link, of {size:,}", found, 350, "bytes")
-        for size, found in bytes_per_link.items()
-    ]
-    few, many = sizes
-    further = (bytes_per_link[many] * many - bytes_per_link[few] * few) / (many - few)
-    print(f"\nCPU of a hit among {many:,} links: {ratio:.2f} x of one among {few:,}")
-    print(f"Memory of a link beyond the first {few:,}: {further:.0f} bytes")
-    print("Memory is what the process grew by, without files (RssAnon and RssShmem).")
-    found = {row.name: [asdict(found) for found in row.rounds] for row in rows}
-    return {"bytes_per_link": bytes_per_link, "rows": found}
-
-
-def _tell(text: str) -> None:
-    """What is under way, for a person."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-
-def _print_head() -> None:
-    print(
-        f"{'':{WIDTH}}{'requests/s':>11}{'p50 ms':>8}{'p99 ms':>8}"
-        f"{'worker µs':>11}{'jobs µs':>9}{'sum µs':>8}{'×':>7}{'sum ×':>7}"
-    )
-
-
-def _print_row(row: Row, base: Row) -> None:
-    """`base`: what it is compared with."""
-    per_second, p50, p99, worker, jobs, cpu = (
-        row.median(name)
-        for name in ("per_second", "p50_ms", "p99_ms", "worker_us", "jobs_us", "cpu_us")
-    )
-    own = base.median("worker_us")
-    print(
-        f"{row.name:{WIDTH}}{per_second:11,.0f}{p50:8.2f}{p99:8.2f}"
-        f"{worker:11.1f}{jobs:9.1f}{cpu:8.1f}{worker / own:7.2f}{cpu / own:7.2f}"
-    )
 
 
 if __name__ == "__main__":

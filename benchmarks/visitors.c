@@ -1,4 +1,4 @@
-/* Visitors of short links, for redirect_modes.py: many connections in one thread.
+/* Visitors of short links, for redirect.py: many connections in one thread.
  *
  * visitors PORT MODE CONNECTIONS SECONDS STATUS CODES HEADS
  *
