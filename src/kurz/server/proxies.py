@@ -22,6 +22,8 @@ class TrustedProxies:
         peers, and from its right end: the client may have made up everything to the left of the
         first untrusted address, or of anything that is not an address. RFC 7239's Forwarded is not
         read."""
+        if len(forwarded_for) == 1 and b"," not in forwarded_for[0]:  # most often
+            return (self.include(peer) and _address_of(forwarded_for[0])) or peer
         client = peer
         hops = b",".join(forwarded_for).rsplit(b",", MAX_HOPS) if forwarded_for else []
         while hops and self.include(client):
