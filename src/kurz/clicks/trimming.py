@@ -23,15 +23,20 @@ def origin_of(referrer: bytes) -> bytes:
     end = referrer.find(b"/", referrer.find(b"://") + 3)
     if not 0 < end <= MAX_REFERRER_BYTES:
         end = MAX_REFERRER_BYTES + 1
-    return _origin_of(referrer[:end])
+    part = referrer[:end]
+    # What may hold more than an origin is not remembered.
+    is_plain = b"?" not in part and b"#" not in part and b"@" not in part
+    return _known_origin(part) if is_plain else _read_origin(part)
 
 
-@lru_cache(maxsize=1024)
-def _origin_of(referrer: bytes) -> bytes:
+def _read_origin(referrer: bytes) -> bytes:
     match = _ORIGIN.match(referrer)
     if match is None or match.end() > MAX_REFERRER_BYTES:
         return b""
     return match[0].lower()
+
+
+_known_origin = lru_cache(maxsize=1024)(_read_origin)
 
 
 def language_of(accepted: bytes) -> bytes:

@@ -21,18 +21,56 @@ _SEEN = 2**16  # parts that came once, of which only the hash is known
 _END = b"\r\n\r\n"
 # What the parser accepts in any case.
 _VALUE = rb"[!-~\x80-\xff][\t -~\x80-\xff]*+(?<![ \t])"
-# Lines that differ in each request, or hold secrets: they are never remembered. Only those with a
-# group say something about a visit. The lookahead rejects most lines by their first letter.
+# Lines that differ in each request: without them, the rest repeats. Only those with a group say
+# something about a visit. The lookahead rejects most lines by their first letter.
 _VARYING = re.compile(
     rb"\r\n(?=[AaCcFfRrTtXx])(?:"
     rb"[Xx]-(?:"
     rb"[Ff]orwarded-[Ff]or: ?(%(value)b)"
-    rb"|(?i:request-id|real-ip|correlation-id|unique-id|amzn-trace-id|cloud-trace-context"
+    rb"|(?i:request-id|client-ip|real-ip|correlation-id|unique-id|amzn-trace-id|cloud-trace-context"
     rb"|azure-ref|b3-traceid|b3-spanid|api-key): ?%(value)b)"
     rb"|[Rr]eferer: ?(%(value)b)"
-    rb"|(?i:cookie|authorization|cf-ray|cf-connecting-ip|true-client-ip|fly-client-ip"
+    rb"|(?i:cookie|authorization|cf-ray|cf-connecting-ip|cf-ipcountry|true-client-ip|fly-client-ip"
     rb"|fly-request-id|traceparent|tracestate): ?%(value)b"
     rb")(?=\r\n[^ \t])" % {b"value": _VALUE}  # the next line does not continue this one
+)
+# A part with any other line is parsed each time: that line may hold an address or a secret.
+_COMMON = frozenset(
+    {
+        b"accept",
+        b"accept-charset",
+        b"accept-encoding",
+        b"accept-language",
+        b"cache-control",
+        b"cdn-loop",
+        b"cf-visitor",
+        b"connection",
+        b"dnt",
+        b"host",
+        b"pragma",
+        b"priority",
+        b"purpose",
+        b"save-data",
+        b"sec-ch-ua",
+        b"sec-ch-ua-mobile",
+        b"sec-ch-ua-platform",
+        b"sec-fetch-dest",
+        b"sec-fetch-mode",
+        b"sec-fetch-site",
+        b"sec-fetch-user",
+        b"sec-gpc",
+        b"sec-purpose",
+        b"te",
+        b"upgrade-insecure-requests",
+        b"user-agent",
+        b"via",
+        b"x-forwarded-host",
+        b"x-forwarded-port",
+        b"x-forwarded-proto",
+        b"x-forwarded-scheme",
+        b"x-moz",
+        b"x-purpose",
+    }
 )
 split = _VARYING.split
 """The repeated pieces of a head at 0, 3, 6, …; after each but the last, X-Forwarded-For and Referer
@@ -63,12 +101,7 @@ class RepeatedParts:
 
     def find(self, part: bytes) -> Repeated | None:
         """What a head without its varying lines says; None if it takes the ASGI path."""
-        repeated = self.known.get(part)
-        if repeated is None:
-            repeated = self._read(part)
-            if repeated is not None and len(part) <= MAX_PART_BYTES:
-                self._remember(part, repeated)
-        return repeated
+        return self.known.get(part) or self._read(part)
 
     def _read(self, part: bytes) -> Repeated | None:
         # What follows the end of a head must not be taken for a varying line of it.
@@ -83,7 +116,7 @@ class RepeatedParts:
             flags |= COUNT_ONLY
         language = get(b"accept-language", b"")
         wants_page = b"text/html" in get(b"accept", b"").lower()
-        return Repeated(
+        repeated = Repeated(
             get(b"host", b""),
             get(b"user-agent", b""),
             tag_of(language),
@@ -91,6 +124,9 @@ class RepeatedParts:
             language_of(language) if wants_page else "",
             self._parser.closes,
         )
+        if len(part) <= MAX_PART_BYTES and fields.keys() <= _COMMON:
+            self._remember(part, repeated)
+        return repeated
 
     def _remember(self, part: bytes, repeated: Repeated) -> None:
         number = hash(part)

@@ -1,9 +1,12 @@
 """The socket on which all workers accept connections."""
 
 import errno
+import fcntl
 import os
 import socket
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +58,11 @@ def address_of(listener: socket.socket) -> str:
 def _bind_unix(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        _remove_unused(path)
-        listener.bind(str(path))
-        path.chmod(UNIX_MODE)
+        with _alone_in(path.parent):
+            _remove_unused(path)
+            listener.bind(str(path))
+            listener.listen()  # from now on, others see that it is in use
+            path.chmod(UNIX_MODE)
     except OSError as error:
         listener.close()
         raise SettingRefused(
@@ -65,6 +70,17 @@ def _bind_unix(path: Path) -> socket.socket:
             f" --host {UNIX}PATH or KURZ_HOST."
         ) from None
     return listener
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Two servers that start at the same time must not remove each other's socket."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def _remove_unused(path: Path) -> None:
@@ -75,9 +91,12 @@ def _remove_unused(path: Path) -> None:
     except FileNotFoundError:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(0)  # its queue may be full
         try:
             client.connect(str(path))
         except ConnectionRefusedError:
-            path.unlink(missing_ok=True)
-        else:
-            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+            path.unlink()
+            return
+        except BlockingIOError:
+            pass
+    raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))

@@ -204,18 +204,34 @@ def test_only_what_comes_twice_is_remembered_and_the_oldest_goes_when_there_is_n
 
 def test_what_is_long_is_not_remembered():
     parts = RepeatedParts()
-    part = browser(0, f"X-Long: {'x' * repeated.MAX_PART_BYTES}")
+    part = browser(0, f"Accept: {'x' * repeated.MAX_PART_BYTES}")
     assert all(parts.find(part) is not None for _ in range(3))
     assert not parts.known
 
 
-async def test_secrets_are_not_remembered():
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Cookie: secret",
+        "Cookie:  secret",
+        "Cookie: secret ",
+        "Authorization: Bearer secret",
+        "Proxy-Authorization: secret",
+        "X-Api-Key: secret",
+        "Forwarded: for=secret",
+        "X-Client-IP: secret",
+        "X-Envoy-External-Address: secret",
+        "Remote-User: secret",
+        "X-Anything: secret",
+    ],
+)
+async def test_secrets_and_addresses_are_not_remembered(line):
     lane, _ = await reader()
-    lines = ["Cookie: secret", "Authorization: Bearer secret", "X-Api-Key: secret"]
     for _ in range(3):
-        assert lane.read(PEER, browser(1, *lines), None) is not None
+        assert lane.read(PEER, browser(1, "X-Forwarded-For: 192.0.2.1", line), None) is not None
+        assert lane.read(PEER, browser(2, "Referer: https://a.example/?secret"), None) is not None
     assert lane._parts.known
-    assert not any(b"secret" in part for part in lane._parts.known)
+    assert not any(b"secret" in part or b"192.0.2.1" in part for part in lane._parts.known)
 
 
 def test_a_head_without_varying_lines_is_one_piece():
