@@ -58,7 +58,7 @@ bench-clicks: setup ## How fast clicks are counted, and what visitors notice of 
 	@$(BIN)/python benchmarks/clicks.py
 	@$(BIN)/python benchmarks/clicks_beside.py
 
-bench-create: setup ## What an acknowledged create costs in each process, beside an empty FastAPI route
+bench-create: setup ## What an acknowledged create costs in each process, compared with an empty FastAPI route
 	@$(BIN)/python benchmarks/create.py
 	@$(BIN)/python benchmarks/create.py --engine postgres
 

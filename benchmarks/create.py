@@ -1,9 +1,10 @@
-"""What an acknowledged, synced create costs, and who pays: CPU of the workers, the jobs process and
-PostgreSQL in columns, beside an empty FastAPI route that validates the same body. Links of a
-stranger and of an account, each to a new URL, alone and in bulk. Servers take turns in rounds on
-the cores that the load also uses. After a round, the jobs process has time to catch up; what it
-takes when idle is subtracted. Rate limits are off: they would end it after ten.
-`--beside FOLDER` measures another checkout in the same run."""
+"""What an acknowledged, synced create costs in each process: columns show the CPU time of the
+workers, the jobs process and PostgreSQL, compared with an empty FastAPI route that validates the
+same body. Links are created without and with an account, each to a new URL, alone and in bulk.
+Servers take turns in rounds, on the cores that the load also uses. After a round, the jobs process
+has time to catch up; the CPU time that it uses when idle is subtracted. Rate limits are off: they
+would stop the run after ten creates. `--beside FOLDER` measures another checkout in the same
+run."""
 
 import argparse
 import contextlib
@@ -32,7 +33,7 @@ HERE = Path(__file__).parent
 EMPTY = [str(HERE / "empty_route.py")]
 TICKS = os.sysconf("SC_CLK_TCK")
 BACKLOGS = ("kurz_count_backlog", "kurz_destinations_backlog", "kurz_search_backlog")
-AFRESH_SECONDS = 6.0  # until backlogs were looked at again
+AFRESH_SECONDS = 6.0  # until backlogs have been measured again
 IDLE_SECONDS = 10.0
 COLUMNS = ("worker", "jobs", "database", "all", "per second", "p50 ms", "p99 ms", "p99/p50")
 
@@ -40,7 +41,7 @@ _numbers = itertools.count()
 
 
 def cpu_seconds(pid: str) -> float:
-    """Of a process and the children it had."""
+    """Of a process and its children that have ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) / TICKS
 
@@ -52,7 +53,7 @@ def children_of(pid: str) -> list[str]:
 
 @dataclass
 class Server:
-    """A server under load. `database` is the process of its PostgreSQL."""
+    """A server under load. `database` is the process id of its PostgreSQL."""
 
     name: str
     process: subprocess.Popen[str]
@@ -61,7 +62,7 @@ class Server:
     log: Path
     database: str | None = None
     jobs_idle: float = 0.0
-    """CPU seconds a second."""
+    """CPU seconds of the idle jobs process, per second."""
 
     def cpu_seconds(self) -> float:
         """Of the process and its children."""
@@ -69,7 +70,7 @@ class Server:
         return sum(map(cpu_seconds, [pid, *children_of(pid)]))
 
     def cpu_of_each(self) -> list[float]:
-        """Of the workers with their supervisor, of the jobs process and of the database."""
+        """CPU seconds of the workers, of the jobs process and of the database."""
         pid = str(self.process.pid)
         *workers, jobs = children_of(pid) or [pid]  # the supervisor starts it last
         database = [self.database, *children_of(self.database)] if self.database else []
@@ -77,7 +78,7 @@ class Server:
         return [sum(map(cpu_seconds, group)) for group in groups]
 
     def wait_for_jobs(self) -> None:
-        """Until all followers of the change log have caught up, as measured afterwards."""
+        """Waits until all followers of the change log have caught up."""
         if not self.is_kurz:
             return
         began = time.monotonic()
@@ -97,8 +98,8 @@ class Server:
 
 @dataclass
 class Load:
-    """Requests of one kind to a server, each of which creates `items` links, and what their rounds
-    gave: a list of numbers for each of `COLUMNS`."""
+    """Requests of one kind to a server, each of which creates `items` links. `rounds` has the
+    results of each round: a number for each of `COLUMNS`."""
 
     name: str
     server: Server

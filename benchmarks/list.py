@@ -1,6 +1,6 @@
 """How long a page of 50 takes in a workspace of a million links, on both engines: every order, with
-every filter, the first page and a deep one; and the operator's lists of all links, and of tags. The
-time is that of the service, the CPU that of this process and, for PostgreSQL, of its server."""
+every filter, the first page and a deep one. Also the operator's lists of all links, and lists of
+tags. The time is that of the service, the CPU that of this process and of PostgreSQL's server."""
 
 import argparse
 import asyncio
@@ -221,7 +221,7 @@ async def measure(
 
 
 def lists(data: Data) -> Iterator[tuple[Scope, str, Filter]]:
-    """The operator's have the orders that the command line offers."""
+    """The operator's lists have the orders that the command line offers."""
     for name, wanted in cases(data).items():
         for sort in Sort:
             yield Scope(TEAM), name, replace(wanted, sort=sort)

@@ -66,7 +66,7 @@ class _Connection(asyncio.Protocol):
 async def drive(
     port: int, request: bytes | Callable[[], bytes], connections: int, seconds: float
 ) -> Result:
-    """`connections` clients for `seconds`; `request` is always the same, or makes the next one."""
+    """`connections` clients for `seconds`. `request` is sent each time, or returns the next one."""
     loop = asyncio.get_running_loop()
     make = (lambda: request) if isinstance(request, bytes) else request
     result = Result()

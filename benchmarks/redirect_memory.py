@@ -1,4 +1,4 @@
-"""What a link in memory takes, for `redirect.py`."""
+"""The memory of a worker per link, for `redirect.py`."""
 
 import argparse
 import asyncio
@@ -16,8 +16,8 @@ from redirect_servers import kurz
 def weigh(
     folder: Path, sizes: tuple[int, int], options: argparse.Namespace, goals: list[Goal]
 ) -> dict[str, Any]:
-    """A server for each number of links, both on the same million. The first thousand are asked for
-    before it is weighed, because the first requests make more than entries."""
+    """A server for each number of links, both on the same million. The first thousand links are
+    requested before memory is measured, because the first requests allocate more than entries."""
     tell(f"storing {sizes[-1]:,} links")
     codes = make_codes(1000 + sizes[-1])
     data, heads = folder / "million", Heads(folder / "heads")

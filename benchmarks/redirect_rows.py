@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from redirect_load import Codes, Heads, Measurement, Visitors, check, drive
 from redirect_servers import Server
 
-# What traffic looks like, and how many times the CPU of nginx a redirect may take then.
+# The kinds of traffic, and how many times nginx's CPU time a redirect may take with each.
 MODES = {
     Visitors.SAME: ("a keep-alive, same head", 1.4),
     Visitors.OTHER: ("b keep-alive, other visitors", 2.4),
@@ -75,7 +75,7 @@ def same(server: Server) -> Servers:
 
 
 def tell(text: str) -> None:
-    """What is under way, for a person."""
+    """Shows what is being measured, in a terminal."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
@@ -88,7 +88,7 @@ def print_head() -> None:
 
 
 def print_row(row: Row, base: Row) -> None:
-    """`base`: what it is compared with."""
+    """`base`: the row that this one is compared with."""
     per_second, p50, p99, worker, jobs, cpu = (
         row.median(name)
         for name in ("per_second", "p50_ms", "p99_ms", "worker_us", "jobs_us", "cpu_us")

@@ -149,7 +149,7 @@ async def test_the_job_moves_every_link_to_the_trash_as_of_the_deletion(
 
 
 async def test_links_in_workspaces_stay_and_lose_their_owner(kurz, ender, person, people):
-    """Also where the account is no member any more."""
+    """Also in workspaces that the account has left."""
     owner = await people.add()
     present, left = [await people.workspace(owner, slug) for slug in ("present", "left")]
     for workspace in present, left:

@@ -1,5 +1,5 @@
-"""Deleting an account costs as much as it has links, however many links there are: no statement
-reads them all."""
+"""The cost of deleting an account does not depend on the links of others: no statement reads all
+links."""
 
 import itertools
 import re

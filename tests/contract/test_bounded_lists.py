@@ -1,4 +1,4 @@
-"""Lists for which links are read, on both engines: how many are read, and what the answer says."""
+"""Lists that must read links, on both engines: how many they read, and what the answer says."""
 
 import random
 from dataclasses import replace
@@ -42,7 +42,7 @@ async def fill(kurz: Kurz, count: int, workspace_id: int | None = None) -> list[
 async def check(
     kurz: Kurz, made: list[Link], wanted: Filter, scope: Scope = HERE, limit: int = 400
 ) -> bool:
-    """Whether every page was complete, if all of them together are the list."""
+    """Checks that all pages together are the list. Returns whether every page was complete."""
     rows = expected(made, scope, wanted)
     found = await pages(kurz, wanted, scope, limit)
     assert [each for page in found for each in page.links] == rows, (wanted, scope)

@@ -216,7 +216,7 @@ CLICKS_A_DAY, LINKS, DAYS = 4_000, 500, 12
 
 
 def fill(connection: sa.Connection) -> None:
-    """Many clicks of many links, a day like the other."""
+    """Many clicks of many links, the same every day."""
     days = range(FIRST_DAY, FIRST_DAY + DAYS)
     ensure_days(connection, days)
     numbers = sa.select(sa.literal(1).label("n")).cte("numbers", recursive=True)

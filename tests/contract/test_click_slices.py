@@ -1,4 +1,5 @@
-"""Large batches are counted in slices: each click once, whoever is stopped between two of them."""
+"""Large batches are counted in slices, each click once, even if a loader stops between two of
+them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +27,7 @@ from support.batches import (
 from support.engines import without_redis
 from support.failpoints import StoppingDatabase
 
-# Redis has no part in counting. PostgreSQL could do it, too, but nobody waits for it there.
+# Redis is not used for counting. PostgreSQL could use slices, too, but nobody waits for it there.
 engine = without_redis
 
 SEGMENT = bytes(16)

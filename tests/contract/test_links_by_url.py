@@ -1,4 +1,4 @@
-"""Links are found by their URL in an index of their space, which nothing has to write."""
+"""Links are found by their URL in an index of their space, which no code has to write."""
 
 from typing import Any
 

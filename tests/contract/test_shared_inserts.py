@@ -1,4 +1,4 @@
-"""Links that are inserted together: each gets what it would get alone."""
+"""Links that are inserted together: each gets the same result as alone."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Lists of tags, on both engines: which there are, and how many links have each."""
+"""Lists of tags, on both engines: which tags there are, and how many links have each."""
 
 import random
 from collections import Counter

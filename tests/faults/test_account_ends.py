@@ -27,7 +27,7 @@ ROUNDS = 200  # at most; far fewer are needed
 
 @pytest.fixture
 def clock() -> SystemClock:
-    """The processes go by that of the machine."""
+    """The processes use the clock of the machine."""
     return SystemClock()
 
 

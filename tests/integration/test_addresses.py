@@ -1,4 +1,4 @@
-"""kurz on IPv4, on IPv6 and on a Unix socket: every shape of traffic gets its redirects, and
+"""kurz on IPv4, on IPv6 and on a Unix socket: every kind of traffic gets its redirects, and
 each is counted once, even if the server is killed."""
 
 import asyncio

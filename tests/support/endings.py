@@ -75,8 +75,8 @@ async def counted(kurz: Kurz, table: sa.Table) -> set[Subject]:
 
 
 async def multiply(kurz: Kurz, link: Link, number: int) -> list[Link]:
-    """So many copies of a link under other codes, with its tags, as if they had been there long:
-    they are in no change log."""
+    """Copies of a link under other codes, with its tags, as if they were old: they are not in the
+    change log."""
     columns = [column.name for column in links.c if column.name not in ("id", "short_code")]
     numbers = sa.select(sa.literal(1).label("n")).cte("numbers", recursive=True)
     numbers = numbers.union_all(sa.select(numbers.c.n + 1).where(numbers.c.n < number))

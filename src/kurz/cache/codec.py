@@ -124,7 +124,7 @@ def _route(value: dict[str, Any], link_id: int, version: int) -> Route:
         raise ValueError("no destination")
     if type(is_held) is not bool:
         raise ValueError("another kind of link")
-    # The version before wrote none: such a link could not be forgotten together with its account.
+    # The previous version wrote none: such a link could not be dropped together with its account.
     if type(space) is not int or abs(space) > MAX_NUMBER:
         raise ValueError("space")
     return Route(

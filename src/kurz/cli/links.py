@@ -177,7 +177,7 @@ def list_links(
 async def _find_page(
     kurz: "Kurz", scope: Scope, wanted: Filter, cursor: str | None, limit: int
 ) -> "LinkPage":
-    """The next page with links. A page is empty if only part of the links was searched for it."""
+    """The next page that has links. Pages can be empty if only part of the links was searched."""
     page = await kurz.links.list(scope, wanted, cursor=cursor, limit=limit)
     while not page.links and page.next_cursor is not None:
         page = await kurz.links.list(scope, wanted, cursor=page.next_cursor, limit=limit)

@@ -49,7 +49,7 @@ class SegmentProgress(NamedTuple):
     """How far a segment is counted."""
 
     offset: int  # everything before it is counted
-    begun_end: int | None = None  # of a batch from there that is counted in part
+    begun_end: int | None = None  # of a batch from there that is partly counted
 
 
 class Event(NamedTuple):

@@ -17,7 +17,7 @@ class Chunk(NamedTuple):
 
 def read_chunk(path: Path, offset: int, max_records: int, until: int | None = None) -> Chunk:
     """The clicks from that offset on, up to the last whole record, or to the last before damage,
-    and at most up to the offset `until`. No records: there is nothing, or nothing yet. Raises
+    and not beyond the offset `until`. No records: there is nothing, or nothing yet. Raises
     `Corrupt` only for damage at the offset itself that is followed by more data.
 
     A torn end is not a click: in a segment that is being written it is not complete yet, in another

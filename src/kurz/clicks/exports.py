@@ -59,8 +59,8 @@ async def write_events(
     period: Period,
     format: StatsFormat,  # noqa: A002
 ) -> AsyncIterator[bytes]:
-    """Part by part: any number of them takes the same memory, and never blocks the event loop for
-    long."""
+    """Part by part, so any number of clicks takes the same memory and the event loop is never
+    blocked for long."""
     start, end = to_micros(period.start), to_micros(period.end)
     yield _head(ClickRow._fields, format)
     is_first = True

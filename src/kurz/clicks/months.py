@@ -14,8 +14,8 @@ from kurz.clicks.series import Day, Hours
 from kurz.clock import EPOCH
 
 # A month is added up when it ended this many days ago: clicks are usually loaded within seconds.
-# Clicks that are loaded later are noted from a day earlier on: a batch that began before that day
-# is counted by then.
+# Clicks that are loaded later are noted in `late_clicks`. This starts a day earlier, because a
+# batch that began before that day is counted by then.
 CLOSED_DAYS = 2
 NOTED_DAYS = CLOSED_DAYS - 1
 
@@ -51,7 +51,7 @@ def month_of(day: int) -> range:
 
 
 def first_open_day(today: int, days: int = CLOSED_DAYS) -> int:
-    """All earlier months ended at least so many days ago."""
+    """All months before that day ended at least this many days ago."""
     return month_of(today - days).start
 
 

@@ -34,8 +34,8 @@ class CountryFinder(Protocol):
 
 
 class ClickStore(Protocol):
-    """Where clicks are counted. Raises `StoreUnavailable` on an outage: the batch may then be
-    counted in part."""
+    """Where clicks are counted. Raises `StoreUnavailable` on an outage; the batch may then be
+    partly counted."""
 
     async def positions(self, segments: Collection[bytes]) -> Mapping[bytes, SegmentProgress]:
         """How far these segments are counted; a missing one is not counted at all."""
@@ -45,9 +45,9 @@ class ClickStore(Protocol):
 
     async def apply(self, batch: Batch) -> bool:
         """Counts the batch and moves the segment's position; durable when it returns. Each
-        transaction counts a part of the batch and notes that at the position, so that nothing is
-        counted twice. False: the segment's position is not where the batch starts, or a batch that
-        ends elsewhere is counted in part, because another loader was faster."""
+        transaction counts a part of the batch and stores that with the position, so that nothing
+        is counted twice. False: another loader was faster. The segment's position is not where the
+        batch starts, or a batch with another end is partly counted."""
 
     async def forget(self, segments: Collection[bytes]) -> None:
         """Deletes their positions, because their files are removed permanently."""

@@ -77,7 +77,7 @@ def visit_of(
 def trimmed_visit_of(
     network: bytes, visitor: bytes, flags: int, agent: bytes, origin: bytes, tag: bytes
 ) -> bytes:
-    """As `visit_of`, of what has been trimmed."""
+    """Like `visit_of`, with values that are already trimmed."""
     if flags & COUNT_ONLY:
         return _pack_visit(flags, 0, b"", b"", 0, 0, 0)
     form = _FORMATS_OF_NETWORKS[len(network)]

@@ -58,7 +58,7 @@ class StatsStore(Protocol):
         """The links that exist, and are in the space if one is given."""
 
     async def short_codes(self, link_ids: Collection[int], space: int | None) -> Mapping[int, str]:
-        """Of the links that exist, and are in the space if one is given."""
+        """The codes of those links that exist, and are in the space if one is given."""
 
     async def has_tag(self, space: int, tag: str) -> bool:
         """Whether a link has it now."""
@@ -68,9 +68,9 @@ class StatsStore(Protocol):
         a link with few visits may have none."""
 
     def events(self, about: About, days: range) -> AsyncIterator[Sequence[Event]]:
-        """Clicks of these days, as far as they are stored, in the order of loading, a few hundred
-        at a time. Those that are stored when this begins come once each; of those that are stored
-        meanwhile, some may come. A tag's clicks are those of links that have it now."""
+        """The stored clicks of these days, in the order of loading, a few hundred at a time. Each
+        click that is stored when this begins comes once. Clicks that are stored later may be
+        missing. A tag's clicks are those of links that have it now."""
 
 
 class TopLink(NamedTuple):

@@ -59,7 +59,7 @@ class Visitors:
     def trimmed_visit(
         self, address: bytes, user_agent: bytes, origin: bytes, tag: bytes, flags: int
     ) -> bytes:
-        """As `visit`. Only the address and the user agent are as sent."""
+        """Like `visit`. Only the address and the user agent are as they were sent."""
         if self._salt is None or not address:
             visitor = UNKNOWN_VISITOR
         else:

@@ -59,7 +59,7 @@ class ChangeFeed:
         max_silence_seconds: float = MAX_SILENCE_SECONDS,
         rest_seconds: float = 0.0,
     ) -> None:
-        """`rest_seconds`: wake-ups so soon after a reading share the next one."""
+        """`rest_seconds`: wake-ups within this time after a reading share the next one."""
         self._log = change_log
         self._waker = waker
         self._tick_seconds = tick_seconds
@@ -67,7 +67,7 @@ class ChangeFeed:
         self._max_silence_seconds = max_silence_seconds
         self._rest_seconds = rest_seconds
         self._rests_until = -math.inf  # by `time.monotonic`
-        self._resting: asyncio.TimerHandle | None = None  # until there is a reading for a wake-up
+        self._resting: asyncio.TimerHandle | None = None  # for a wake-up that came during the rest
         self._listeners: list[FeedListener] = []
         self._is_lost = True  # its position is unknown
         self._begins_at = 0

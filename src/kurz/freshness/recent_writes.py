@@ -8,7 +8,7 @@ from kurz.freshness.routes import Change, Route
 
 MAX_RECENT_WRITES = 20_000  # about 8 MB; older values are not used
 
-_NOT_READ_BACK = 2**63  # more than any number: until then, no value is known to be newer
+_NOT_READ_BACK = 2**63  # above any number: until it is read back, no value is known to be newer
 
 Numbered = tuple[int, Change]
 
@@ -25,7 +25,7 @@ class RecentWrites:
         self._ends_at = 0  # the highest number so far
         self._last: dict[int, int] = {}  # workspace → number of its last change
         self._unnumbered: dict[int, set[Change]] = {}  # workspace → own changes, not yet read back
-        self._ended: dict[int, int] = {}  # space → number of its end
+        self._ended: dict[int, int] = {}  # space → number of the change that ended it
         self.position = 0
 
     def on_changes(self, changes: Sequence[Numbered]) -> None:

@@ -11,13 +11,13 @@ from kurz.links.ending.ports import AccountEnds
 from kurz.scheduling import LeaseStore, Result, RunContext
 
 JOB = "accounts"
-# A run is short: the lease of a killed one is held for a few minutes more.
+# A run is short, because the lease of a killed process is held for a few minutes more.
 PACE = TaskPace(batch=200, pause_seconds=0.02, run_seconds=120.0)
 
 
 class AccountEnder:
-    """Moves the personal links of deleted accounts to the trash, and takes the owner from their
-    links in workspaces. Several at once, or an interrupted one, do no harm: the next run
+    """Moves the personal links of deleted accounts to the trash, and removes the owner from their
+    links in workspaces. It may run several times at once, or be interrupted: the next run
     continues."""
 
     def __init__(self, store: AccountEnds, clock: Clock, pace: TaskPace = PACE) -> None:
@@ -29,8 +29,8 @@ class AccountEnder:
         return bool(await self._store.find())
 
     async def run(self, is_stopping: Callable[[], bool] = lambda: False) -> Mapping[str, int]:
-        """How many accounts and links it has ended. It ends after a batch when its time is up or it
-        must stop."""
+        """Returns how many accounts and links it has ended. It stops after a batch if its time is
+        up or it is asked to."""
         until = time.monotonic() + self._pace.run_seconds
         counts = {"accounts": 0, "links": 0}
 
@@ -69,8 +69,8 @@ class AccountEnder:
 
 
 class AccountWork:
-    """The `Work` of ending accounts. It is not a periodic task: nothing here depends on age, so the
-    clock does not matter, and the end must not wait for the next hour."""
+    """The `Work` of ending accounts. It is not a periodic task. Nothing here depends on age, so a
+    wrong clock does no harm, and a deletion must not wait for the next hour."""
 
     def __init__(self, ender: AccountEnder, leases: LeaseStore) -> None:
         self._ender = ender

@@ -197,15 +197,15 @@ class PageEnd:
 
 
 COUNTED_LINKS = 10_000  # more are not counted, because that takes longer the more there are
-# Where no index leads to the matches, the links themselves are read in the order of the list: this
-# many for a page, and as many for its total. 10,000 would take longer than 20 ms.
+# Where no index leads to the matches, the links themselves are read in the order of the list: up to
+# this many for a page, and as many for its total. 10,000 would take longer than 20 ms.
 READ_LINKS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLinks:
-    """A part of a list. `stopped_at`: the last link that was read, where there are more to read and
-    fewer matches than asked for were found."""
+    """A part of a list. `stopped_at`: the last link that was read, if there are more to read and
+    fewer matches than requested were found."""
 
     links: list[Link]
     total: int
@@ -215,8 +215,8 @@ class FoundLinks:
 
 @dataclass(frozen=True, slots=True)
 class LinkPage:
-    """`total` is the least number of matches unless it is exact. A page that is not complete has
-    fewer links than asked for, maybe none, but more may follow behind its cursor."""
+    """`total` is a minimum unless it is exact. A page that is not complete has fewer links than
+    requested, or none, but more may follow after its cursor."""
 
     links: tuple[Link, ...]
     total: int

@@ -62,7 +62,7 @@ class LinkStore(Protocol):
     ) -> FoundLinks:
         """Up to `limit` links after `after` in the order of `wanted`, and the number of all that
         match, including the latest writes, but never above `COUNTED_LINKS`. Where no index leads to
-        the matches, it reads up to `READ_LINKS` links, and says where it stopped."""
+        the matches, it reads up to `READ_LINKS` links and says where it stopped."""
 
     async def update(
         self,

@@ -10,8 +10,7 @@ from kurz.redirect.entry import prefix_of
 from kurz.redirect.repeated import RepeatedParts, split
 from kurz.redirect.visits import Visits
 
-# Longer heads take the ASGI path, which decides how long a head may be: more than these two
-# together.
+# Longer heads take the ASGI path, which decides how long a head may be.
 MAX_HEADER_BYTES = 8 * 1024
 
 
@@ -71,7 +70,8 @@ class HeadReader:
         self._parts = RepeatedParts()
 
     def read(self, peer: str, head: bytes, epoch: object) -> RequestHead | None:
-        """`head` is a request without its method and target. None: it takes the ASGI path."""
+        """`head` is a request without its method and target. None: the request takes the ASGI
+        path."""
         if len(head) > MAX_HEADER_BYTES:
             return None
         pieces = split(head)

@@ -110,8 +110,8 @@ class HotSet:
             self._absent.put(entry)
 
     def forget_space(self, space: int) -> None:
-        """All links of the space have ended. A lookup in progress does not say whose link it will
-        find, so no result of one is kept."""
+        """Drops all links of a space, because they have ended. Results of lookups in progress are
+        not kept, because nobody knows yet whose links they will find."""
         for key in [key for key, entry in self.entries.items() if entry.space == space]:
             self._links.drop(key)
         self._outdate_loads()

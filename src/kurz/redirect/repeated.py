@@ -1,7 +1,7 @@
 """The part of a request's head that many requests repeat: parsed once, then remembered.
 
-Behind a proxy, each request on a connection is of another visitor. Their browsers send the same few
-thousand sets of lines, apart from lines that differ in each request."""
+Behind a proxy, each request on a connection comes from another visitor. Apart from lines that
+differ in each request, their browsers send the same few thousand sets of lines."""
 
 import re
 from array import array
@@ -17,12 +17,12 @@ from kurz.request_parser import WholeRequestParser
 MAX_BYTES: Final = 14 * 1024 * 1024  # about 11,000 browsers
 MAX_PART_BYTES: Final = 2048  # longer ones are parsed each time
 _OWN_BYTES = 550  # memory of an entry without its part and its user agent
-_SEEN = 2**16  # parts that came once, of which only the hash is known
+_SEEN = 2**16  # parts that came once, of which only the hash is stored
 _END = b"\r\n\r\n"
-# What the parser accepts in any case.
+# A value that the parser accepts in any case.
 _VALUE = rb"[!-~\x80-\xff][\t -~\x80-\xff]*+(?<![ \t])"
-# Lines that differ in each request: without them, the rest repeats. Only those with a group say
-# something about a visit. The lookahead rejects most lines by their first letter.
+# Lines that differ in each request: without them, the rest repeats. Only those with a group are
+# used for the click. The lookahead rejects most lines by their first letter.
 _VARYING = re.compile(
     rb"\r\n(?=[AaCcFfRrTtXx])(?:"
     rb"[Xx]-(?:"
@@ -73,13 +73,13 @@ _COMMON = frozenset(
     }
 )
 split = _VARYING.split
-"""The repeated pieces of a head at 0, 3, 6, …; after each but the last, X-Forwarded-For and Referer
-if they stood there, else None."""
+"""The repeated pieces of a head are at 0, 3, 6, …. Each but the last is followed by X-Forwarded-For
+and Referer, or None for the one that was not there."""
 
 
 class Repeated(NamedTuple):
-    """`page_language` is the language of pages, and empty for clients that want no pages.
-    `language` is the one for the click."""
+    """`page_language` is the language of pages, and empty for clients that do not accept pages.
+    `language` is the one that the click records."""
 
     host: bytes
     user_agent: bytes
@@ -90,8 +90,8 @@ class Repeated(NamedTuple):
 
 
 class RepeatedParts:
-    """A part is remembered when it comes for the second time, so a flood of different ones cannot
-    push out those that many visitors send. Then the oldest ones go."""
+    """A part is remembered when it comes for the second time, so a flood of different parts cannot
+    push out those that many visitors send. If there is no room, the oldest parts are dropped."""
 
     def __init__(self) -> None:
         self.known: OrderedDict[bytes, Repeated] = OrderedDict()
@@ -104,7 +104,7 @@ class RepeatedParts:
         return self.known.get(part) or self._read(part)
 
     def _read(self, part: bytes) -> Repeated | None:
-        # What follows the end of a head must not be taken for a varying line of it.
+        # What follows the end of a head must not be taken for one of its varying lines.
         if part.find(_END) != len(part) - len(_END):
             return None
         fields = self._parser.fields_of(b"GET /" + part)
@@ -161,7 +161,7 @@ class HeadParser(WholeRequestParser):
         if not self.is_whole(data):
             return None
         fields = {name.lower(): value for name, value in self._fields.items()}
-        # One line per field, the request line and the empty line: otherwise a name came twice.
+        # One line per field, the request line and the empty line. Otherwise, a name came twice.
         return fields if len(fields) == data.count(b"\r\n") - 2 else None
 
     def on_body(self, _: bytes) -> None:

@@ -47,7 +47,7 @@ class Visits:
     def describe_trimmed(
         self, address: bytes, user_agent: bytes, origin: bytes, tag: bytes, flags: int
     ) -> bytes:
-        """As `describe`. Only the address and the user agent are as sent."""
+        """Like `describe`. Only the address and the user agent are as they were sent."""
         return self._visitors.trimmed_visit(address, user_agent, origin, tag, flags)
 
     def record(self, visits: Sequence[Visit]) -> None:

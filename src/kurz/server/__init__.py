@@ -5,13 +5,13 @@ The supervisor:
 `slots`: how many children there are, and when to start one again.
 `children`: forks a child and reads its reports.
 `signals`: signals, as something to wait for.
+`listening`: the socket on which all workers accept connections.
 `systemd`: tells systemd the state of the service.
 `scoreboard`: numbers in memory that all processes share.
 `usage`: memory and CPU time of processes.
 
 A worker:
 `serve`: one event loop with uvicorn.
-`listening`: the socket on which all workers accept connections.
 `accepting`: accepts connections, and answers their first request if it can.
 `lifeline`: when a child must end.
 `app`: the outermost ASGI application.

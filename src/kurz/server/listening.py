@@ -14,18 +14,18 @@ from kurz.errors import SettingRefused
 
 DEFER_SECONDS = 3
 UNIX = "unix:"  # before the path of a Unix socket
-UNIX_MODE = 0o666  # like a port of this machine; the folder decides who reaches it
+UNIX_MODE = 0o666  # open to all users, like a port; the folder's mode can restrict access
 # A client on a Unix socket has no address, but is on this machine.
 LOCAL_CLIENT = ("127.0.0.1", 0)
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """The listening socket, or `SettingRefused` that says what to do."""
+    """Opens the listening socket. Raises a `SettingRefused` that says what to do."""
     if host.startswith(UNIX):
         return _bind_unix(Path(host.removeprefix(UNIX)))
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP: without uvloop, asyncio disables Nagle's algorithm only then, and an answer in
-    # two pieces would wait 40 ms for the client's system.
+    # The protocol must be TCP explicitly: otherwise, without uvloop, asyncio does not disable
+    # Nagle's algorithm, and an answer in two pieces would wait 40 ms for the client's system.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if hasattr(socket, "TCP_DEFER_ACCEPT"):  # Linux
@@ -43,12 +43,12 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def is_unix(opened: Any) -> bool:
-    """Of a socket, or what a transport shows of it."""
+    """Whether a socket, or what a transport shows of it, is a Unix socket."""
     return getattr(opened, "family", None) == socket.AF_UNIX
 
 
 def address_of(listener: socket.socket) -> str:
-    """As a person writes it."""
+    """The address of the socket, as a person writes it."""
     if is_unix(listener):
         return f"{UNIX}{listener.getsockname()}"
     host, port = listener.getsockname()[:2]
@@ -84,7 +84,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def _remove_unused(path: Path) -> None:
-    """What a server that has ended left there. Nothing else is removed."""
+    """Removes a socket that a server left behind, and nothing else."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             return

@@ -14,12 +14,12 @@ def host_of(url: str) -> str:
 
 
 def check_addresses(base_url: str | None, dashboard_url: str | None, host: str) -> None:
-    """Refuses a Unix socket without an address that people can use, and addresses that would mix
-    short links and dashboard pages on one host."""
+    """Refuses a Unix socket without a base URL, and addresses that would mix short links and
+    dashboard pages on one host."""
     if base_url is None and host.startswith(UNIX):
         raise SettingRefused(
             "KURZ_HOST is a Unix socket, which requires KURZ_BASE_URL. Set KURZ_BASE_URL to the"
-            " address of the proxy in front of it."
+            " public URL of the proxy in front of it."
         )
     if dashboard_url is None:
         return

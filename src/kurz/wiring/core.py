@@ -100,7 +100,7 @@ async def open_kurz(
 ) -> AsyncIterator[Kurz]:
     """The parts over a database with the right schema (`prepare` ensures that). Without a clock,
     they get one that is kept correct: the server's, which its other processes share, or a new one.
-    `is_background`: nobody waits for this process, so it uses less memory, and less time."""
+    `is_background`: nobody waits for this process, so it uses less memory and CPU time."""
     passwords = passwords or Passwords()
     engine = Engine(settings)
     database = engine.open_database(is_background=is_background)

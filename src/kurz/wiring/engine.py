@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # their driver is not needed on SQLite
 # For each connection of a background process: two for writing and four for reading.
 BACKGROUND_CACHE_KIB = 4 * 1024
 LOOKUP_CONNECTIONS = 2  # one of which is kept
-# Of a slice of clicks on SQLite, which blocks other writers: half of what a write may take.
+# How long a slice of clicks on SQLite may block other writers, which should wait 50 ms at most.
 MAX_HELD_SECONDS = 0.025
 
 

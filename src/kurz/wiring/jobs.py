@@ -34,7 +34,7 @@ async def open_jobs(
 ) -> AsyncIterator[Callable[[], None]]:
     """Runs the background work, in one process on each machine: counts clicks, trims the change log
     and individual clicks, counts active links after their writes, and on SQLite indexes their text.
-    One process of the whole installation also reaps links, adds up the months of clicks and checks
+    One process of the whole installation also reaps links, adds up past months of clicks and checks
     destinations. Yields what must be called every second."""
     boot_clock = boot_clock or BootClock()
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)

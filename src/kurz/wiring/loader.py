@@ -32,7 +32,7 @@ async def open_loader(kurz: Kurz, journals: Sequence[Path] = ()) -> AsyncIterato
         ClickCounting(countries),
         kurz.clock,
         copier=copier,
-        # The interpreter would be busy preparing while SQLite's lock is held.
+        # Otherwise, the interpreter would be busy preparing while SQLite's lock is held.
         prepares_ahead=max_held_seconds is None,
     )
     feed = kurz.shared.feed

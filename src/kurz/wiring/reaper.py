@@ -42,7 +42,7 @@ PERIODIC_TASKS = {  # how often
     ACCOUNTS: timedelta(hours=1),
     MONTHS: timedelta(minutes=10),
 }
-REQUESTED = (BANS, ACCOUNTS)  # they look every few seconds whether there is something to do
+REQUESTED = (BANS, ACCOUNTS)  # they check every few seconds whether there is something to do
 PERIODIC_TASK_TICK_SECONDS = 60.0  # except for `REQUESTED`
 
 

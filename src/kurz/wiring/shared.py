@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # late: without Redis nothing of it is needed
     from kurz.cache.routes import RedisRouteCache
 
 RECENT_WRITES_LOOK_BACK = 10_000  # changes that a new process reads: half of `RecentWrites`
-# Between two readings of the change log in the jobs process. Workers wake it up to 200 times a
-# second, and each reading costs as much as it does for one change.
+# The pause between two readings of the change log in the jobs process. Workers wake it up to 200
+# times a second, and each reading costs about the same, however few changes it finds.
 BACKGROUND_REST_SECONDS = 0.25
 
 

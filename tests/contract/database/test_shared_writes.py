@@ -31,7 +31,7 @@ async def shared(request: pytest.FixtureRequest, path) -> AsyncIterator[AnyDatab
 
 
 def adder(sizes: list[int]) -> Adder:
-    """Adds the notes, and writes down how many it got at once. Refuses bad ones."""
+    """Adds the notes, and records how many it got at once. Refuses bad ones."""
 
     def add_all(connection: sa.Connection, notes: Sequence[str]) -> list[str]:
         sizes.append(len(notes))

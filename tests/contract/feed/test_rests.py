@@ -1,4 +1,4 @@
-"""A feed that nobody waits for rests between two readings, however often it is woken."""
+"""A feed that nobody waits for pauses between two readings, however often it is woken."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ engine = without_redis
 
 
 class HandWaker(SilentWaker):
-    """Wakes when a test says so."""
+    """Wakes the feed when a test tells it to."""
 
     wake_up: Callable[[], None]
 

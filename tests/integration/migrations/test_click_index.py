@@ -1,4 +1,4 @@
-"""An upgrade adds the index for exports to the clicks that are there, and to those that come."""
+"""An upgrade adds the index for exports to existing clicks, and new clicks get it too."""
 
 import sqlalchemy as sa
 

@@ -1,4 +1,4 @@
-"""How many clicks the loader counts at a time, and what it leaves for later."""
+"""How many clicks the loader counts at a time, and when garbage is collected."""
 
 import gc
 from contextlib import suppress

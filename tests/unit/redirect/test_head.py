@@ -1,4 +1,4 @@
-"""The lane reads a head as the parser of the ASGI path does, whatever it remembers."""
+"""The lane reads a head like the parser of the ASGI path, whatever it remembers."""
 
 import random
 import sys

@@ -26,7 +26,7 @@ export async function everyPage<K extends string, T>(
   return items.slice(0, MOST_ITEMS);
 }
 
-/** A page that misses some of its links is filled up by so many requests. */
+/** An incomplete page is filled up with at most this many requests, unless it is still empty. */
 export const MOST_REQUESTS = 20;
 
 interface LinkPage<T> {
@@ -35,7 +35,7 @@ interface LinkPage<T> {
   is_complete: boolean;
 }
 
-/** A full page where the server has searched only part of the links for it. Without any match it goes on to the end. */
+/** Fills up a page for which the server has searched only part of the links. It continues as long as there is no match. */
 export async function wholePage<T, P extends LinkPage<T>>(
   limit: number,
   start: string | null,

@@ -575,7 +575,7 @@ export interface paths {
         /**
          * List tags
          * @description Sorted by name, with the number of links that have each tag, including those in the
-         *     trash. `links` counts up to 1,000; beyond that, `is_exact` is false.
+         *     trash. Up to 1,000 links of each tag are counted; `is_exact` is false if there are more.
          */
         get: operations["list_tags"];
         put?: never;
@@ -614,7 +614,7 @@ export interface paths {
         /**
          * List tags
          * @description Sorted by name, with the number of links that have each tag, including those in the
-         *     trash. `links` counts up to 1,000; beyond that, `is_exact` is false.
+         *     trash. Up to 1,000 links of each tag are counted; `is_exact` is false if there are more.
          */
         get: operations["list_tags_in_workspace"];
         put?: never;
@@ -3017,10 +3017,11 @@ export interface components {
         };
         /**
          * LinkList
-         * @description A page of links. If `is_total_exact` is false, `total` is a minimum: it counts up to 10,000
-         *     links, and for common texts and tags only the matches among some links. Request the next page
-         *     with `next_cursor`. If `is_complete` is false, only part of the links was searched for this
-         *     page. It has fewer links than `limit`, maybe none; the next page continues there.
+         * @description A page of links. `total` counts up to 10,000 links. For common search texts and tags, it
+         *     counts only the matches among 5,000 links. If `is_total_exact` is false, `total` is a minimum.
+         *     Request the next page with `next_cursor`. If `is_complete` is false, only part of the links was
+         *     searched for this page: it has fewer links than `limit`, or none, and the next page continues
+         *     there.
          */
         LinkList: {
             /** Links */
@@ -3589,7 +3590,7 @@ export interface components {
             runs: components["schemas"]["RunRead"][];
             /**
              * Jobs
-             * @description Other jobs: `housekeeping`, `workspaces` (purges deleted workspaces), `domains` (checks their records), `bans` (applies account bans), `accounts` (ends the links of deleted accounts), `months` (adds up clicks of months that are over).
+             * @description Other jobs: `housekeeping`, `workspaces` (purges deleted workspaces), `domains` (checks their records), `bans` (applies account bans), `accounts` (moves the links of deleted accounts to the trash), `months` (adds up the clicks of past months).
              */
             jobs: components["schemas"]["JobRead"][];
         };
@@ -3944,7 +3945,7 @@ export interface components {
             links: number;
             /**
              * Is Exact
-             * @description False if more links have the tag than `links` says.
+             * @description False if more than `links` links have the tag.
              */
             is_exact: boolean;
         };

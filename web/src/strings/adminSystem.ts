@@ -80,7 +80,7 @@ export const system = extend(runs, {
     workspaces: "Deletion of old workspaces",
     domains: "Domain verification",
     bans: "Account bans",
-    accounts: "Deletion of accounts",
+    accounts: "Account deletion",
     months: "Monthly statistics",
     screening: "Blocklist screening",
     checksJob: "Destination checks",

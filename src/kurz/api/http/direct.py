@@ -1,7 +1,7 @@
-"""Calls the routes of creating a link without FastAPI, which costs as much as the rest of a create:
-it goes through six applications, and matches the path with an expression.
+"""Calls the routes that create a link without FastAPI, which costs as much as the rest of a create:
+it goes through six applications and matches the path with a regular expression.
 
-The routes are declared to FastAPI, too. It describes them, and answers whatever is unusual."""
+The routes are declared to FastAPI, too. It describes them and answers unusual requests."""
 
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -40,7 +40,7 @@ class DirectRoutes:
             response = answer_to(error)
             await response(scope, receive, send)
             if not isinstance(error, KurzError | HTTPException):
-                raise  # a mistake, which is logged
+                raise  # a bug, which is logged
             return
         await response(scope, receive, send)
 
@@ -56,8 +56,8 @@ def _parse(path: str) -> tuple[str, dict[str, str]]:
 
 
 def _is_short(scope: Scope) -> bool:
-    """Whether the body has an announced length that a route may read at once. (The server refuses
-    lengths that are no numbers.)"""
+    """Whether the request announces a length that a route may read at once. (The server refuses
+    lengths that are not numbers.)"""
     for name, value in scope["headers"]:
         if name == b"content-length":
             return int(value) <= MAX_BODY_BYTES

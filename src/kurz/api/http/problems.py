@@ -114,7 +114,7 @@ def respond(error: KurzError, headers: dict[str, str] | None = None) -> ProblemR
 
 
 def answer_to(error: Exception) -> Response:
-    """The problem that a failure is answered with."""
+    """The response to an error, as a problem."""
     if isinstance(error, KurzError):
         if error.kind is Kind.UNAVAILABLE:
             log.warning(

@@ -26,7 +26,8 @@ from kurz.people.limits import LimitClass, header_fields
 # Items in progress. On SQLite they share disk syncs; on PostgreSQL more of them would only wait for
 # connections, together with all redirects.
 AT_ONCE = 8
-# Links that are inserted together, with one connection. More would make turns of the loop long.
+# New links that are inserted together, on one connection. More would make iterations of the event
+# loop long.
 CREATES_AT_ONCE = 32
 
 router = APIRouter(tags=["links"], responses=PROBLEMS)
@@ -91,7 +92,7 @@ class _Worker:
                 return {"status": status, "problem": problem(error, status)}
 
     def _turn_of(self, item: dict[str, Any]) -> asyncio.Semaphore:
-        """Of an item that is not validated yet."""
+        """The limit that applies to an item, which is not validated yet."""
         link = item.get("link")
         has_tags = isinstance(link, dict) and bool(link.get("tags"))
         if item.get("action") != "create" or has_tags or self._has_key or self._has_quota:
@@ -133,7 +134,7 @@ class _Worker:
             raise refusal([{"type": "missing", "loc": ("link",), "msg": "Field required"}])
         creator = self._creator
         draft = creator.draft(item.link)
-        if not self._has_key:  # then nothing is stored, so it need not be text yet
+        if not self._has_key:  # no response is stored, so it need not be text yet
             created = await creator.create(draft, None)
             return {"status": 201 if created.is_new else 200, "link": creator.view(created)}
         answer = await creator.kurz.receipts.once(

@@ -32,7 +32,7 @@ def _add_routes(at: SpacePath) -> None:
         request: Request, space: may_read, page: Annotated[PageRequest, page_by(str)]
     ) -> TagList:
         """Sorted by name, with the number of links that have each tag, including those in the
-        trash. `links` counts up to 1,000; beyond that, `is_exact` is false."""
+        trash. Up to 1,000 links of each tag are counted; `is_exact` is false if there are more."""
         found, following = await page.fetch(
             partial(services(request).tagging.list, space.list_id), lambda it: (it.tag,)
         )

@@ -79,8 +79,8 @@ class ReaperRead(BaseModel):
     runs: list[RunRead] = Field(description="The last runs, newest first.")
     jobs: list[JobRead] = Field(
         description="Other jobs: `housekeeping`, `workspaces` (purges deleted workspaces),"
-        " `domains` (checks their records), `bans` (applies account bans), `accounts` (ends the"
-        " links of deleted accounts), `months` (adds up clicks of months that are over)."
+        " `domains` (checks their records), `bans` (applies account bans), `accounts` (moves the"
+        " links of deleted accounts to the trash), `months` (adds up the clicks of past months)."
     )
 
 

@@ -135,10 +135,11 @@ class LinkRestore(Strict):
 
 
 class LinkList(BaseModel):
-    """A page of links. If `is_total_exact` is false, `total` is a minimum: it counts up to 10,000
-    links, and for common texts and tags only the matches among some links. Request the next page
-    with `next_cursor`. If `is_complete` is false, only part of the links was searched for this
-    page. It has fewer links than `limit`, maybe none; the next page continues there."""
+    """A page of links. `total` counts up to 10,000 links. For common search texts and tags, it
+    counts only the matches among 5,000 links. If `is_total_exact` is false, `total` is a minimum.
+    Request the next page with `next_cursor`. If `is_complete` is false, only part of the links was
+    searched for this page: it has fewer links than `limit`, or none, and the next page continues
+    there."""
 
     links: list[LinkRead]
     total: int
@@ -171,7 +172,7 @@ class TrashEmptied(BaseModel):
 class TagRead(BaseModel):
     tag: str
     links: int
-    is_exact: bool = Field(description="False if more links have the tag than `links` says.")
+    is_exact: bool = Field(description="False if more than `links` links have the tag.")
 
 
 class TagList(Paged):

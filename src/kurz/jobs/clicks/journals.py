@@ -36,7 +36,7 @@ class Segment:
 
     path: Path
     offset: int | None = None
-    begun_end: int | None = None  # of a batch from `offset` that is counted in part
+    begun_end: int | None = None  # of a batch from `offset` that is partly counted
     read_to: int = 0
     size: int = 0
     is_held: bool = True

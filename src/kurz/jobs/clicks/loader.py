@@ -74,8 +74,8 @@ class CopyQueue(Protocol):
 
 @contextmanager
 def _collecting_garbage_later() -> Iterator[None]:
-    """A batch has hundreds of thousands of objects and no cycles: looking for cycles among them
-    took a sixth of the time. What other work leaves behind is collected within seconds."""
+    """A batch has hundreds of thousands of objects and no cycles. Looking for cycles among them
+    took a sixth of the time. The garbage of other work is collected seconds later."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -163,7 +163,7 @@ class Loader(Rounds):
         return is_done and not waiting
 
     async def _count(self, waiting: deque[Segment], until: float) -> bool:
-        """Counts these segments in turn. False if one has to be looked at again."""
+        """Counts these segments in turn. False if one must be read again."""
         applying: asyncio.Future[None] | None = None
         is_done = True
         try:
@@ -220,8 +220,8 @@ class Loader(Rounds):
         return await self._aggregate(segment, records, start, offset)
 
     async def _prepare_again(self, segment: Segment, start: JournalPosition, end: int) -> Batch:
-        """The batch that is counted in part: the same clicks. What has become unreadable since is
-        left out."""
+        """The batch that is partly counted, with the same clicks. Clicks that have become
+        unreadable since are left out."""
         records: list[Any] = []
         offset, damage = start.offset, None
         while offset < end:
@@ -262,7 +262,7 @@ class Loader(Rounds):
         try:
             is_counted = await self._store.apply(batch)
         except StoreUnavailable:
-            self._pace.slow_down()  # perhaps it was too much for the time of a transaction
+            self._pace.slow_down()  # perhaps the batch was too large for the time limit
             raise
         if not is_counted:
             self._refused += 1

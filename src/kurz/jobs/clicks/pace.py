@@ -1,7 +1,7 @@
 """How many clicks are counted at a time."""
 
-# The clicks of a batch share the cost of the rows they add to: with 20,000 instead of 5,000, a
-# click takes a seventh less of the loader's processor time. More clicks gain little more.
+# The clicks of a batch share the cost of the rows they add to. With 20,000 instead of 5,000, a
+# click takes a seventh less of the loader's CPU time. Larger batches gain little more.
 MAX_RECORDS = 20_000
 MIN_RECORDS = 200  # below this, the transaction itself is most of the cost
 FIRST_RECORDS = 5000
@@ -9,7 +9,7 @@ SLOW_SECONDS = 2.0  # of the 10 that writing a batch may take
 
 
 class CountingPace:
-    """Batches take up to `SLOW_SECONDS` to write: a slow database gets smaller ones."""
+    """Writing a batch should take at most `SLOW_SECONDS`: a slow database gets smaller batches."""
 
     def __init__(self) -> None:
         self.records = FIRST_RECORDS

@@ -65,23 +65,23 @@ class TrashStore(Protocol):
 
 
 class AccountEnds(Protocol):
-    """Ends the links of deleted accounts, in batches. Visitors see no difference. Every write
-    checks by its own condition what is left to do. An outage raises `StoreUnavailable`."""
+    """Ends the links of deleted accounts, in batches. Visitors see no difference. The condition of
+    every write checks what is left to do. An outage raises `StoreUnavailable`."""
 
     async def find(self) -> list[int]:
-        """The accounts whose links are not all ended, the first deleted first."""
+        """The accounts whose links have not all ended, in the order of their deletion."""
 
     async def trash_links(self, account_id: int, now: datetime, limit: int) -> int:
-        """Goes through the next personal links, and moves them to the trash as of the deletion of
-        the account; returns how many it has seen. Fewer than `limit`: it has seen all."""
+        """Goes through the next personal links, and moves them to the trash with the time at which
+        the account was deleted. Returns how many it has seen; fewer than `limit`: all."""
 
     async def disown_links(self, account_id: int, limit: int) -> int:
-        """Takes the owner from links in workspaces, which stay; returns how many. Fewer than
+        """Removes the owner from links in workspaces; the links stay. Returns how many; fewer than
         `limit`: none is left, except links that are being written."""
 
     async def end(self, account_id: int) -> bool:
-        """The account has ended. False: it has links that were created at the last moment, and
-        must be gone through once more."""
+        """Notes that all links of the account have ended. False: some were created at the last
+        moment, so its links must be gone through once more."""
 
 
 class HousekeepingStore(Protocol):

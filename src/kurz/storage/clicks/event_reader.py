@@ -1,8 +1,8 @@
-"""Individual clicks for a file, in the order of their keys.
+"""Individual clicks for an export, in the order of their keys.
 
-First an index gives the keys of a few thousand clicks, then their rows are read, a few hundred at a
-time. So an export costs as much as the clicks that are in it, no query takes long, and the event
-loop never waits for thousands of rows.
+First an index gives the keys of a few thousand clicks. Then their rows are read, a few hundred at a
+time. So the cost depends only on the clicks in the export, no query takes long, and the event loop
+never waits for thousands of rows.
 """
 
 import json
@@ -22,11 +22,11 @@ from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
 
 KEYS_AT_ONCE = 5_000
 ROWS_AT_ONCE = 250
-QUICK_SECONDS = 0.05  # keys that take longer are read for fewer days at a time
+QUICK_SECONDS = 0.05  # if reading keys takes longer, fewer days are read at a time
 GROWTH = 4
 
-# Sorting by an expression: in the order of a key, an engine would walk along it past all clicks,
-# hoping to find enough of the tag's early.
+# The keys of a tag are sorted by an expression. Sorted by the key itself, an engine would walk
+# along the key through all clicks, because it expects to find enough of the tag's clicks early.
 _BY_KEY, _FOUND_FIRST = "day, id", "day + 0, id + 0"
 _TAGGED = "link_id IN (SELECT link_id FROM link_tags WHERE space = :space AND tag = :tag)"
 
@@ -41,7 +41,7 @@ class DayKeys(NamedTuple):
 async def read_events(
     database: Database, about: About, days: range, keys_at_once: int, rows_at_once: int
 ) -> AsyncIterator[Sequence[Event]]:
-    """What is stored when this begins, once each; of what is stored meanwhile, perhaps a part."""
+    """Clicks that are stored when this begins, once each. Later ones may be missing."""
     with deadline(LIST_SECONDS):
         left = await database.read(stored_days, days)
     span, after = 1, -1
@@ -55,7 +55,7 @@ async def read_events(
                 events = await database.read(find_rows, about, part)
             yield events
         number = sum(len(keys.ids) for keys in found)
-        if number >= keys_at_once:  # there may be more of the last day, which is then read alone
+        if number >= keys_at_once:  # the last day may have more clicks; it is read alone next
             left, after = left[left.index(found[-1].day) :], found[-1].ids[-1]
             span = 1
             continue
@@ -69,8 +69,9 @@ async def read_events(
 def find_keys(
     connection: sa.Connection, about: About, days: Sequence[int], after: int, limit: int
 ) -> list[DayKeys]:
-    """The first clicks of these days. `after`: of a single day, those with higher numbers. The days
-    are in the text: then PostgreSQL plans for their partitions, and locks no others."""
+    """The first clicks of these days. `after`, for a single day: those with higher numbers. The
+    days are in the statement's text, so PostgreSQL plans for their partitions and locks no
+    others."""
     condition, order, values = _condition(about)
     if len(days) == 1:
         inside = f"day = {days[0]} AND id > :after"
@@ -87,7 +88,7 @@ def find_keys(
 
 
 def _condition(about: About) -> tuple[str, str, dict[str, Any]]:
-    """Which clicks it has, the order in which they are found, and the values."""
+    """The condition for the clicks, the order in which they are found, and the values."""
     kind, number = about.subject
     if kind is SubjectKind.LINK:
         return "link_id = :link_id", _BY_KEY, {"link_id": number}
@@ -99,8 +100,8 @@ def _condition(about: About) -> tuple[str, str, dict[str, Any]]:
 
 
 def find_rows(connection: sa.Connection, about: About, part: Sequence[DayKeys]) -> list[Event]:
-    """These clicks, those that are still there. A tag's are of its space: a link may have been
-    elsewhere."""
+    """Those of these clicks that are still there. A tag has only clicks that were counted in its
+    space: a link may have been in another one before."""
     is_sqlite = connection.dialect.name == "sqlite"
     values: list[Any] = []
     selects = []
@@ -117,7 +118,7 @@ def find_rows(connection: sa.Connection, about: About, part: Sequence[DayKeys]) 
 
 
 def in_parts(found: Sequence[DayKeys], size: int) -> Iterator[list[DayKeys]]:
-    """So many clicks at a time, in the same order."""
+    """Divides the clicks into parts of this size, in the same order."""
     part: list[DayKeys] = []
     room = size
     for day, ids in found:

@@ -20,7 +20,7 @@ class Stretch(NamedTuple):
 
 class MonthPosition(NamedTuple):
     before: int  # subjects are checked for months that ended before this day
-    after: Subject | None  # up to this one; None: all are
+    after: Subject | None  # the last subject that is checked; None: all are
 
 
 class LateSubject(NamedTuple):
@@ -74,7 +74,7 @@ def move_position(connection: sa.Connection, before: int, after: Subject | None)
 
 
 def note_late(connection: sa.Connection, subjects: Collection[Subject]) -> None:
-    """These subjects got clicks in months that may be added up already."""
+    """Notes that these subjects got clicks in months that may already be added up."""
     if not subjects:
         return
     made = insert(late_clicks)
@@ -88,7 +88,7 @@ def note_late(connection: sa.Connection, subjects: Collection[Subject]) -> None:
 def find_late(connection: sa.Connection, limit: int) -> list[LateSubject]:
     late, totals = late_clicks.c, click_totals.c
     is_same = sa.and_(totals.kind == late.kind, totals.subject == late.subject)
-    # No join: PostgreSQL might read all totals for one.
+    # Not a join, for which PostgreSQL might read all totals.
     clicks = sa.func.coalesce(sa.select(totals.clicks).where(is_same).scalar_subquery(), 0)
     query = sa.select(late.kind, late.subject, late.times, clicks)
     query = query.order_by(late.kind, late.subject).limit(limit)
@@ -97,7 +97,7 @@ def find_late(connection: sa.Connection, limit: int) -> list[LateSubject]:
 
 
 def forget_late(connection: sa.Connection, found: Collection[LateSubject]) -> None:
-    """Except those that have got more late clicks since they were found."""
+    """Removes their notes, except for subjects that have got more late clicks since then."""
     for (kind, subject), times, _ in found:
         of = late_clicks.c
         is_same = sa.and_(of.kind == int(kind), of.subject == subject, of.times == times)

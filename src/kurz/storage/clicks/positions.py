@@ -1,4 +1,4 @@
-"""How far segments are counted, and of a batch that is written in slices, which of them are."""
+"""How far segments are counted, and which slices of a batch that is written in slices."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -13,9 +13,9 @@ _position = journal_position.c
 
 
 class CountedSlices(NamedTuple):
-    """A row of `journal_position`. Everything before `offset` is counted. Of the batch from there
-    to `slices_end`, if there is one, the links up to `counted_link` are counted and the first
-    `stored_events` clicks are stored; tags, spaces and the installation come last."""
+    """A row of `journal_position`. Everything before `offset` is counted. A batch from there to
+    `slices_end` may be partly counted: its links up to `counted_link` are counted, and its first
+    `stored_events` clicks are stored. Tags, spaces and the installation come last."""
 
     offset: int
     slices_end: int | None = None
@@ -32,7 +32,7 @@ def find_progress(connection: sa.Connection, segment: bytes) -> CountedSlices:
 def move(
     connection: sa.Connection, segment: bytes, before: CountedSlices, after: CountedSlices, now: int
 ) -> bool:
-    """False, without any change: the segment is not there, because another loader was faster."""
+    """False, without any change: another loader was faster, so the segment is not at `before`."""
     moved = {**after._asdict(), "moved_at": now}
     if before == CountedSlices(0):
         first = insert(journal_position).values(segment=segment, **moved)

@@ -1,10 +1,11 @@
-"""A batch in slices, each of which is written in a transaction of its own.
+"""A batch in slices, each of which is written in its own transaction.
 
-The larger a batch, the fewer rows it writes for each click. But on SQLite, others cannot write
-meanwhile. So a slice has some links of the batch, in the order of their ids, and as many clicks to
-store; the last one also has the subjects that all links share. The position in the journal says
-which slices are counted. A loader that finds a batch counted in part reads the same clicks again,
-and continues behind that link: how it divides the rest does not matter.
+The larger a batch, the fewer rows it writes for each click. But on SQLite, nobody else can write
+during a transaction. So a slice has some links of the batch, in the order of their ids, and a
+proportional share of the clicks to store. The last one also has the subjects that all links share.
+The position in the journal says which slices are counted. A loader that finds a partly counted
+batch reads the same clicks again, and continues after that link. It may divide the rest
+differently.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,15 +38,15 @@ class Slice:
 
 
 class SlicePace:
-    """Adapts the size of slices to the duration of writes: at most `max_seconds`. A single slow
-    write may have waited for others, so it takes several to slow down."""
+    """Adapts the size of slices so that writing one takes at most `max_seconds`. A single slow
+    write may have waited for others, so the size changes in small steps."""
 
     def __init__(self, max_seconds: float) -> None:
         self.clicks = FIRST_CLICKS
         self._max_seconds = max_seconds
 
     def note(self, seconds: float, *, is_full: bool) -> None:
-        """A write of a slice took this long. `is_full`: it had as many clicks as it could."""
+        """Writing a slice took this long. `is_full`: it had as many clicks as it could."""
         if seconds > self._max_seconds:
             self.clicks = max(self.clicks * 3 // 4, MIN_CLICKS)
         elif is_full and seconds < self._max_seconds * 3 / 4:
@@ -53,7 +54,7 @@ class SlicePace:
 
 
 def begins_at(batch: Batch, progress: CountedSlices) -> bool:
-    """Whether the next slice of this segment is one of this batch."""
+    """Whether the next slice of this segment belongs to this batch."""
     at, end = progress.offset, progress.slices_end
     return at == batch.start.offset and end in (None, batch.end.offset)
 
@@ -75,7 +76,7 @@ class Slices:
         self._links_a_click = len(links) / max(len(batch.events) - self._event, 1)
 
     def cut(self, clicks: int | None) -> Slice:
-        """The next slice, of about so many clicks; None: the whole rest."""
+        """The next slice, of about this many clicks; None: all that is left."""
         batch, before = self._batch, self._progress
         event, link = len(batch.events), len(self._links)
         if clicks is not None:

@@ -72,7 +72,7 @@ def prepare_slice(
 
 
 def write_slice(connection: sa.Connection, prepared: _Prepared, now: int) -> float | None:
-    """When it began to write, by the monotonic clock; None: it is refused."""
+    """Returns when it began to write, by the monotonic clock; None: the slice is refused."""
     began_at = time.monotonic()
     slice_ = prepared.slice
     if not move(connection, slice_.segment, slice_.before, slice_.after, now):
@@ -95,7 +95,7 @@ def lock_counting(connection: sa.Connection) -> None:
 def write_slice_at_once(
     connection: sa.Connection, slice_: Slice, now: int, kept_days: int
 ) -> float | None:
-    """For a slice that another loader was faster than: reads and writes in the same transaction."""
+    """Reads and writes in the same transaction, in case another loader was faster."""
     return write_slice(
         connection, prepare_slice(connection, slice_, now // DAY_MICROS, kept_days), now
     )
@@ -116,8 +116,8 @@ def find_owners(connection: sa.Connection, link_ids: Collection[int]) -> dict[in
 class SqlClickStore(SqlStore):
     """The `ClickStore` of both engines. Individual clicks are kept for `kept_days`, 0 for none.
 
-    `max_held_seconds` is how long a write should keep others from writing, where it does: batches
-    are then written in slices. None: a batch is one transaction."""
+    `max_held_seconds`: how long a write may block other writers; batches are then written in
+    slices. None: a batch is one transaction."""
 
     def __init__(
         self,

@@ -30,8 +30,8 @@ def find_ending(connection: sa.Connection) -> list[int]:
 
 
 def trash_next(connection: sa.Connection, account_id: int, now: int, limit: int) -> int:
-    """Goes through the next personal links, by age, and moves those that are not there yet to the
-    trash; returns how many it has seen. 0: it has seen all."""
+    """Goes through the next personal links, by age, and moves those to the trash that are not there
+    yet. Returns how many it has seen; 0: all."""
     query = sa.select(ending_accounts).where(ending_accounts.c.account_id == account_id)
     ending = connection.execute(query.with_for_update()).first()
     if ending is None:
@@ -48,8 +48,8 @@ def trash_next(connection: sa.Connection, account_id: int, now: int, limit: int)
 
 
 def find_spaces(connection: sa.Connection, account_id: int) -> list[int]:
-    """Workspaces that have links of the account, also those that it has left, and those that are
-    purged but for banned links. One look into an index for each workspace with links."""
+    """Workspaces with links of the account, including those that it has left, and purged ones of
+    which only banned links remain. It takes one index lookup for each workspace with links."""
     first = sa.select(sa.func.min(links.c.space).label("space")).where(_IS_TEAMS)
     spaces = first.cte("spaces", recursive=True)
     following = sa.select(sa.func.min(links.c.space)).where(links.c.space > spaces.c.space)
@@ -62,15 +62,15 @@ def find_spaces(connection: sa.Connection, account_id: int) -> list[int]:
 
 
 def disown_next(connection: sa.Connection, account_id: int, space: int, limit: int) -> int:
-    """Takes its owner from the next links of a workspace; returns how many."""
+    """Removes the owner from the next links in a workspace; returns how many."""
     condition = is_owned(sa.literal(space), account_id)
     ids = lock_next(connection, condition, BY_AGE, at_once(connection, limit))
     return disown(connection, account_id, ids)
 
 
 def has_more(connection: sa.Connection, account_id: int) -> bool:
-    """Whether a personal link is not in the trash: one that was created at the last moment, with an
-    earlier date."""
+    """Whether a personal link is not in the trash, because it was created at the last moment with
+    an earlier date, or a link in a workspace still has the owner."""
     is_outside = sa.and_(
         links.c.space == space_of(ROOT_WORKSPACE_ID, account_id),
         _IS_OUTSIDE,

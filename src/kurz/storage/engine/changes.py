@@ -96,7 +96,7 @@ def record_move(connection: sa.Connection, workspace_id: int) -> None:
 
 
 def record_end(connection: sa.Connection, space: int) -> None:
-    """All links of the space have ended. They are in the root."""
+    """Records that all links of a space of the root have ended."""
     record_change(connection, 0, ROOT_WORKSPACE_ID, str(space), SPACE_ENDED, SystemClock().micros())
 
 

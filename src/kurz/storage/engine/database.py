@@ -12,7 +12,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 A = TypeVar("A")
 Query = Callable[Concatenate[sa.Connection, P], T]
-# A query for many callers: it gets what each of them passed, and returns what each of them gets.
+# A query for many callers: it gets what each of them passed, and returns a result for each.
 SharedQuery = Callable[[sa.Connection, Sequence[A]], Sequence[T]]
 
 MOST_TOGETHER = 64  # items that a shared query gets at once
@@ -30,8 +30,8 @@ class Database(Protocol):
     async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T: ...
 
     async def write_together(self, query: SharedQuery[A, T], item: A) -> T:
-        """Like `write`, for a query that handles the items of several callers at once: of those
-        that wait at the same time. If it fails, it runs again for each item alone."""
+        """Like `write`, for a query that handles the items of several callers at once: those that
+        wait at the same time. If it fails, it runs again for each item alone."""
 
     async def look_up(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Like `read`, for lookups that a visitor waits for: it has a shorter deadline."""

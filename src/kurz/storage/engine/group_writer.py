@@ -92,7 +92,7 @@ class GroupWriter:
         return result
 
     def _new_answer(self) -> asyncio.Future[Any]:
-        """Of a call that is to be added in the same turn of the loop."""
+        """The answer to a call that is added to the queue in the same iteration of the loop."""
         if self._is_closed:
             raise StoreUnavailable("The database is closing.")
         loop = asyncio.get_running_loop()
@@ -225,7 +225,7 @@ class GroupWriter:
 
 
 def _take_next(waiting: deque[_Call]) -> list[_Call]:
-    """The next call, with those right behind it that share its query."""
+    """The next call, with those directly after it that share its query."""
     calls = [waiting.popleft()]
     shared = calls[0].shared
     while (

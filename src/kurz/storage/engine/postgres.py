@@ -25,7 +25,7 @@ from kurz.storage.engine.shared_writes import SharedWrites
 
 POOL_SIZE = 8  # with the two of the read path's lookups, ten per process as in ADMA
 MAX_WAITING = 100  # more would wait too long
-MAX_WAITING_TOGETHER = 512  # for a shared transaction, of which each takes 64
+MAX_WAITING_TOGETHER = 512  # for a shared transaction; each takes up to 64
 TESTED_AFTER_SECONDS = 0.1
 TEST_SECONDS = 0.5
 KEPT_IDLE = 1  # and one of the lookups': two, as in ADMA

@@ -1,5 +1,5 @@
 """Writes of several callers in one transaction, for PostgreSQL: the callers that wait while other
-transactions are under way share the next one."""
+transactions are in progress share the next one."""
 
 import asyncio
 import contextvars
@@ -10,8 +10,8 @@ from typing import Any
 from kurz.errors import StoreUnavailable
 from kurz.storage.engine.database import MOST_TOGETHER, A, SharedQuery, T
 
-# Transactions under way for one query. A second one starts while the first waits for the disk; with
-# more, each would be smaller.
+# Transactions in progress for one query. A second one starts while the first waits for the disk.
+# With more, each would be smaller.
 AT_ONCE = 2
 
 _Write = Callable[[SharedQuery[Any, Any], Sequence[Any]], Awaitable[Sequence[Any]]]
@@ -19,8 +19,8 @@ _Item = tuple[Any, asyncio.Future[Any]]
 
 
 class SharedWrites:
-    """`write` runs a query for several items in a transaction. If it fails for another reason than
-    an outage, it runs again for each item alone. After an outage, the outcome may be unknown."""
+    """`write` runs a query for several items in a transaction. If it fails for any reason but an
+    outage, it runs again for each item alone. After an outage, the result may be unknown."""
 
     def __init__(self, write: _Write) -> None:
         self._write = write
@@ -32,12 +32,12 @@ class SharedWrites:
         return sum(map(len, self._waiting.values()))
 
     async def run(self, query: SharedQuery[A, T], item: A, seconds: float) -> T:
-        """`TimeoutError`: it took longer than this."""
+        """Raises `TimeoutError` if it takes longer than `seconds`."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(query, deque()).append((item, answer))
         if sum(running is query for running in self._tasks.values()) < AT_ONCE:
-            # It starts in the next turn of the loop, so it has everything from this turn. Nothing
-            # that only one of the callers has set applies to it.
+            # It starts in the next iteration of the loop, so it gets all items of this one. It gets
+            # an empty context: no context variable of a single caller applies to it.
             task = asyncio.create_task(self._drain(query), context=contextvars.Context())
             self._tasks[task] = query
             task.add_done_callback(self._tasks.pop)
@@ -45,7 +45,7 @@ class SharedWrites:
             return await answer
 
     async def close(self) -> None:
-        """Returns when nothing waits any more."""
+        """Returns when no write is waiting or in progress."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -57,17 +57,17 @@ class SharedWrites:
             except StoreUnavailable as outage:
                 for answer in answers:
                     _fail(answer, outage)
-            except Exception as error:  # noqa: BLE001  whatever it was, the caller is told
+            except Exception as error:  # noqa: BLE001  every error is passed to the caller
                 await self._write_alone(query, items, error)
             else:
                 for answer, result in zip(answers, results, strict=True):
-                    if not answer.done():  # otherwise its caller has left; the write stays
+                    if not answer.done():  # otherwise its caller has left; the write is kept
                         answer.set_result(result)
 
     async def _write_alone(
         self, query: SharedQuery[Any, Any], items: list[_Item], error: Exception
     ) -> None:
-        """After an error that undid all of them."""
+        """Writes each item alone, after an error that rolled back all of them."""
         for item, answer in items:
             if len(items) == 1:
                 _fail(answer, error)
@@ -81,7 +81,7 @@ class SharedWrites:
                     answer.set_result(result)
 
     def _take(self, query: SharedQuery[Any, Any]) -> list[_Item]:
-        """The next that somebody still waits for."""
+        """The next items that somebody still waits for."""
         waiting, taken = self._waiting[query], list[_Item]()
         while waiting and len(taken) < MOST_TOGETHER:
             item = waiting.popleft()

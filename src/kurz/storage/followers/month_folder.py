@@ -1,4 +1,4 @@
-"""Adds up months that are over."""
+"""Adds up past months."""
 
 import asyncio
 import time
@@ -32,10 +32,10 @@ T = TypeVar("T")
 
 
 class MonthFolder:
-    """Keeps the sums of whole months for subjects with many clicks. All subjects are checked once
-    after a month's end, and otherwise only those that got clicks of such months later. A run
-    continues where the last one stopped. Several at once are harmless: a sum is used only if it
-    matches its days."""
+    """Keeps the sums of whole months for subjects with many clicks. Once after the end of a month,
+    all subjects are checked; otherwise, only those that got late clicks. A run continues where the
+    last one stopped. Several runs at once are harmless: a sum is used only if it matches its
+    days."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class MonthFolder:
         self._run_seconds = run_seconds
 
     async def run(self, is_stopping: Callable[[], bool] = lambda: False) -> Mapping[str, int]:
-        """Pauses as long as the work took: half of the time is for others."""
+        """Pauses for as long as it worked, so half of the time is left to others."""
         until = time.monotonic() + self._run_seconds
 
         def is_over() -> bool:
@@ -63,20 +63,20 @@ class MonthFolder:
             return {"months": months + await self._check_all(before, is_over)}
 
     async def _renew(self, before: int, is_over: Callable[[], bool]) -> int:
-        """Of the subjects that got late clicks."""
+        """Adds up months of the subjects that got late clicks; returns how many."""
         total, is_more = 0, True
         while is_more and not is_over():
             late = await _pace(self._database.read(find_late, LATE_BATCH))
             for subject, _, clicks in late:
                 if clicks >= self._least_clicks:
                     total += await self._fold(subject, before, is_over)
-            if late and not is_over():  # otherwise the last one may not be done
+            if late and not is_over():  # otherwise the last subject may not be done
                 await _pace(self._database.write(forget_late, late))
             is_more = len(late) == LATE_BATCH
         return total
 
     async def _check_all(self, before: int, is_over: Callable[[], bool]) -> int:
-        """Of all subjects, once for each month."""
+        """Adds up months of all subjects, once after the end of each month; returns how many."""
         position = await self._database.read(find_position)
         is_begun = position.before == before
         after, is_more = position.after, not is_begun or position.after is not None

@@ -1,6 +1,6 @@
-"""The links of deleted accounts. The transaction that deletes an account ends few links itself and
-leaves a row in `ending_accounts`. That row keeps all personal links of the account from everyone,
-until a job has ended each."""
+"""The links of deleted accounts. The transaction that deletes an account ends the links itself if
+there are few, and adds a row to `ending_accounts`. That row hides all personal links of the account
+from everyone until a job has ended them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,12 +32,13 @@ def are_personal(account_id: int) -> Condition:
 
 
 def begin_end(connection: sa.Connection, account_id: int, deleted_at: int) -> None:
-    """Ends the links of an account that is being deleted, for everyone outside. To be called while
-    its memberships are there: they lead to its links in workspaces."""
+    """Ends the links of an account that is being deleted, as everyone outside sees them. Must be
+    called before its memberships are deleted, because they lead to its links in workspaces."""
     if not _trash_few(connection, account_id, deleted_at):
         record_end(connection, space_of(ROOT_WORKSPACE_ID, account_id))
     _disown_few(connection, account_id)
-    # Also for few: links may be in workspaces that the account has left, or be created right now.
+    # Also if there are few: links may be in workspaces that the account has left, or are being
+    # created right now.
     row = {"account_id": account_id, "deleted_at": deleted_at}
     connection.execute(sa.insert(ending_accounts).values(row))
 
@@ -56,26 +57,26 @@ def as_ended(connection: sa.Connection, link: Link) -> Link:
 
 
 def _is_outside(link: Link) -> bool:
-    """As `_are_outside`."""
+    """Like `_are_outside`, for one link."""
     is_kept = link.status not in (Status.DELETED, Status.BANNED)
     return is_kept or (link.status is Status.DELETED and link.swept_at is not None)
 
 
 def _are_outside() -> Condition:
     """Links that go to the trash with their account: those that are not there, and those that the
-    reaper has put there, because what its owner deletes is not kept as long."""
+    reaper moved there, because links that their owner deletes are not kept as long."""
     is_kept = links.c.status.not_in([Status.DELETED, Status.BANNED])
     is_swept = (links.c.status == Status.DELETED) & links.c.swept_at.is_not(None)
     return is_kept | is_swept
 
 
 def is_owned(space: sa.ColumnElement[int], account_id: int) -> Condition:
-    """In a workspace."""
+    """Links in a workspace that the account owns."""
     return sa.and_(links.c.space == space, links.c.owner_id == account_id, _IS_TEAMS)
 
 
 def _trash_few(connection: sa.Connection, account_id: int, deleted_at: int) -> bool:
-    """False: there are too many, in the trash or not, to look at here."""
+    """Moves the personal links to the trash. False: there are too many, in the trash or not."""
     query = sa.select(links.c.id).where(are_personal(account_id))
     ids = connection.execute(query.order_by(*BY_AGE).limit(FEW + 1)).scalars().all()
     if len(ids) > FEW:
@@ -87,7 +88,7 @@ def _trash_few(connection: sa.Connection, account_id: int, deleted_at: int) -> b
 def trash(
     connection: sa.Connection, account_id: int, link_ids: Sequence[int], deleted_at: int, now: int
 ) -> None:
-    """Locks them in the order of their ids, as everywhere where several are locked."""
+    """Locks the links in the order of their ids, like all code that locks several links."""
     space = space_of(ROOT_WORKSPACE_ID, account_id)
     condition = (links.c.space == space) & _are_outside()
     are_these = sa.and_(among(connection, links.c.id, link_ids), condition.is_(sa.true()))
@@ -100,7 +101,7 @@ def trash(
 
 
 def _disown_few(connection: sa.Connection, account_id: int) -> None:
-    """None if there are many. No join: an engine might begin it with the links."""
+    """Disowns no link if there are many. Not a join, which an engine might begin with the links."""
     spaces = sa.select(members.c.workspace_id).where(members.c.account_id == account_id)
     found = connection.execute(spaces).scalars().all()
     if not found:

@@ -180,7 +180,7 @@ class Filters:
             return [link_id.in_(tagged).is_(True)]
         one = tagged.where(link_tags.c.link_id == link_id).correlate(links)
         if self.dialect == "postgresql":
-            one = one.offset(0)  # otherwise it may read all links of the tag into a table first
+            one = one.offset(0)  # otherwise, it may first read all links of the tag into a table
         return [one.exists()]
 
     def _leading(self, columns: Any, *, by_index: bool) -> list[Condition]:

@@ -1,7 +1,7 @@
 """Inserts many links with a few statements.
 
-A create is inserted together with others that wait at the same time: one by one, each costs the
-driver three calls on SQLite, and PostgreSQL four round trips."""
+A create is inserted together with others that wait at the same time. Alone, each would take three
+calls of the driver on SQLite, and four round trips on PostgreSQL."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _FLAG = "forward_query"
 
 _Row = tuple[Any, ...]
 
-# As `quarantine.record_new`, for many.
+# Like `quarantine.record_new`, for many.
 _RECORD = (
     "INSERT INTO changes (link_id, workspace_id, short_code, version, changed_at)"  # noqa: S608  our own words
     " SELECT id, workspace_id, short_code, version, created_at FROM links"
@@ -39,9 +39,9 @@ _RECORD_ON_POSTGRES = _RECORD.format(these="id = ANY($1::bigint[])") + " RETURNI
 
 
 def insert_links(connection: sa.Connection, rows: Sequence[_Row]) -> list[int | None]:
-    """New links without tags, as `to_row` gives them, with their rows of the change log. Returns
-    their ids; None: the code is taken or reserved for somebody else."""
-    # In one order everywhere, so that no two transactions wait for each other's codes.
+    """Inserts new links without tags, as `to_row` gives them, and their rows of the change log.
+    Returns their ids; None: the code is taken or reserved for somebody else."""
+    # In the same order everywhere, so that no two transactions wait for each other's codes.
     order = sorted(range(len(rows)), key=lambda place: rows[place][_WORKSPACE : _CODE + 1])
     ids = insert_together(connection, [rows[place] for place in order], AT_ONCE)
     inserted = [link_id for link_id in ids if link_id is not None]
@@ -63,8 +63,8 @@ def insert_links(connection: sa.Connection, rows: Sequence[_Row]) -> list[int | 
 
 
 def insert_together(connection: sa.Connection, rows: Sequence[_Row], most: int) -> list[int | None]:
-    """Only their rows in `links`; None: the code is taken, or the URL if the link is deterministic.
-    On SQLite, a statement stores up to `most`: other threads can run after each."""
+    """Inserts only the rows in `links`. None: the code is taken, or the URL of a deterministic
+    link. On SQLite, a statement stores up to `most` links; after each, other threads can run."""
     if connection.dialect.name == "sqlite":
         return _insert_on_sqlite(connection, rows, most)
     return _insert_on_postgres(connection, rows)
@@ -85,7 +85,8 @@ def _record(connection: sa.Connection, inserted: Sequence[int]) -> set[int]:
 def _insert_on_sqlite(
     connection: sa.Connection, rows: Sequence[_Row], most: int
 ) -> list[int | None]:
-    """With ids that we choose, which nobody else can take now: cheaper than returning them."""
+    """With ids that we choose, which is cheaper than returning them. Nobody else can take them
+    now."""
     driver: Any = connection.connection.driver_connection
     found = driver.execute("SELECT seq FROM sqlite_sequence WHERE name = 'links'").fetchall()
     first = (found[0][0] if found else 0) + 1
@@ -105,7 +106,8 @@ def _insert_on_sqlite(
 
 
 def _parts(count: int, most: int) -> Iterator[slice]:
-    """In powers of two: the driver caches statements, and these are large."""
+    """In powers of two, so that there are few statements: the driver caches them, and they are
+    large."""
     start = 0
     while start < count:
         stop = start + (1 << min(count - start, most).bit_length() - 1)
@@ -114,8 +116,8 @@ def _parts(count: int, most: int) -> Iterator[slice]:
 
 
 def _without_nulls(ids: Sequence[int], rows: Sequence[_Row]) -> tuple[tuple[str, ...], list[_Row]]:
-    """The columns that any of the rows needs, and what the driver binds fast. For None and bool, it
-    looks for an adapter every time, which takes 1 µs; most links have a dozen of them."""
+    """The columns that any of the rows needs, with values that the driver binds fast. For None and
+    bool, it looks for an adapter every time, which takes 1 µs. Most links have a dozen of them."""
     columns = {"id": ids}
     for name, column in zip(INSERTED, zip(*rows, strict=True), strict=True):
         if column.count(None) < len(column):

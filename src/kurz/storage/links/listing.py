@@ -91,12 +91,12 @@ def list_links(
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A way to find all matching links. The conditions `lead` there by an index, `checks` are the
-    others. `known` is how many its index leads to; exactly the matches if it `is_exact`. `field` is
-    the order of its index, and `keys` are the filters that it serves. An expensive way reads links,
-    so it is used once, for the number and the page together, and reads so many links at `most`:
-    fewer if that would not be all. A walk in another order uses the indexes of
-    `walked_by`."""
+    """A way to find all matching links. An index serves the conditions in `lead`; `checks` are the
+    others. `known` counts the links that the index leads to, which are exactly the matches if it
+    `is_exact`. `field` is the order of the index, and `keys` are the filters that it serves. A way
+    that `is_dear` reads links. It is therefore used only once, for the total and the page together,
+    and reads at `most` this many links: fewer if it would not read all of them anyway. Reading in
+    another order uses the indexes of `walked_by`."""
 
     source: sa.FromClause
     lead: Sequence[Condition]
@@ -115,8 +115,8 @@ class _Way:
         return self._found([*self.lead, *self.checks], _ONE)
 
     def candidates(self, sort: Sort) -> sa.Select[Any]:
-        """One more than are read shows that there are more. The limit keeps both engines from
-        walking an order to find a few."""
+        """Up to `most` matches, and one more to show that there are more. The limit keeps both
+        engines from reading along an order to find a few."""
         columns = (links.c.id, sort_value(sort.field).label("value"))
         if self.is_dear:
             found = self._found(self.lead, *columns, _fits(self.checks))
@@ -140,7 +140,7 @@ def _fits(checks: Sequence[Condition]) -> sa.ColumnElement[int]:
 
 
 def _everywhere(filters: Filters) -> _Way:
-    """For the operator: the latest links, of all spaces and of none."""
+    """For the operator: the newest links, whether they are in a space or not."""
     field = filters.wanted.sort.field
     lead = [*filters.only("space"), *filters.bounds(field)]
     checks = filters.others("space")
@@ -172,10 +172,10 @@ def _ways(connection: sa.Connection, filters: Filters) -> Iterator[_Way]:
     for key, field in filters.indexed().items():
         keys = ("space", key)
         lead = filters.only(*keys)
-        # Without its order, SQLite would count exhausted links in another index.
+        # Without this order, SQLite would count exhausted links in another index.
         order = sort_value(field).desc()
         known = sa.select(_ONE).select_from(links).where(*lead).order_by(order)
-        # The clicks of a link and its texts are in no index, and each tag is a search.
+        # The clicks and the texts of a link are in no index, and each tag takes a lookup.
         is_dear = wanted.status is Status.EXHAUSTED
         is_dear = is_dear or wanted.search is not None or wanted.tag is not None
         yield _Way(links, lead, filters.others(*keys), known, field, keys, is_dear)
@@ -190,8 +190,8 @@ def _by_tag(connection: sa.Connection, filters: Filters) -> _Way:
     some = sa.select(link_tags.c.link_id).where(*tagged).limit(most + 1)
     checks = filters.others("tag")
     if filters.dialect == "postgresql":
-        # As an array: of a join, it would look up the tag of each of all links, because it cannot
-        # estimate the checks, or find each link from the root of the index.
+        # As an array. With a join, it might look up the tag of each link, because it cannot
+        # estimate the checks, or search for each link from the root of the index.
         lead = [links.c.id == sa.any_(sa.func.array(some.scalar_subquery()))]
         return _Way(links, lead, checks, known, is_dear=not is_exact, most=most, is_exact=is_exact)
     found = some.subquery("tagged")
@@ -200,7 +200,7 @@ def _by_tag(connection: sa.Connection, filters: Filters) -> _Way:
 
 
 def _by_text_on_sqlite(connection: sa.Connection, filters: Filters, text: str) -> _Way | None:
-    """None for a small space, or a common text: reading links is faster than the index."""
+    """None for a small space or a common text, where reading links is faster than the index."""
     everything = sa.select(_ONE).select_from(links).where(*filters.only("space"))
     is_small = _count(connection, everything, FEW + 1) <= FEW
     if is_small:

@@ -23,7 +23,7 @@ OPERATOR, NOBODY = 0, -1  # whom a code can be reserved for; other values are ac
 
 _reserved = code_quarantine.c
 
-# As `is_refused`, about rows of `links` at the root.
+# Like `is_refused`, for rows of `links` at the root.
 RESERVED_FOR_OTHERS = (
     "EXISTS (SELECT 1 FROM code_quarantine WHERE code_quarantine.short_code = links.short_code"  # noqa: S608
     " AND code_quarantine.until > links.created_at"

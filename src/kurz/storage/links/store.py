@@ -92,7 +92,7 @@ def insert_link(
 
 def find_link(connection: sa.Connection, link_id: int, scope: Scope) -> Link | None:
     link = _one(connection, links.c.id == link_id, *within(scope))
-    if link is None or scope.owner_id is not None:  # who asks has an account
+    if link is None or scope.owner_id is not None:  # the caller has an account
         return link
     return as_ended(connection, link)
 

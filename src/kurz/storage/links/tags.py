@@ -49,8 +49,8 @@ def trash_tags_of(connection: sa.Connection, link_ids: Sequence[int]) -> None:
 
 def list_tags(connection: sa.Connection, space: int, part: Part = WHOLE) -> list[TagCount]:
     """By name, with the number of links that have each, including the trash. It seeks from each tag
-    to the next one, and counts only so many links of each: the more links there are, the longer it
-    would take to read them all."""
+    to the next one, and counts at most `COUNTED_LINKS` links of each. So its time does not grow
+    with the number of links."""
     names = _names(space, part)
     some: sa.Select[tuple[int]] = sa.select(sa.literal_column("1")).where(
         link_tags.c.space == space, link_tags.c.tag == names.c.tag
@@ -65,7 +65,7 @@ def list_tags(connection: sa.Connection, space: int, part: Part = WHOLE) -> list
 
 
 def _names(space: int, part: Part) -> sa.CTE:
-    """The tags in use, each by one search in the index, and None behind the last one."""
+    """The tags in use, each found by one lookup in the index, and None after the last one."""
     first = sa.select(sa.func.min(link_tags.c.tag).label("tag"), sa.literal(1).label("number"))
     first = first.where(link_tags.c.space == space)
     if part.after is not None:

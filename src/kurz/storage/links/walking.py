@@ -1,5 +1,5 @@
-"""Reads a page of a list: from the matches that an index leads to, or along the index of the list's
-order until the page is full."""
+"""Reads a page of a list, either from the matches that an index leads to, or along the index of the
+list's order until the page is full."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,8 +20,8 @@ def gather(
     after: PageEnd | None,
     limit: int,
 ) -> tuple[list[Link], int, int]:
-    """The page of the matches among the candidates (`id`, `value` and `fits`), sorted; the number
-    of these matches, and of the candidates."""
+    """Returns a sorted page of the matches among the candidates (`id`, `value` and `fits`), the
+    number of these matches, and the number of candidates."""
     hits = candidates.cte("hits")
     counts = sa.select(
         sa.func.count().label("seen"), sa.func.coalesce(sa.func.sum(hits.c.fits), 0).label("total")
@@ -44,7 +44,7 @@ def walk(
     after: PageEnd | None,
     limit: int,
 ) -> list[Link]:
-    """Reads on until the page is full."""
+    """Reads links until the page is full."""
     value = sort_value(sort.field)
     page = sa.select(links.c.id, value.label("value")).select_from(links).where(*conditions)
     rows: list[sa.RowMapping] = []
@@ -62,8 +62,8 @@ def walk_some(
     after: PageEnd | None,
     limit: int,
 ) -> tuple[list[Link], PageEnd | None]:
-    """Reads `READ_LINKS` links at most, which `conditions` lead to, and returns those that fit; and
-    where it stopped, if the page is not full by then."""
+    """Reads at most `READ_LINKS` of the links that `conditions` lead to. Returns those that fit,
+    and where it stopped if the page is not full by then."""
     value = sort_value(sort.field).label("value")
     read = sa.select(links.c.id, value, fits).select_from(links).where(*conditions)
     rows: list[sa.RowMapping] = []
@@ -106,8 +106,8 @@ def _behind(
 def _parts_behind(
     page: sa.Select[Any], value: sa.ColumnElement[int], sort: Sort, after: PageEnd
 ) -> list[sa.Select[Any]]:
-    """For SQLite, which cannot seek to a pair in an index: it would skip one by one all links with
-    the same value, or, if the value is an expression, all links from the first one."""
+    """For SQLite, which cannot seek to a pair in an index. It would skip one by one all links with
+    the same value or, if the value is an expression, all links from the first one on."""
     same = page.where(value == _value(after), _is_past(links.c.id, after.link_id, sort))
     others = page.where(_is_past(value, _value(after), sort))
     return [

@@ -13,7 +13,7 @@ from kurz.storage.schema.links import LOCATION, links
 ROUTE: tuple[sa.ColumnElement[Any], ...] = (
     links.c.id,
     links.c.version,
-    # The personal links of a deleted account are as good as in the trash before they are. A link
+    # The personal links of a deleted account count as deleted before they are in the trash. A link
     # that the reaper moved there answers as before, unless it was banned there.
     sa.literal_column(
         "CASE WHEN links.status = 'BANNED' THEN 'BANNED'"

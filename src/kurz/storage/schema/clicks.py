@@ -13,8 +13,8 @@ journal_position = sa.Table(
     sa.Column("segment", sa.LargeBinary, primary_key=True),
     sa.Column("offset", sa.BigInteger, nullable=False),
     sa.Column("moved_at", sa.BigInteger, nullable=False),
-    # Of a batch from `offset` to `slices_end` that is counted in part, on SQLite: its links up to
-    # this one are counted, and so many of its clicks are stored.
+    # On SQLite, a batch from `offset` to `slices_end` may be partly counted: its links up to
+    # `counted_link` are counted, and its first `stored_events` clicks are stored.
     sa.Column("slices_end", sa.BigInteger),
     sa.Column("counted_link", sa.BigInteger),
     sa.Column("stored_events", sa.BigInteger),
@@ -69,8 +69,8 @@ click_months = sa.Table(
     sa.Column("hours", sa.LargeBinary, nullable=False),
 )
 
-# Subjects that got clicks in months that are over: those sums must be renewed. `times` grows with
-# every batch, so that a note is only removed if nothing was added since it was read.
+# Subjects that got clicks in past months, whose sums must be added up again. `times` grows with
+# every batch, so that a row is only removed if nothing was added since it was read.
 late_clicks = sa.Table(
     "late_clicks",
     metadata,
@@ -80,8 +80,8 @@ late_clicks = sa.Table(
     sqlite_with_rowid=False,
 )
 
-# For which day all subjects were last checked for months that ended before it, and up to which
-# subject; NULL: all are checked.
+# The last check of all subjects: it looks for months that ended before the day `before`, and has
+# reached the subject (`kind`, `subject`). NULL: all subjects are checked.
 month_position = sa.Table(
     "month_position",
     metadata,
@@ -109,8 +109,8 @@ click_events = sa.Table(
     sa.Column("device", sa.Text, nullable=False),
     sa.Column("language", sa.Text, nullable=False),
     sa.Column("visitor", sa.LargeBinary, nullable=False),
-    # For exports of a link or a tag. The day comes first: a batch then writes to the pages of a day
-    # or two, not to those of 90 days.
+    # For exports of a link or a tag. The day comes first, so that a batch writes to the pages of a
+    # day or two, not to those of 90 days.
     sa.Index("ix_click_events_link", "day", "link_id", "id"),
     sqlite_with_rowid=False,
     postgresql_partition_by="RANGE (day)",

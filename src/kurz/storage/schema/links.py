@@ -138,7 +138,7 @@ links = sa.Table(
         *CARRIED,
         **where("space <> 0 AND destination_status IS NOT NULL"),
     ),
-    # The operator's lists, of all spaces and of none.
+    # The operator's lists of all links, whether they are in a space or not.
     sa.Index("ix_links_newest", "created_at", "id"),
     sa.Index("ix_links_all_trash", "updated_at", "id", **where("status = 'DELETED'")),
     sa.Index("ix_links_held", "id", **where("held_at IS NOT NULL AND status <> 'BANNED'")),

@@ -21,9 +21,8 @@ accounts = sa.Table(
     sa.Column("may_import_many", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
-# Deleted accounts whose links are not yet all ended. Until then, this row is what keeps their
-# personal links from visitors. `after_…` is the last one that was moved to the trash, in order of
-# age; NULL: none yet.
+# Deleted accounts whose links have not all ended. Until then, this row hides the personal links
+# from visitors. `after_…` is the last link that the job has seen, in the order of age; NULL: none.
 ending_accounts = sa.Table(
     "ending_accounts",
     metadata,

@@ -1,4 +1,4 @@
-"""Which deleted accounts still have links that did not end."""
+"""Deleted accounts whose links have not all ended."""
 
 import sqlalchemy as sa
 from alembic import op

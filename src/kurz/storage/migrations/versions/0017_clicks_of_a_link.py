@@ -1,4 +1,4 @@
-"""Clicks are found by their link, so that an export reads no others."""
+"""An index of clicks by link, so that an export reads no others."""
 
 from alembic import op
 

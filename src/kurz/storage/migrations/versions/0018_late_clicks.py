@@ -1,4 +1,4 @@
-"""Which sums of months must be renewed."""
+"""Which sums of months must be added up again."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The operator's lists of all links, and of all trash, have an index of their order."""
+"""Indexes for the operator's lists of all links and of all trash."""
 
 import sqlalchemy as sa
 from alembic import op

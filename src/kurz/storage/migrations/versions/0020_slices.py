@@ -1,4 +1,4 @@
-"""Batches of clicks that are counted in part."""
+"""Batches of clicks that are partly counted."""
 
 import sqlalchemy as sa
 from alembic import op

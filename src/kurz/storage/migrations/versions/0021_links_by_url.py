@@ -1,7 +1,8 @@
 """An index that finds links by their URL, in the space whose list they are in.
 
-An expression, not a column with the hash: nothing has to write it, and instances of the version
-before keep it up to date, too. SQLite has no function for a hash, but keys of any length."""
+On PostgreSQL, it contains an expression, not a column with the hash: no code has to write it, and
+instances of the previous version keep it up to date, too. SQLite has no hash function, but accepts
+keys of any length."""
 
 import sqlalchemy as sa
 from alembic import op
