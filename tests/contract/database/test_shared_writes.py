@@ -11,6 +11,7 @@ from kurz.errors import StoreUnavailable
 from kurz.storage.engine.database import MOST_TOGETHER
 from kurz.storage.engine.deadlines import Deadlines
 from kurz.storage.engine.postgres import PostgresDatabase
+from kurz.storage.engine.shared_writes import AT_ONCE, SharedWrites
 from kurz.storage.engine.sqlite import SqliteDatabase
 from support.notes import Gate, Mistake, create_table, texts
 from support.patience import PATIENT
@@ -115,3 +116,34 @@ async def test_nobody_waits_longer_than_a_write_may_take(postgres_url):
     assert {isinstance(error, StoreUnavailable) for error in found} == {True}
     await database.close()
     assert time.monotonic() - started < 10
+
+
+async def test_a_caller_that_returns_as_the_last_transactions_end_is_not_left_waiting():
+    calls: list[asyncio.Future[None]] = []
+
+    async def write(_: object, items: Sequence[object]) -> Sequence[object]:
+        if len(calls) < AT_ONCE:
+            calls.append(asyncio.get_running_loop().create_future())
+            await calls[-1]
+        return items
+
+    def query(_: sa.Connection, items: Sequence[str]) -> Sequence[str]:
+        return items
+
+    shared = SharedWrites(write)
+
+    async def come_back() -> None:
+        assert await shared.run(query, "first", 5) == "first"
+        assert await shared.run(query, "again", 5) == "again"
+
+    callers = [come_back(), *(shared.run(query, "once", 5) for _ in range(1, AT_ONCE))]
+    tasks = []
+    for expected, caller in enumerate(callers, start=1):
+        tasks.append(asyncio.create_task(caller))
+        for _ in range(3):  # the caller, its task, its write
+            await asyncio.sleep(0)
+        assert len(calls) == expected
+    for call in calls:  # all in one turn of the loop
+        call.set_result(None)
+    await asyncio.gather(*tasks)
+    await shared.close()

@@ -3,7 +3,7 @@ transactions are in progress share the next one."""
 
 import asyncio
 import contextvars
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -25,7 +25,8 @@ class SharedWrites:
     def __init__(self, write: _Write) -> None:
         self._write = write
         self._waiting: dict[SharedQuery[Any, Any], deque[_Item]] = {}
-        self._tasks: dict[asyncio.Task[None], SharedQuery[Any, Any]] = {}
+        self._running: Counter[SharedQuery[Any, Any]] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
         """How many wait for a transaction."""
@@ -35,12 +36,13 @@ class SharedWrites:
         """Raises `TimeoutError` if it takes longer than `seconds`."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(query, deque()).append((item, answer))
-        if sum(running is query for running in self._tasks.values()) < AT_ONCE:
-            # It starts in the next iteration of the loop, so it gets all items of this one. It gets
-            # an empty context: no context variable of a single caller applies to it.
+        if self._running[query] < AT_ONCE:
+            self._running[query] += 1
+            # It starts in the next turn of the loop, so it has everything from this turn. Nothing
+            # that only one of the callers has set applies to it.
             task = asyncio.create_task(self._drain(query), context=contextvars.Context())
-            self._tasks[task] = query
-            task.add_done_callback(self._tasks.pop)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         async with asyncio.timeout(seconds):
             return await answer
 
@@ -50,19 +52,26 @@ class SharedWrites:
             await asyncio.wait(self._tasks)
 
     async def _drain(self, query: SharedQuery[Any, Any]) -> None:
-        while items := self._take(query):
-            answers = [answer for _, answer in items]
-            try:
-                results = await self._write(query, [item for item, _ in items])
-            except StoreUnavailable as outage:
-                for answer in answers:
-                    _fail(answer, outage)
-            except Exception as error:  # noqa: BLE001  every error is passed to the caller
-                await self._write_alone(query, items, error)
-            else:
-                for answer, result in zip(answers, results, strict=True):
-                    if not answer.done():  # otherwise its caller has left; the write is kept
-                        answer.set_result(result)
+        try:
+            while items := self._take(query):
+                await self._write_all(query, items)
+        finally:
+            # In the same turn of the loop as the last `_take`: who comes later starts a new task.
+            self._running[query] -= 1
+
+    async def _write_all(self, query: SharedQuery[Any, Any], items: list[_Item]) -> None:
+        answers = [answer for _, answer in items]
+        try:
+            results = await self._write(query, [item for item, _ in items])
+        except StoreUnavailable as outage:
+            for answer in answers:
+                _fail(answer, outage)
+        except Exception as error:  # noqa: BLE001  every error is passed to the caller
+            await self._write_alone(query, items, error)
+        else:
+            for answer, result in zip(answers, results, strict=True):
+                if not answer.done():  # otherwise its caller has left; the write is kept
+                    answer.set_result(result)
 
     async def _write_alone(
         self, query: SharedQuery[Any, Any], items: list[_Item], error: Exception

@@ -41,16 +41,12 @@ _RECORD_ON_POSTGRES = _RECORD.format(these="id = ANY($1::bigint[])") + " RETURNI
 def insert_links(connection: sa.Connection, rows: Sequence[_Row]) -> list[int | None]:
     """Inserts new links without tags, as `to_row` gives them, and their rows of the change log.
     Returns their ids; None: the code is taken or reserved for somebody else."""
-    # In the same order everywhere, so that no two transactions wait for each other's codes.
-    order = sorted(range(len(rows)), key=lambda place: rows[place][_WORKSPACE : _CODE + 1])
-    ids = insert_together(connection, [rows[place] for place in order], AT_ONCE)
+    ids = insert_together(connection, rows, AT_ONCE)
     inserted = [link_id for link_id in ids if link_id is not None]
     refused = _record(connection, inserted) if inserted else set()
     if refused:
         connection.execute(sa.delete(links).where(links.c.id.in_(refused)))
-    found: list[int | None] = [None] * len(rows)
-    for place, link_id in zip(order, ids, strict=True):
-        found[place] = None if link_id in refused else link_id
+    found = [None if link_id in refused else link_id for link_id in ids]
     note_changes(
         connection,
         (

@@ -20,6 +20,7 @@ from kurz.links.model import (
     PageEnd,
     Scope,
     Status,
+    Strategy,
     space_of,
 )
 from kurz.people.quotas import Allowance
@@ -256,7 +257,10 @@ class SqlLinkStore(SqlStore):
         allowances: tuple[Allowance, ...] = (),
         receipt: Receipt | None = None,
     ) -> int | None:
-        if not (allowances or receipt or link.tags):
+        # A code that somebody chose may be one that another transaction holds. Who waits for that
+        # one must not make others wait, or hold codes that the other waits for.
+        is_generated = link.strategy in (Strategy.RANDOM, Strategy.COUNTER)
+        if is_generated and not (allowances or receipt or link.tags):
             return await self._database.write_together(insert_links, to_row(link, claim_hash))
         async with self._turn(allowances):
             return await self._database.write(insert_link, link, claim_hash, allowances, receipt)
