@@ -117,9 +117,16 @@ class FaultProxy:
         self._server = await asyncio.start_server(self._accept, sock=listener)
 
     async def _close(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        # A server of asyncio that is closed leaves sockets open that it has accepted in that turn
+        # of the loop. So it accepts no more at first, and those are opened, reset and closed.
+        assert self._server is not None
+        for listener in self._server.sockets:
+            self._loop.remove_reader(listener.fileno())
         await self._switch(Cut())
+        while opening := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(opening)
+        await asyncio.sleep(0)
+        self._server.close()
 
     async def _reset(self) -> None:
         await asyncio.sleep(0)  # a task that is cancelled before it began would close nothing
