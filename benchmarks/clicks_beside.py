@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redirect_load import Codes, Heads, Measurement, drive, fill, make_codes
-from redirect_servers import Server, kurz
+from redirect_servers import Server, is_jobs, kurz
 
 HERE = Path(__file__).parent
-SPIN = "import os\nos.nice(5)\nwhile True: pass"
+SPIN = "import os\nos.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))\nwhile True: pass"
 GOAL = 1.2
 
 
@@ -33,14 +33,14 @@ class Mode:
         return float(statistics.median(getattr(each, number) for each in self.found))
 
 
-def children(pid: int) -> dict[int, int]:
-    """The processes of a server, each with how nice it is."""
-    found = {}
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, path.read_text().split()):
-            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-            found[child] = int(fields[16])
-    return found
+def worker_and_jobs(server: Server) -> tuple[Server, int]:
+    """Its only worker, and the process ID of its jobs process."""
+    workers, jobs = list[int](), list[int]()
+    for path in Path(f"/proc/{server.pid}/task").glob("*/children"):
+        for pid in map(int, path.read_text().split()):
+            (jobs if is_jobs(pid) else workers).append(pid)
+    (worker,), (jobs_process,) = workers, jobs
+    return Server(server.port, worker), jobs_process
 
 
 @contextmanager
@@ -68,9 +68,7 @@ def measure(folder: Path, options: argparse.Namespace) -> list[Mode]:
     still, busy, counting = Mode("jobs stand still"), Mode("something else runs"), Mode("counting")
     with kurz(folder / "data") as server:
         time.sleep(1)
-        nice = children(server.pid)
-        jobs = next(pid for pid, niceness in nice.items() if niceness > 0)
-        worker = Server(server.port, next(pid for pid in nice if pid != jobs))
+        worker, jobs = worker_and_jobs(server)
         os.sched_setaffinity(jobs, {1})
         drive(worker, live, heads)  # all links are in memory
         for _ in range(options.rounds):

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clicks_beside import Mode, children, spinning, standing_still
+from clicks_beside import Mode, spinning, standing_still, worker_and_jobs
 from redirect_load import Codes, Heads, Measurement, drive
-from redirect_servers import UNRECORDED, Server, kurz
+from redirect_servers import UNRECORDED, kurz
 
 CODES = 20_000
 WAIT_SECONDS, LOOK_SECONDS = 60, 0.2
@@ -75,9 +75,7 @@ def measure(
 
     with kurz(folder / "data", program=UNRECORDED, **SETTINGS, **environment) as server:
         time.sleep(1)
-        nice = children(server.pid)
-        jobs = next(pid for pid, niceness in nice.items() if niceness > 0)
-        worker = Server(server.port, next(pid for pid in nice if pid != jobs))
+        worker, jobs = worker_and_jobs(server)
         os.sched_setaffinity(jobs, {1})
         drive(worker, live, heads)  # all links are in memory
         for _ in range(rounds):

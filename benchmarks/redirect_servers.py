@@ -57,9 +57,8 @@ class Server:
         return sum(_cpu_seconds(pid) for pid in _tree(self.pid))
 
     def jobs_seconds(self) -> float:
-        """Of the jobs process alone, which runs at a lower priority."""
-        own = os.getpriority(os.PRIO_PROCESS, self.pid)
-        return sum(_cpu_seconds(pid) for pid in _tree(self.pid) if _niceness(pid) > own)
+        """Of the jobs process alone."""
+        return sum(_cpu_seconds(pid) for pid in _tree(self.pid) if is_jobs(pid))
 
     def wait_for_jobs(self) -> None:
         """Until they have counted the clicks: they look for new ones every second."""
@@ -206,11 +205,12 @@ def _tree(pid: int) -> list[int]:
     return found
 
 
-def _niceness(pid: int) -> int:
+def is_jobs(pid: int) -> bool:
+    """Whether it is a jobs process, which lets workers start first."""
     try:
-        return os.getpriority(os.PRIO_PROCESS, pid)
+        return os.sched_getscheduler(pid) == os.SCHED_BATCH
     except ProcessLookupError:  # it has just ended
-        return 0
+        return False
 
 
 def _cpu_seconds(pid: int) -> float:

@@ -1,9 +1,11 @@
 """What the processes do: the supervisor of `kurz serve` before it forks, workers, and jobs."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +29,6 @@ from kurz.wiring.jobs import open_jobs
 from kurz.wiring.loader import open_loader, own_journals
 from kurz.wiring.worker import open_serving
 from kurz.wiring.worker_numbers import Board
-
-NICENESS = 5  # of the jobs process beside workers
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,20 @@ def run_worker(
 
 
 def run_jobs(settings: Settings, scoreboard: Scoreboard, clocks: Clocks, tether: Tether) -> None:
-    """Does the work of the jobs process until it must end. Visitors have priority."""
-    os.nice(NICENESS)
+    """Does the work of the jobs process until it must end."""
+    _let_others_start_first()
     favour_small_memory()
     _log_as(settings, process="jobs")
     board = Board(scoreboard, tether.slot)
     _run(_do_jobs(settings, [], board, clocks, tether.on_ready, tether.lifeline))
+
+
+def _let_others_start_first() -> None:
+    """A worker that has something to do need not wait until this process rests. With a lower
+    priority, it might not run for long while it holds the write lock of SQLite."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # a sandbox may forbid it
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def run_jobs_alone(

@@ -10,6 +10,8 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from support.program import KURZ, Program
 from support.slack import slack
 from support.supervised import (
@@ -41,6 +43,15 @@ def test_there_are_as_many_workers_as_were_asked_for_and_all_of_them_serve(start
             assert client.get("/healthz").status_code == 200
         for pid in others:
             os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no such policy elsewhere")
+def test_the_jobs_process_lets_workers_start_first(start_program):
+    program = start_program()
+    ([worker], [jobs]) = program.workers, program.jobs
+    assert os.sched_getscheduler(worker) == os.SCHED_OTHER
+    assert os.sched_getscheduler(jobs) == os.SCHED_BATCH
+    assert os.getpriority(os.PRIO_PROCESS, jobs) == os.getpriority(os.PRIO_PROCESS, worker)
 
 
 def test_a_killed_worker_is_replaced_and_nobody_is_refused(start_program):

@@ -1,5 +1,6 @@
 """How many clicks the loader counts at a time, and when garbage is collected."""
 
+import fcntl
 import gc
 from contextlib import suppress
 from pathlib import Path
@@ -51,6 +52,41 @@ async def test_batches_become_larger_while_there_is_more_to_count(clock, journal
     write_segment(journal, *[click(1)] * 80_000)
     await loader.load_all()
     assert store.sizes == [5000, 10_000, 20_000, 20_000, 20_000, 5000]
+
+
+async def test_clicks_that_come_while_others_are_counted_wait_for_the_next_round(clock, journal):
+    """Otherwise a busy server would count many small batches without a pause."""
+    path = write_segment(journal, *[click(1)] * 100)
+    with path.open("ab", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+        class Busy(MemoryClickStore):
+            async def apply(self, batch: Batch) -> bool:
+                file.write(click(1) * 10)
+                return await super().apply(batch)
+
+        store = Busy()
+        loader = make_loader(store, clock, journal, prepares_ahead=False)
+        await loader.load_all()
+        assert store.sizes == [100]
+        await loader.load_all()
+        assert store.sizes == [100, 10]
+
+
+async def test_a_refused_batch_of_a_held_journal_is_counted_in_the_end(clock, journal):
+    class Refusing(MemoryClickStore):
+        is_first = True
+
+        async def apply(self, batch: Batch) -> bool:
+            is_refused, self.is_first = self.is_first, False
+            return not is_refused and await super().apply(batch)
+
+    path = write_segment(journal, click(1))
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        store = Refusing()
+        await make_loader(store, clock, journal).load_all()
+    assert store.sizes == [1]
 
 
 async def test_garbage_is_collected_when_the_clicks_are_counted(clock, journal):

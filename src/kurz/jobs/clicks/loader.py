@@ -163,8 +163,11 @@ class Loader(Rounds):
         return is_done and not waiting
 
     async def _count(self, waiting: deque[Segment], until: float) -> bool:
-        """Counts these segments in turn. False if one must be read again."""
+        """Counts these segments in turn, each up to the size that it had when it was found. What is
+        written meanwhile waits for the next round: a few large batches cost less than many small
+        ones, and the pause between is for others. False if one must be read again."""
         applying: asyncio.Future[None] | None = None
+        caught_up: list[Segment] = []
         is_done = True
         try:
             while waiting and time.monotonic() < until:
@@ -183,11 +186,12 @@ class Loader(Rounds):
                     applying = asyncio.ensure_future(apply)
                     if not self._prepares_ahead:
                         await applying
-                    waiting.append(segment)
+                    is_at_end = segment.is_held and segment.read_to >= segment.size
+                    (caught_up if is_at_end else waiting).append(segment)
         finally:
             if applying is not None:
                 await applying
-        return is_done
+        return is_done and not any(it.offset is None and not it.is_failing for it in caught_up)
 
     async def _attempt(self, segment: Segment, work: Awaitable[T]) -> T | None:
         """Whatever is wrong with a segment, the others continue. An outage of the store is
