@@ -1,8 +1,10 @@
 """No redirect leaves before the journal has its record: read from the worker's system calls."""
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,8 @@ import pytest
 from faults.writelog import Write, WriteLog
 from kurz.clicks.header import HEADER_BYTES, MAGIC, SUFFIX
 from kurz.clicks.record import FRAME_BYTES, end_of
-from kurz.clicks.segments import list_segments
-from support.journal_reader import Click, decode, read
+from support.journal_reader import Click, decode, read_all
+from support.modes import MODES, A, B, D, Mode
 from support.program import Program
 from support.wire import Wire
 
@@ -24,48 +26,71 @@ LOCATION = re.compile(rb"\r\nlocation: https://example\.com/to/(\d+)\r\n")
 class Links:
     """Links that lead to their numbers, all in the worker's memory."""
 
-    def __init__(self, program: Program, journal: Path) -> None:
-        self._port = program.port
+    def __init__(self, program: Program, journal: Path, mode: Mode) -> None:
+        self._program = program
+        self._mode = mode
+        self._visitors = itertools.count()
         self.paths: list[str] = []
         with program.client() as client:
             for number in range(LINKS):
                 url = f"https://example.com/to/{number}"
                 made = client.post(API, json={"original_url": url})
                 self.paths.append("/" + made.json()["short_code"])
-        with Wire(self._port) as wire:
+        with self._open() as wire:
             for number, path in enumerate(self.paths):
                 assert wire.get(path, agent=f"first visit of {number}").status == 302
         # How the journal calls them, it has told by itself.
-        clicks = (click for segment in list_segments(journal) for click, _ in read(segment))
         self.numbers = {
             click.link_id: int(click.user_agent.split()[-1])
-            for click in clicks
+            for click in read_all(journal)
             if click.user_agent.startswith(b"first visit of ")
         }
         assert len(self.numbers) == LINKS
 
+    @property
+    def ways(self) -> list[Callable[[int], int]]:
+        """To visit every link so many times. Each gives the number of redirects."""
+        pipelined = [self.visit_pipelined] if self._mode.keeps else []
+        return [self.visit_one_by_one, *pipelined, self.visit_concurrently]
+
     def visit_one_by_one(self, times: int) -> int:
-        """Follows links on one connection; like the others, gives the number of redirects."""
-        with Wire(self._port) as wire:
-            return sum(wire.get(path).status == 302 for path in self.paths * times)
+        found = 0
+        for paths in groups(self.paths * times, self._mode.per_connection):
+            with self._open() as wire:
+                found += sum(wire.ask(self._request(path)).status == 302 for path in paths)
+        return found
 
     def visit_pipelined(self, times: int) -> int:
-        with Wire(self._port) as wire:
-            return sum(self._together([wire], self.paths) for _ in range(times))
+        with self._open() as wire:
+            return sum(self._pipeline(wire) for _ in range(times))
 
     def visit_concurrently(self, times: int) -> int:
-        wires = [Wire(self._port) for _ in range(CLIENTS)]
-        try:
-            return sum(self._together(wires, [path]) for path in (self.paths * times)[::CLIENTS])
-        finally:
-            for wire in wires:
-                wire.close()
+        found, wires = 0, list[Wire]()
+        with ExitStack() as closing:
+            for paths in groups(self.paths * times, CLIENTS):
+                if not wires or not self._mode.keeps:
+                    wires = [self._open() for _ in range(CLIENTS)]
+                    for wire in wires:
+                        closing.callback(wire.close)
+                for wire, path in zip(wires, paths, strict=True):
+                    wire.send_raw(self._request(path))
+                found += sum(wire.receive().status == 302 for wire in wires)
+        return found
 
-    @staticmethod
-    def _together(wires: list[Wire], paths: list[str]) -> int:
-        for wire in wires:
-            wire.send(paths)
-        return sum(wire.receive().status == 302 for wire in wires for _ in paths)
+    def _pipeline(self, wire: Wire) -> int:
+        wire.send_raw(b"".join(map(self._request, self.paths)))
+        return sum(wire.receive().status == 302 for _ in self.paths)
+
+    def _open(self) -> Wire:
+        return Wire(self._program.port, host=self._program.host)
+
+    def _request(self, path: str) -> bytes:
+        return self._mode.request(path, next(self._visitors) if self._mode.varies else 0)
+
+
+def groups(paths: list[str], size: int) -> Iterator[list[str]]:
+    for start in range(0, len(paths), size):
+        yield paths[start : start + size]
 
 
 def clicks_in(write: Write) -> Iterator[Click]:
@@ -95,10 +120,10 @@ def early_answers(writes: list[Write], numbers: dict[int, int]) -> tuple[int, in
     return answered.total(), early
 
 
-def check_order(program: Program, data_dir: Path, times: int) -> None:
+def check_order(program: Program, data_dir: Path, mode: Mode, times: int) -> None:
     """Every link is visited so often, in each of the ways."""
-    links = Links(program, data_dir / "journal")
-    for visit in (links.visit_one_by_one, links.visit_pipelined, links.visit_concurrently):
+    links = Links(program, data_dir / "journal", mode)
+    for visit in links.ways:
         with WriteLog(program.workers[0]) as log:
             visits = visit(times)
         answered, early = early_answers(log.writes, links.numbers)
@@ -108,17 +133,31 @@ def check_order(program: Program, data_dir: Path, times: int) -> None:
         assert early == 0
 
 
-fast_lanes = pytest.mark.parametrize("fast_lane", ["on", "off"])
+@pytest.fixture
+def program(
+    host: str, fast_lane: str, start_program: Callable[..., Program], tmp_path: Path
+) -> Program:
+    unix = f"unix:{tmp_path / 'kurz.sock'}"
+    address = {"KURZ_HOST": unix, "KURZ_BASE_URL": "http://localhost"}
+    if host != "unix":
+        address = {"KURZ_HOST": host}
+    return start_program(KURZ_FAST_LANE=fast_lane, **address)
 
 
-@fast_lanes
-def test_every_record_is_stored_before_its_redirect_leaves(start_program, tmp_path, fast_lane):
-    check_order(start_program(KURZ_FAST_LANE=fast_lane), tmp_path / "kurz-data", times=10)
+IPV4, IPV6 = "127.0.0.1", "::1"
+USUAL = [(A, IPV4, "on"), (A, IPV4, "off"), (D, "unix", "on")]
+ALL = [
+    *((mode, IPV4, fast_lane) for mode in MODES for fast_lane in ("on", "off")),
+    *((mode, host, "on") for mode in (B, D) for host in (IPV6, "unix")),
+]
+
+
+@pytest.mark.parametrize(("mode", "host", "fast_lane"), USUAL, ids=str)
+def test_every_record_is_stored_before_its_redirect_leaves(program, tmp_path, mode):
+    check_order(program, tmp_path / "kurz-data", mode, times=10)
 
 
 @pytest.mark.long
-@fast_lanes
-def test_thousands_of_records_are_stored_before_their_redirects_leave(
-    start_program, tmp_path, fast_lane
-):
-    check_order(start_program(KURZ_FAST_LANE=fast_lane), tmp_path / "kurz-data", times=100)
+@pytest.mark.parametrize(("mode", "host", "fast_lane"), ALL, ids=str)
+def test_thousands_of_records_are_stored_before_their_redirects_leave(program, tmp_path, mode):
+    check_order(program, tmp_path / "kurz-data", mode, times=100)

@@ -2,27 +2,24 @@
 each is counted once, even if the server is killed."""
 
 import asyncio
-import itertools
 import json
 import socket
 import stat
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
-from kurz.clicks.segments import list_segments
 from kurz.clicks.trimming import network_of
-from support.http import BASE_URL, Answer, Line, get, make_world, request
-from support.journal_reader import Click, read
+from support.http import BASE_URL, HOST, Line, make_world, request
+from support.journal_reader import Click, read_all
+from support.modes import MODES, Mode
 from support.program import Program
 
-VISITS = 60  # in each shape of traffic
+VISITS = 60  # in each mode of traffic
 AT_ONCE = 12
 KILLS = 2
-
-Open = Callable[[], Awaitable[Line]]
-Visit = Callable[[Open, int], Awaitable[int]]
 
 
 @pytest.fixture(params=["ipv4", "ipv6", "unix"])
@@ -44,101 +41,61 @@ def program(address: str, tmp_path: Path) -> Iterator[Program]:
     started.stop()
 
 
-def opener(program: Program, address: str) -> Open:
-    async def open_line() -> Line:
-        path = address.removeprefix("unix:")
-        if path != address:
-            return Line(*await asyncio.open_unix_connection(path))
-        return Line(*await asyncio.open_connection(address, program.port))
-
-    return open_line
-
-
-def head(number: int, *fields: str, version: str = "1.1") -> bytes:
-    return get("/live", f"X-Forwarded-For: 192.0.2.{number % 200}", *fields, version=version)
-
-
-async def same(open_line: Open, _: int) -> int:
-    """The same head again and again."""
-    return await _keep(open_line, itertools.repeat(head(1)))
-
-
-async def others(open_line: Open, _: int) -> int:
-    """Every request is another visitor's."""
-    return await _keep(open_line, (head(n, f"X-Request-Id: {n}") for n in itertools.count()))
-
-
-async def _keep(open_line: Open, heads: Iterator[bytes]) -> int:
-    async with await open_line() as line:
-        answers = [await line.ask(data) for data in itertools.islice(heads, VISITS // AT_ONCE)]
-        return sum(map(is_redirect, answers))
-
-
-async def old(open_line: Open, number: int) -> int:
-    """HTTP/1.0, as behind nginx's plain `proxy_pass`."""
-    return await _once(open_line, lambda n: head(n, version="1.0"), number)
-
-
-async def new(open_line: Open, number: int) -> int:
-    """A connection for each visit."""
-    return await _once(open_line, head, number)
-
-
-async def _once(open_line: Open, make: Callable[[int], bytes], number: int) -> int:
-    found = 0
-    for place in range(VISITS // AT_ONCE):
-        found += await _keep(open_line, iter([make(number + place)]))
+async def visit(program: Program, mode: Mode, number: int) -> int:
+    """On one connection after another, each as long as the mode has it; gives the number of
+    redirects. `number` tells those apart who visit at the same time."""
+    line, found = None, 0
+    async with AsyncExitStack() as lines:
+        for place in range(VISITS // AT_ONCE):
+            if line is None or not mode.keeps:
+                line = await lines.enter_async_context(await Line.open(program))
+            visitor = number + place if mode.varies else number
+            answer = await line.ask(mode.request("/live", visitor, host=HOST.decode()))
+            assert answer.status == 302
+            found += 1
     return found
 
 
-def is_redirect(answer: Answer) -> bool:
-    assert answer.status == 302
-    return True
-
-
-async def visit_in_every_shape(open_line: Open) -> int:
-    shapes: list[Visit] = [same, others, old, new]
+async def visit_in_every_mode(program: Program) -> int:
     found = await asyncio.gather(
-        *(shape(open_line, number) for shape in shapes for number in range(AT_ONCE))
+        *(visit(program, mode, number) for mode in MODES for number in range(AT_ONCE))
     )
     return sum(found)
 
 
 def recorded(tmp_path: Path) -> list[Click]:
-    journal = tmp_path / "data" / "journal"
-    return [click for segment in list_segments(journal) for click, _ in read(segment)]
+    return [*read_all(tmp_path / "data" / "journal")]
 
 
 async def test_every_redirect_is_recorded_with_the_visitor_whom_a_local_proxy_names(
-    program, address, tmp_path
+    program, tmp_path
 ):
-    visits = await visit_in_every_shape(opener(program, address))
-    assert visits == 4 * VISITS
+    visits = await visit_in_every_mode(program)
+    assert visits == len(MODES) * VISITS
     clicks = recorded(tmp_path)
     assert len(clicks) == visits
     assert {click.network for click in clicks} == {network_of(bytes([192, 0, 2, 1]))}
 
 
-async def test_no_kill_loses_or_doubles_a_redirect(program, address, tmp_path):
+async def test_no_kill_loses_or_doubles_a_redirect(program, tmp_path):
     answered = 0
     for _ in range(KILLS):
-        open_line = opener(program, address)
-        for shape in (same, others, old, new):
-            answered += await shape(open_line, 0)
+        for mode in MODES:
+            answered += await visit(program, mode, 0)
         await asyncio.to_thread(program.kill)
         assert len(recorded(tmp_path)) >= answered
         await asyncio.to_thread(program.start)
-    assert answered == 4 * KILLS * (VISITS // AT_ONCE)
+    assert answered == len(MODES) * KILLS * (VISITS // AT_ONCE)
     await asyncio.to_thread(program.stop)
     await asyncio.to_thread(program.run, "jobs", "--once")
     stats = json.loads(await asyncio.to_thread(program.run, "stats", "live", "--json"))
     assert stats["totals"]["clicks"] == answered == len(recorded(tmp_path))
 
 
-async def test_a_request_to_the_api_is_answered(program, address):
+async def test_a_request_to_the_api_is_answered(program):
     body = b'{"original_url": "https://example.com/"}'
     fields = ("Content-Type: application/json", f"Content-Length: {len(body)}")
-    async with await opener(program, address)() as line:
+    async with await Line.open(program) as line:
         made = await line.ask(
             request("POST /api/v1/links HTTP/1.1", "Host: kurz.test", *fields, body=body)
         )

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Self
 
-from kurz.clicks.segments import list_segments
 from kurz.links.model import Draft, Link, Scope
 from kurz.settings.model import Settings
 from kurz.wiring.core import open_kurz
 from support.http import Line, get
-from support.journal_reader import read
+from support.journal_reader import read_all
 from support.program import Program
 
 VISITORS = 64
@@ -88,5 +87,4 @@ class Crowd:
 
 def recorded(settings: Sequence[Settings]) -> Counter[int]:
     """By link, the clicks in the journals of these instances."""
-    segments = [path for one in settings for path in list_segments(one.journal_dir)]
-    return Counter(click.link_id for path in segments for click, _ in read(path))
+    return Counter(click.link_id for one in settings for click in read_all(one.journal_dir))

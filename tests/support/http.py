@@ -23,6 +23,7 @@ from support.clock import FrozenClock
 from support.patience import PATIENCE
 from support.people import People
 from support.program import Program
+from support.wire import socket_address
 
 HOST = b"kurz.test"
 BASE_URL = "http://kurz.test"
@@ -77,11 +78,12 @@ class Line:
     ) -> Self:
         """`buffer_bytes` bounds what the system takes in before it is read; `reads` False: nobody
         ever reads it."""
-        raw = socket.socket()
+        family, address = socket_address(program.host, program.port)
+        raw = socket.socket(family)
         raw.settimeout(0)
         if buffer_bytes is not None:
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
-        await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", program.port))
+        await asyncio.get_running_loop().sock_connect(raw, address)
         line = cls(*await asyncio.open_connection(sock=raw))
         if not reads:
             # It reads as well, though its type does not say so.

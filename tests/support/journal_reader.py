@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kurz.clicks.chunks import read_chunk
 from kurz.clicks.record import COUNT_ONLY, FRAME_BYTES, MIN_BODY_BYTES, PREFETCH, fields_of
+from kurz.clicks.segments import list_segments
 
 AT_A_TIME = 1000
 
@@ -41,6 +42,11 @@ class Click:
 
 def decode(body: bytes) -> Click:
     return Click(*fields_of(body))
+
+
+def read_all(folder: Path) -> Iterator[Click]:
+    """The clicks of all segments of a journal."""
+    return (click for path in list_segments(folder) for click, _ in read(path))
 
 
 def read(path: Path, offset: int = 0) -> Iterator[tuple[Click, int]]:

@@ -97,18 +97,28 @@ class Program:
         return [pid for pid in self.children if not self._listens(pid)]
 
     def _listens(self, pid: int) -> bool:
-        """Whether a process has the listening socket (state 0A) of our port."""
-        rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
-        listening = {f"socket:[{r[9]}]" for r in rows if r[3] == "0A" and r[1].endswith(self._hex)}
+        """Whether a process has the listening socket."""
+        listening = {f"socket:[{number}]" for number in self._listening()}
         with suppress(OSError):  # it ends, or its files do, while we look
             return any(
                 str(file.readlink()) in listening for file in Path(f"/proc/{pid}/fd").iterdir()
             )
         return False
 
+    def _listening(self) -> list[str]:
+        """The inodes of the sockets that listen where this program does."""
+        path = self.host.removeprefix("unix:")
+        if path != self.host:  # connections have the path of their listener, but not its flag
+            rows = _rows("/proc/net/unix")
+            return [r[6] for r in rows if r[7:] == [path] and r[3] == "00010000"]
+        end = f":{self.port:04X}"
+        rows = [*_rows("/proc/net/tcp"), *_rows("/proc/net/tcp6")]
+        return [r[9] for r in rows if r[3] == "0A" and r[1].endswith(end)]
+
     @property
-    def _hex(self) -> str:
-        return f":{self.port:04X}"
+    def host(self) -> str:
+        """As its setting has it: also `unix:` and a path."""
+        return self._environment.get("KURZ_HOST", "127.0.0.1")
 
     @property
     def port(self) -> int:
@@ -116,7 +126,9 @@ class Program:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        if self.host.startswith("unix:"):
+            return "http://localhost"
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     @property
     def set_up_token(self) -> str:
@@ -134,6 +146,9 @@ class Program:
 
     def client(self, **options: object) -> httpx2.Client:
         """A client that follows nothing and believes no proxy settings."""
+        path = self.host.removeprefix("unix:")
+        if path != self.host:
+            options["transport"] = httpx2.HTTPTransport(uds=path)
         return httpx2.Client(
             base_url=self.url,
             trust_env=False,
@@ -190,6 +205,11 @@ class Program:
         finally:
             watchdog.cancel()
         return text
+
+
+def _rows(table: str) -> list[list[str]]:
+    """The lines of a table in /proc, without its head."""
+    return [line.split() for line in Path(table).read_text().splitlines()[1:]]
 
 
 def _kill_group(pid: int) -> None:

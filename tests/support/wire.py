@@ -5,10 +5,18 @@ import re
 import socket
 from collections.abc import Iterable
 from contextlib import closing
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 _HEADER = re.compile(rb"^([^:\r\n]+): *([^\r\n]*)\r\n", re.MULTILINE)
 _END = b"\r\n\r\n"
+
+
+def socket_address(host: str, port: int) -> tuple[socket.AddressFamily, Any]:
+    """The family of the socket that reaches a server, and what to connect it to."""
+    path = host.removeprefix("unix:")
+    if path != host:
+        return socket.AF_UNIX, path
+    return (socket.AF_INET6 if ":" in host else socket.AF_INET), (host, port)
 
 
 class Answer(NamedTuple):
@@ -27,11 +35,20 @@ class Answer(NamedTuple):
 
 
 class Wire(closing[socket.socket]):
-    """One connection. What ends before an answer is whole is a `ConnectionError`."""
+    """One connection. What ends before an answer is whole is a `ConnectionError`. `host` may be
+    `unix:` and a path."""
 
-    def __init__(self, port: int, timeout: float = 30) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def __init__(self, port: int, timeout: float = 30, host: str = "127.0.0.1") -> None:
+        family, address = socket_address(host, port)
+        self._socket = socket.socket(family)
+        self._socket.settimeout(timeout)
+        try:
+            self._socket.connect(address)
+        except OSError:
+            self._socket.close()
+            raise
+        if family != socket.AF_UNIX:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._received = b""
         super().__init__(self._socket)
 
@@ -59,6 +76,10 @@ class Wire(closing[socket.socket]):
         fields = f"Host: localhost\r\nContent-Type: application/json\r\n{token}"
         head = f"{method} {path} HTTP/1.1\r\n{fields}Content-Length: {len(body)}\r\n\r\n"
         self._socket.sendall((head + body).encode())
+        return self.receive()
+
+    def ask(self, request: bytes) -> Answer:
+        self.send_raw(request)
         return self.receive()
 
     def send_raw(self, data: bytes) -> None:
