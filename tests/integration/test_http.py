@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from support import http
-from support.http import EMAIL, Answer, Line, converse, get, request
+from support.http import EMAIL, Answer, Line, converse, from_where_they_differ, get, request
 from support.people import PASSWORD
 from support.program import Program
 from support.requests import corpus
@@ -56,16 +56,10 @@ async def test_the_lane_and_the_asgi_path_answer_alike(programs):
                         break
                     await asyncio.sleep(seconds / 2)
                 else:
-                    differing.append((data[:300], *_from_where_they_differ(on, off)))
+                    differing.append((data[:300], *from_where_they_differ(on, off)))
 
     await asyncio.gather(*(compare(data) for data in corpus(seed=1, mixed=MIXED_REQUESTS)))
     assert not differing, (len(differing), differing[:3])
-
-
-def _from_where_they_differ(on: bytes, off: bytes) -> tuple[bytes, bytes]:
-    same = next((n for n, pair in enumerate(zip(on, off, strict=False)) if len(set(pair)) > 1), 0)
-    start = max(same - 100, 0)
-    return on[start : start + 500], off[start : start + 500]
 
 
 async def hit(line: Line, code: str = "live") -> None:

@@ -3,6 +3,7 @@ for."""
 
 import asyncio
 import re
+import secrets
 import shutil
 import socket
 import struct
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import NamedTuple, Self, cast
 from uuid import uuid4
 
+from kurz.clicks.visitors import SALT_BYTES
 from kurz.links.model import Draft, Status
 from kurz.people.passwords import Passwords
 from kurz.settings.model import Settings
+from kurz.storage.clicks.salts import SqlSaltStore
 from kurz.wiring.core import open_kurz
 from kurz.wiring.engine import prepare
 from servers.postgres import PostgresServer
@@ -168,6 +171,13 @@ def comparable(received: bytes) -> bytes:
     return _NONCE.sub(rb"\1*", _VARIABLE.sub(rb"\1: *\r", received))
 
 
+def from_where_they_differ(on: bytes, off: bytes) -> tuple[bytes, bytes]:
+    """Parts of two answers."""
+    same = next((n for n, pair in enumerate(zip(on, off, strict=False)) if len(set(pair)) > 1), 0)
+    start = max(same - 100, 0)
+    return on[start : start + 500], off[start : start + 500]
+
+
 async def converse(program: Program, requests: Iterable[bytes], patience: float) -> bytes:
     """What comes back for requests sent one after the other over one connection, each after the
     answer to the one before it, until the server closes it."""
@@ -234,11 +244,15 @@ def start_pair(
 
 
 async def make_world(folder: Path, database_url: str | None = None) -> None:
-    """A data folder or a database with links in every state, an account and a workspace."""
+    """A data folder or a database with links in every state, an account and a workspace. In its
+    copies, visitors have the same hashes."""
     settings = Settings(data_dir=folder, base_url=BASE_URL, database_url=database_url, **PATIENCE)
     await prepare(settings, upgrades_postgres=False)
     clock = FrozenClock(datetime.now(UTC) - timedelta(days=1))
     async with open_kurz(settings, clock, Passwords(cost=4)) as kurz:
+        salts = SqlSaltStore(kurz.database)
+        for day in (datetime.now(UTC), datetime.now(UTC) + timedelta(days=1)):
+            await salts.keep(day.date(), secrets.token_bytes(SALT_BYTES))
         people = People(kurz)
         team = await kurz.teams.create((await people.add(EMAIL)).id, "Team", "team")
         for code, fields in LIVE.items():
