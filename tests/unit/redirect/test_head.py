@@ -1,6 +1,7 @@
 """The lane reads a head like the parser of the ASGI path, whatever it remembers."""
 
 import random
+import subprocess
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +17,13 @@ from kurz.redirect.head import HeadReader, RequestHead
 from kurz.redirect.repeated import HeadParser, RepeatedParts, split
 from kurz.redirect.visits import Visits
 from kurz.server.proxies import TrustedProxies
+from support import head_flood
 from support.clock import FrozenClock
+from support.head_flood import flood
+from support.long_run import in_the_long_run
 
 PEER = "127.0.0.1"
+MOST_BYTES = 16 * 1024**2  # of memory, in all
 SITES = {b"a.example": Site(0), b"b.example": Site(7, is_custom_domain=True)}
 USUAL = [
     ["Host: a.example", "Host: b.example", "host: a.example", "Host:b.example"],
@@ -199,7 +204,40 @@ def test_only_what_comes_twice_is_remembered_and_the_oldest_goes_when_there_is_n
         sys.getsizeof(part) + sys.getsizeof(kept) + sum(map(sys.getsizeof, kept))
         for part, kept in parts.known.items()
     )
-    assert size <= 16 * 1024**2
+    assert size <= MOST_BYTES
+
+
+@pytest.mark.parametrize("count", [100_000, *in_the_long_run(1_000_000)])
+def test_a_flood_of_different_heads_takes_no_more_memory_than_it_may(count):
+    command = [sys.executable, head_flood.__file__, str(count)]
+    printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    counted, grown = map(int, printed.split())
+    print(f"{count} heads: {counted} bytes counted, {grown} grown")
+    assert 0.9 * repeated.MAX_BYTES < counted <= repeated.MAX_BYTES
+    assert grown <= MOST_BYTES
+
+
+@pytest.mark.parametrize(("rounds", "size"), [(20, 2000), *in_the_long_run((50, 20_000))])
+async def test_a_flood_changes_nothing_of_what_is_read_of_others(rounds, size):
+    """Its heads push theirs out, or are theirs with something added."""
+    lane, visits = await reader()
+    chance = random.Random(rounds)
+    others = [a_head(chance, is_odd=False) for _ in range(100)]
+    expected = [judged(head, visits) for head in others]
+    for number in range(rounds):
+        for part in flood(size, start=number * size):
+            lane.read(PEER, part, None)
+            lane.read(PEER, part, None)
+        for head in others:
+            lines = head.split(b"\r\n")
+            lines.insert(chance.randrange(1, len(lines)), chance.choice(STRANGE))
+            for _ in range(3):
+                lane.read(PEER, b"\r\n".join(lines), None)
+        for head, right in zip(others, expected, strict=True):
+            read = lane.read(PEER, head, None)
+            assert read is not None
+            assert said(read) == right, head
+    assert lane._parts.bytes <= repeated.MAX_BYTES
 
 
 def test_what_is_long_is_not_remembered():
