@@ -14,7 +14,7 @@ import pytest
 from kurz.clicks.trimming import network_of
 from support.http import BASE_URL, HOST, Line, make_world, request
 from support.journal_reader import Click, read_all
-from support.modes import MODES, Mode
+from support.modes import MODES, D, Mode
 from support.program import Program
 
 VISITS = 60  # in each mode of traffic
@@ -113,3 +113,16 @@ def test_only_one_server_listens_on_a_unix_socket(program, address, tmp_path):
         second.start()
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(path))
+
+
+@pytest.mark.parametrize("address", ["unix"], indirect=True)
+@pytest.mark.parametrize("end", [Program.stop, Program.kill])
+def test_a_unix_socket_that_was_left_behind_is_replaced(program, address, end):
+    path = Path(address.removeprefix("unix:"))
+    end(program)
+    with socket.socket(socket.AF_UNIX) as client, pytest.raises(ConnectionRefusedError):
+        client.connect(str(path))
+    path.chmod(0o600)
+    program.start()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666
+    assert asyncio.run(visit(program, D, 0)) > 0
