@@ -25,7 +25,7 @@ class Migrations:
     """A history of the schema: Alembic's scripts and the newest revision in them."""
 
     scripts: Path = Path(__file__).parents[1] / "migrations"
-    head: str = "0021"
+    head: str = "0022"
 
     def check(self, connection: sa.Connection) -> None:
         """Raises `SchemaOutdated` unless the schema is this program's."""

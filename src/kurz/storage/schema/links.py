@@ -2,7 +2,14 @@
 
 import sqlalchemy as sa
 
-from kurz.storage.schema.base import NEVER, RowId, metadata, where
+from kurz.storage.schema.base import (
+    COUNTED_IN_INDEXES,
+    NEVER,
+    VACUUMED_EARLY,
+    RowId,
+    metadata,
+    where,
+)
 
 # Links without an owner are in no list: they need no index for lists.
 OWNED = where("space <> 0")
@@ -41,6 +48,8 @@ links = sa.Table(
     sa.Column("forward_query", sa.Boolean, nullable=False),
     sa.Column("max_clicks", sa.BigInteger),
     sa.Column("clicks_used", sa.BigInteger, nullable=False),
+    # A copy of `click_totals` for sorting long lists, which may be behind, as in
+    # `storage/followers/click_count_copier`.
     sa.Column("redirect_count", sa.BigInteger, nullable=False),
     sa.Column("avg_redirect_ms", sa.Double),
     sa.Column("redirect_ms_m2", sa.Double),  # Welford's sum of squared differences
@@ -164,6 +173,7 @@ links = sa.Table(
     ),
     sa.Index("ix_links_swept", "swept_at", "id", **where("swept_at IS NOT NULL")),
     sqlite_autoincrement=True,
+    postgresql_with=COUNTED_IN_INDEXES,
 )
 # Where a link leads.
 LOCATION = sa.func.coalesce(links.c.location, links.c.original_url)
@@ -179,6 +189,7 @@ link_tags = sa.Table(
     sa.Column("link_id", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Index("ix_link_tags_link_id", "link_id"),
     sqlite_with_rowid=False,
+    postgresql_with=COUNTED_IN_INDEXES,
 )
 
 # What was changed in a link, by whom: `changes` is a JSON object, field → [before, after].
@@ -204,6 +215,8 @@ changes = sa.Table(
     sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("changed_at", sa.BigInteger, nullable=False),
     sqlite_autoincrement=True,
+    # The trimmer deletes 1,000 rows at a time.
+    postgresql_with=VACUUMED_EARLY | {"autovacuum_vacuum_threshold": 1000},
 )
 
 # Links made by an account or in a workspace, by month (202611); only where there is a quota.

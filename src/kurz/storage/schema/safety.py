@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from kurz.storage.schema.base import RowId, metadata, where
+from kurz.storage.schema.base import VACUUMED_EARLY, RowId, metadata, where
 
 # Destinations, one row for all links to the same URL. Filled after the writes of links.
 destinations = sa.Table(
@@ -34,6 +34,7 @@ destinations = sa.Table(
         **where("requested_at IS NOT NULL"),
     ),
     sqlite_autoincrement=True,
+    postgresql_with=VACUUMED_EARLY,
 )
 
 link_destinations = sa.Table(
