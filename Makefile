@@ -57,6 +57,7 @@ bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-sta
 bench-clicks: setup ## How fast clicks are counted, and what visitors notice of it (needs a C compiler)
 	@$(BIN)/python benchmarks/clicks.py
 	@$(BIN)/python benchmarks/clicks_beside.py
+	@$(BIN)/python benchmarks/click_copies.py
 
 bench-create: setup ## What an acknowledged create costs in each process, compared with an empty FastAPI route
 	@$(BIN)/python benchmarks/create.py
