@@ -81,10 +81,11 @@ async def test_a_scope_hides_what_is_outside(kurz):
     outside = [Scope(2), Scope(0), Scope(owner_id=6), Scope(1, 6), Scope(2, 5)]
     for scope in inside:
         assert await kurz.store.find(stored.id, scope) == stored
-        assert await kurz.store.list(scope, ALL, NOW, limit=9) == FoundLinks([stored], 1)
+        found = await kurz.store.list(scope, ALL, NOW, limit=9)
+        assert found == FoundLinks([stored], [to_micros(stored.created_at)], 1)
     for scope in outside:
         assert await kurz.store.find(stored.id, scope) is None
-        assert await kurz.store.list(scope, ALL, NOW, limit=9) == FoundLinks([], 0)
+        assert await kurz.store.list(scope, ALL, NOW, limit=9) == FoundLinks([], [], 0)
 
 
 async def test_an_anonymous_link_has_no_owner_to_be_seen_by(kurz):
@@ -118,7 +119,7 @@ async def test_lists_are_newest_first_with_a_total(kurz):
     found = await kurz.store.list(ANY, ALL, NOW, after=PageEnd(to_micros(NOW), ids[3]), limit=2)
     assert ([each.id for each in found.links], found.total) == ([ids[2], ids[1]], 5)
     found = await kurz.store.list(ANY, ALL, NOW, after=PageEnd(to_micros(NOW), ids[0]), limit=2)
-    assert found == FoundLinks([], 5)
+    assert found == FoundLinks([], [], 5)
 
 
 SEARCHABLE: dict[str, dict[str, str | None]] = {

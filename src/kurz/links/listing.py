@@ -2,13 +2,12 @@
 
 import base64
 import json
-from datetime import datetime
 
-from kurz.clock import Clock, to_micros
+from kurz.clock import Clock
 from kurz.links import fields
 from kurz.links.codes.permutation import Permutation
 from kurz.links.errors import CursorRefused, FieldRefused
-from kurz.links.model import Filter, Link, LinkPage, PageEnd, Scope, Sort
+from kurz.links.model import Filter, LinkPage, PageEnd, Scope, Sort
 from kurz.links.ports import LinkStore
 
 MIN_SEARCH_LENGTH = 3  # the text index holds runs of three characters
@@ -29,7 +28,8 @@ class Listing:
             scope, wanted, self._clock.now(), after=after, limit=limit + 1
         )
         page = tuple(found.links[:limit])
-        end = _end(page[-1], wanted.sort) if len(found.links) > limit else found.stopped_at
+        has_more = len(found.links) > limit
+        end = PageEnd(found.values[limit - 1], page[-1].id) if has_more else found.stopped_at
         return LinkPage(
             page,
             max(found.total, len(page)),
@@ -64,11 +64,6 @@ def check(wanted: Filter) -> None:
             )
     if wanted.tag is not None:
         fields.check(tags=(wanted.tag,))
-
-
-def _end(link: Link, sort: Sort) -> PageEnd:
-    value: datetime | int | None = getattr(link, sort.field)
-    return PageEnd(to_micros(value) if isinstance(value, datetime) else value, link.id)
 
 
 def _read(cursor: str, sort: Sort) -> tuple[int | None, int]:

@@ -204,10 +204,12 @@ READ_LINKS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class FoundLinks:
-    """A part of a list. `stopped_at`: the last link that was read, if there are more to read and
-    fewer matches than requested were found."""
+    """A part of a list. `values`: by what the links are sorted, as in `PageEnd`. `stopped_at`: the
+    last link that was read, if there are more to read and fewer matches than requested were
+    found."""
 
     links: list[Link]
+    values: list[int | None]
     total: int
     is_total_exact: bool = True
     stopped_at: PageEnd | None = None

@@ -19,7 +19,7 @@ from kurz.storage.engine.database import Database
 from kurz.storage.engine.deadlines import LIST_SECONDS
 from kurz.storage.engine.store import SqlStore, reads
 from kurz.storage.schema.clicks import click_days, click_events, click_months, click_totals
-from kurz.storage.schema.link_rows import to_link
+from kurz.storage.schema.link_rows import select_links, to_link
 from kurz.storage.schema.links import link_tags, links
 
 LOOKED_AT = 2_000  # clicks, for the newest of a subject
@@ -66,7 +66,7 @@ def find_totals(connection: sa.Connection, subject: Subject) -> tuple[int, Momen
 def find_links(
     connection: sa.Connection, link_ids: Collection[int], space: int | None
 ) -> dict[int, Link]:
-    query = sa.select(links).where(links.c.id.in_(link_ids))
+    query = select_links().where(links.c.id.in_(link_ids))
     if space is not None:
         query = query.where(links.c.space == space)
     return {row["id"]: to_link(row) for row in connection.execute(query).mappings()}

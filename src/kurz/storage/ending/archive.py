@@ -80,7 +80,12 @@ def collect_links(
     rows = rows[: len(few_enough(connection, [row["id"] for row in rows], MOST_DAYS))]
     days = _find_days(connection, [row["id"] for row in rows])
     return [
-        ArchivedLink(to_link(row), row["claim_hash"], totals.get(row["id"]), days[row["id"]])
+        ArchivedLink(
+            replace(to_link(row), **_copied(totals.get(row["id"]))),
+            row["claim_hash"],
+            totals.get(row["id"]),
+            days[row["id"]],
+        )
         for row in rows
     ]
 
@@ -270,8 +275,7 @@ def put_back(
 
 
 def _copied(totals: CountedTotals | None) -> dict[str, Any]:
-    """The link's columns from its totals: complete, even if its row was behind when it was
-    purged."""
+    """The link's fields from its totals: its row may be behind."""
     if totals is None:
         return {}
     fields: dict[str, Any] = {"redirect_count": totals.clicks}

@@ -23,7 +23,7 @@ from kurz.storage.links.ended_accounts import IS_ENDING
 from kurz.storage.links.inserting import insert_together
 from kurz.storage.links.quarantine import find_reserved, is_refused
 from kurz.storage.links.quota_usage import find_spent, spend
-from kurz.storage.schema.link_rows import INSERTED, to_link, to_row
+from kurz.storage.schema.link_rows import INSERTED, select_links, to_link, to_row
 from kurz.storage.schema.links import links, usage
 
 _WORKSPACE, _CODE, _VERSION, _HASH, _OWNER, _SPACE, _TYPE, _CLICKS = (
@@ -235,7 +235,7 @@ def list_page(
         conditions.append(links.c.deleted_at.is_(None))
     if after is not None:
         conditions.append(sa.tuple_(*order) > sa.tuple_(*map(sa.literal, after)))
-    query = sa.select(links).where(*conditions).order_by(*order).limit(limit)
+    query = select_links().where(*conditions).order_by(*order).limit(limit)
     rows = connection.execute(query).mappings().all()
     is_last = len(rows) < limit
     position = None if is_last else tuple(rows[-1][column.name] for column in order)

@@ -48,7 +48,7 @@ _CHECKED = {
 
 
 def sort_value(field: str) -> sa.ColumnElement[int]:
-    """The sort expression of a list, in the form of the order's index."""
+    """The sort expression of a list, in the form of the order's index. Clicks may be behind."""
     if field == Sort.EXPIRY.field:
         return sa.literal_column(_EXPIRY, sa.BigInteger())
     column: sa.ColumnElement[int] = links.c[field]

@@ -25,10 +25,9 @@ from kurz.links.model import (
 from kurz.storage.engine.batches import among
 from kurz.storage.links import search
 from kurz.storage.links.filters import Condition, Filters, sort_value
-from kurz.storage.links.walking import gather, walk, walk_some
+from kurz.storage.links.walking import FEW, gather, walk, walk_some
 from kurz.storage.schema.links import link_tags, links
 
-FEW = 2_000  # collecting and sorting this many is about as fast as walking an order for a page
 SAMPLE = 256  # links that are sampled to estimate how common something is
 COMMON_TEXT = (
     0.015  # for a text in this many links, reading links fills a page faster than an index
@@ -68,13 +67,13 @@ def list_links(
     if way.is_dear:
         page, total, seen = gather(connection, way.candidates(sort), sort, after, limit)
         if seen <= way.most:
-            return FoundLinks(page, total)
+            return FoundLinks(*page, total)
     else:
         total = _count(connection, way.counted())
         is_exact = total <= COUNTED_LINKS
         if total <= FEW:
             page, _, _ = gather(connection, way.candidates(sort), sort, after, limit)
-            return FoundLinks(page, total)
+            return FoundLinks(*page, total)
     if way.is_exact and is_exact:
         way = replace(way, walked_by=("space", "tag"))
     total = min(total, way.most)
@@ -84,9 +83,9 @@ def list_links(
     if not space or wanted.search is not None:
         fits = _fits(filters.others(*keys))
         page, stopped_at = walk_some(connection, lead, fits, sort, after, limit)
-        return FoundLinks(page, total, is_exact, stopped_at)
+        return FoundLinks(*page, total, is_exact, stopped_at)
     page = walk(connection, [*lead, *filters.others(*keys)], sort, after, limit)
-    return FoundLinks(page, total, is_exact)
+    return FoundLinks(*page, total, is_exact)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,14 @@ from kurz.storage.links.quota_turns import QuotaTurns
 from kurz.storage.links.quota_usage import spend
 from kurz.storage.links.receipts import save_receipt
 from kurz.storage.links.tags import add_tags, follow_tags
-from kurz.storage.schema.link_rows import INSERTED, canonical_hash, changed_columns, to_link, to_row
+from kurz.storage.schema.link_rows import (
+    INSERTED,
+    canonical_hash,
+    changed_columns,
+    select_links,
+    to_link,
+    to_row,
+)
 from kurz.storage.schema.links import links
 
 if TYPE_CHECKING:  # its driver is not needed on SQLite
@@ -139,7 +146,7 @@ def claim_link(
     row = connection.execute(statement).mappings().first()
     if row is None:
         return None
-    link = to_link(row)
+    link = _counted(connection, to_link(row))
     _hold(connection, link, now if not admit(link.location) else None)
     record_change(
         connection, link.id, link.workspace_id, short_code, link.version, row["updated_at"]
@@ -201,6 +208,7 @@ def update_link(
             connection, link.id, link.workspace_id, code, row["version"], row["updated_at"]
         )
     edited = to_link(row)
+    edited.redirect_count, edited.avg_redirect_ms = link.redirect_count, link.avg_redirect_ms
     add_history_entry(connection, link, edited, action)
     follow_tags(connection, link, edited)
     save_receipt(connection, receipt, edited)
@@ -341,6 +349,12 @@ class SqlLinkStore(SqlStore):
     spend_click = writes(spend_click)
 
 
+def _counted(connection: sa.Connection, link: Link) -> Link:
+    """The link that an update returned, with its current clicks."""
+    now = _one(connection, links.c.id == link.id)
+    return link if now is None else now
+
+
 def _one(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> Link | None:
-    row = connection.execute(sa.select(links).where(*conditions)).mappings().first()
+    row = connection.execute(select_links().where(*conditions)).mappings().first()
     return None if row is None else to_link(row)

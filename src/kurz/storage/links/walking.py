@@ -9,8 +9,12 @@ import sqlalchemy as sa
 from kurz.links.model import READ_LINKS, Link, PageEnd, Sort
 from kurz.storage.links.filters import Condition, sort_value
 from kurz.storage.schema.base import NEVER
-from kurz.storage.schema.link_rows import to_link
+from kurz.storage.schema.link_rows import LINK, current_clicks, to_link, with_totals
 from kurz.storage.schema.links import links
+
+FEW = 2_000  # collecting and sorting this many is about as fast as walking an order for a page
+
+Page = tuple[list[Link], list[int | None]]  # links, and by what they are sorted
 
 
 def gather(
@@ -19,22 +23,28 @@ def gather(
     sort: Sort,
     after: PageEnd | None,
     limit: int,
-) -> tuple[list[Link], int, int]:
+) -> tuple[Page, int, int]:
     """Returns a sorted page of the matches among the candidates (`id`, `value` and `fits`), the
-    number of these matches, and the number of candidates."""
+    number of these matches, and the number of candidates. Few matches are sorted by their current
+    clicks, many by the copies, which are what a walk goes by."""
     hits = candidates.cte("hits")
     counts = sa.select(
         sa.func.count().label("seen"), sa.func.coalesce(sa.func.sum(hits.c.fits), 0).label("total")
     ).select_from(hits)
-    page = sa.select(hits.c.id, hits.c.value).where(hits.c.fits == 1)
-    part = _behind(page, hits.c.value, hits.c.id, sort, after).limit(limit).subquery("page")
+    value: sa.ColumnElement[int] = hits.c.value
+    if sort.field == Sort.CLICKS.field:
+        total = sa.select(sa.func.sum(hits.c.fits)).scalar_subquery()
+        value = sa.case((total <= FEW, current_clicks(hits.c.id, value)), else_=value)
+    page = sa.select(hits.c.id, value.label("value")).where(hits.c.fits == 1)
+    part = _behind(page, value, hits.c.id, sort, after).limit(limit).subquery("page")
     number = counts.subquery("number")
     source = number.outerjoin(part, sa.true()).outerjoin(links, links.c.id == part.c.id)
-    query = sa.select(links, number.c.seen, number.c.total).select_from(source)
+    columns = (*LINK, part.c.value, number.c.seen, number.c.total)
+    query = sa.select(*columns).select_from(with_totals(source))
     rows = connection.execute(query.order_by(*_ordered(sort, part.c.value, part.c.id)))
     found = rows.mappings().all()
-    page_links = [to_link(row) for row in found if row["id"] is not None]
-    return page_links, int(found[0]["total"]), found[0]["seen"]
+    page_rows = [row for row in found if row["id"] is not None]
+    return _to_page(page_rows), int(found[0]["total"]), found[0]["seen"]
 
 
 def walk(
@@ -43,7 +53,7 @@ def walk(
     sort: Sort,
     after: PageEnd | None,
     limit: int,
-) -> list[Link]:
+) -> Page:
     """Reads links until the page is full."""
     value = sort_value(sort.field)
     page = sa.select(links.c.id, value.label("value")).select_from(links).where(*conditions)
@@ -51,7 +61,7 @@ def walk(
     for part in _parts(connection, page, sort, after):
         if len(rows) < limit:
             rows += _fetch(connection, part.limit(limit - len(rows)), sort)
-    return [to_link(row) for row in rows]
+    return _to_page(rows)
 
 
 def walk_some(
@@ -61,7 +71,7 @@ def walk_some(
     sort: Sort,
     after: PageEnd | None,
     limit: int,
-) -> tuple[list[Link], PageEnd | None]:
+) -> tuple[Page, PageEnd | None]:
     """Reads at most `READ_LINKS` of the links that `conditions` lead to. Returns those that fit,
     and where it stopped if the page is not full by then."""
     value = sort_value(sort.field).label("value")
@@ -76,9 +86,16 @@ def walk_some(
             break
         last = part.with_only_columns(value, links.c.id).offset(READ_LINKS - 1).limit(1)
         if (end := connection.execute(last).first()) is not None:
-            stopped_at = PageEnd(None if end.value == NEVER else end.value, end.id)
-            return [to_link(row) for row in rows], stopped_at
-    return [to_link(row) for row in rows], None
+            return _to_page(rows), PageEnd(_shown(end.value), end.id)
+    return _to_page(rows), None
+
+
+def _to_page(rows: Sequence[sa.RowMapping]) -> Page:
+    return [to_link(row) for row in rows], [_shown(row["value"]) for row in rows]
+
+
+def _shown(value: int) -> int | None:
+    return None if value == NEVER else value
 
 
 def _parts(
@@ -132,6 +149,7 @@ def _ordered(sort: Sort, *values: sa.ColumnElement[int]) -> Sequence[sa.ColumnEl
 def _fetch(connection: sa.Connection, page: sa.Select[Any], sort: Sort) -> Sequence[sa.RowMapping]:
     """Reads the links of a page, now that their ids are known."""
     found = page.subquery("page")
-    query = sa.select(links).select_from(found.join(links, links.c.id == found.c.id))
+    source = with_totals(found.join(links, links.c.id == found.c.id))
+    query = sa.select(*LINK, found.c.value).select_from(source)
     query = query.order_by(*_ordered(sort, found.c.value, found.c.id))
     return connection.execute(query).mappings().all()

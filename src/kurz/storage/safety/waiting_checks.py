@@ -17,6 +17,7 @@ from kurz.storage.safety.destinations import (
     lock_position,
     may_be_called,
 )
+from kurz.storage.schema.link_rows import current_clicks
 from kurz.storage.schema.links import links
 from kurz.storage.schema.safety import destination_position, destinations, link_destinations
 
@@ -147,7 +148,7 @@ def _find(
 
 def _clicks() -> sa.ColumnElement[int]:
     newest = (
-        sa.select(links.c.redirect_count)
+        sa.select(current_clicks(links.c.id, links.c.redirect_count).label("clicks"))
         .select_from(link_destinations.join(links, links.c.id == link_destinations.c.link_id))
         .where(link_destinations.c.destination_id == destinations.c.id)
         .correlate(destinations)
@@ -155,7 +156,7 @@ def _clicks() -> sa.ColumnElement[int]:
         .limit(COUNTED_LINKS)
         .subquery()
     )
-    total = sa.select(sa.func.coalesce(sa.func.sum(newest.c.redirect_count), 0))
+    total = sa.select(sa.func.coalesce(sa.func.sum(newest.c.clicks), 0))
     return sa.cast(total.scalar_subquery(), sa.BigInteger)
 
 

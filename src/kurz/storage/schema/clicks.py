@@ -20,12 +20,12 @@ journal_position = sa.Table(
     sa.Column("stored_events", sa.BigInteger),
 )
 
-# Rows that are updated often find space on their page, so indexes need no change.
+# Rows that are updated often find space on their page, so indexes need no change, and a page is
+# cleaned up without a vacuum.
 REWRITTEN: dict[str, Any] = {"postgresql_with": {"fillfactor": 70}}
 
-# All clicks of a subject (`clicks/batch`), and the moments of the latencies that were measured. A
-# link has its own copy, which follows later: the row that everyone reads is not written all the
-# time.
+# All clicks of a subject (`clicks/batch`), and the moments of the latencies that were measured.
+# A link has its own copy, which is renewed rarely, because a copy changes all indexes of the link.
 click_totals = sa.Table(
     "click_totals",
     metadata,

@@ -7,8 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from kurz.clicks.batch import SubjectKind
 from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
 from kurz.links.model import DestinationStatus, Link, LinkType, Status, Strategy, space_of
+from kurz.storage.schema.clicks import click_totals
+from kurz.storage.schema.links import links
 
 # What an insert writes, in the order of the table.
 INSERTED = (
@@ -49,6 +52,45 @@ NOT_CHECKED = {
     "destination_http_status": None,
     "last_checked_at": None,
 }
+
+_counted = click_totals.c
+_ARE_ITS = sa.and_(_counted.kind == SubjectKind.LINK.value, _counted.subject == links.c.id)
+# The clicks as they are counted now. The link's own column, by which long lists are sorted, may be
+# behind. Clicks never decrease.
+_CLICKS: sa.ColumnElement[int] = sa.case(
+    (_counted.clicks > links.c.redirect_count, _counted.clicks), else_=links.c.redirect_count
+)
+# Until a latency is measured here, the average of an import stays.
+_AVERAGE = sa.case((_counted.timed > 0, _counted.mean_ms), else_=links.c.avg_redirect_ms)
+_NOW = {"redirect_count": _CLICKS, "avg_redirect_ms": _AVERAGE}
+# A link with its current clicks, from a source `with_totals`.
+LINK = tuple(
+    _NOW[column.name].label(column.name) if column.name in _NOW else column for column in links.c
+)
+
+
+def select_links() -> sa.Select[Any]:
+    """Links with their current clicks, for `to_link`."""
+    return sa.select(*LINK).select_from(with_totals(links))
+
+
+def with_totals(source: sa.FromClause) -> sa.Join:
+    """A source that has `links`, and their totals. SQLite would read all links to join a source to
+    links that are joined to their totals already."""
+    return source.outerjoin(click_totals, _ARE_ITS)
+
+
+def current_clicks(
+    link_id: sa.ColumnElement[int], copied: sa.ColumnElement[int]
+) -> sa.ColumnElement[int]:
+    """The clicks of a link as they are counted now, looked up for each row of a query that has its
+    id and its own copy."""
+    newer = sa.select(_counted.clicks).where(
+        _counted.kind == SubjectKind.LINK.value,
+        _counted.subject == link_id,
+        _counted.clicks > copied,
+    )
+    return sa.func.coalesce(newer.correlate_except(click_totals).scalar_subquery(), copied)
 
 
 def to_row(link: Link, claim_hash: bytes | None = None) -> tuple[Any, ...]:
