@@ -27,11 +27,17 @@ class Listing:
         found = await self._store.list(
             scope, wanted, self._clock.now(), after=after, limit=limit + 1
         )
-        page = tuple(found.links[:limit])
+        page = found.links[:limit]
         has_more = len(found.links) > limit
         end = PageEnd(found.values[limit - 1], page[-1].id) if has_more else found.stopped_at
+        if (
+            wanted.sort.field == Sort.CLICKS.field
+        ):  # of a long list, a page has them nearly in order
+            page = sorted(
+                page, key=lambda it: (it.redirect_count, it.id), reverse=wanted.sort.is_descending
+            )
         return LinkPage(
-            page,
+            tuple(page),
             max(found.total, len(page)),
             None if end is None else self._cursor(end, wanted.sort),
             found.is_total_exact,
