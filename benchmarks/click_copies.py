@@ -17,6 +17,7 @@ from typing import Any
 import asyncpg
 import sqlalchemy as sa
 
+from engines import server_cpu_seconds
 from kurz.clicks.batch import SubjectKind
 from kurz.settings.model import Settings
 from kurz.storage.clicks.totals import add_totals
@@ -25,7 +26,7 @@ from kurz.storage.followers.click_count_copier import BATCH, LAG, copy_clicks
 from kurz.storage.schema.links import links
 from kurz.wiring.core import Kurz, open_kurz
 from kurz.wiring.engine import prepare
-from list import Data, fill_index_of_texts, fill_postgres, fill_sqlite
+from list_rows import Data, fill_index_of_texts, fill_postgres, fill_sqlite
 from servers.postgres import PostgresServer
 
 COUNTED = int(SubjectKind.LINK)
@@ -126,9 +127,9 @@ async def on_postgres(folder: Path, options: argparse.Namespace) -> dict[str, An
             await observer.execute("VACUUM ANALYZE links")
             await observer.execute("CHECKPOINT")
             updated, hot = await updates()
-            server_cpu = _server_cpu(server.pid)
+            server_cpu = server_cpu_seconds(server.pid)
             copies, wal, counted_wal, cpu = await copy_all(kurz, visits, options, read_wal)
-            server_cpu = _server_cpu(server.pid) - server_cpu
+            server_cpu = server_cpu_seconds(server.pid) - server_cpu
             updated_after, hot_after = await updates()
         await observer.close()
     return {
@@ -161,11 +162,6 @@ async def on_sqlite(folder: Path, options: argparse.Namespace) -> dict[str, Any]
         "copies": copies,
         "cpu_us_a_copy": round(cpu / copies * 1e6, 1),
     }
-
-
-def _server_cpu(pid: int) -> float:
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return sum(int(Path(f"/proc/{it}/schedstat").read_text().split()[0]) for it in children) / 1e9
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from kurz.storage.links.active import ENDLESS, SLOT_MICROS
 from kurz.storage.schema.base import NEVER
 from kurz.wiring.core import open_kurz
 from kurz.wiring.engine import prepare
-from list import fill_index_of_texts, fill_postgres, fill_sqlite
+from list_rows import fill_index_of_texts, fill_postgres, fill_sqlite
 
 TEAM = 7
 OWNER = 123_456_789

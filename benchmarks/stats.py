@@ -15,12 +15,12 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from engines import ENGINES, Place, opened
 from kurz.clicks.batch import Subject, SubjectKind, tag_subject
 from kurz.clicks.live import Live
 from kurz.clicks.periods import Interval, last_days, read_period
@@ -28,11 +28,7 @@ from kurz.clicks.stats import EVERYTHING, About, StatsReport
 from kurz.settings.model import Settings
 from kurz.storage.followers.month_folder import MonthFolder
 from kurz.wiring.core import Kurz, open_kurz
-from kurz.wiring.engine import prepare
-from stats_rows import DAYS, TAG, TEAM, Data, fill_postgres, fill_sqlite
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from servers.postgres import PostgresServer
+from stats_rows import DAYS, TAG, TEAM, Data, fill
 
 GOAL_MS = 50
 ZONE = "Europe/Berlin"
@@ -51,15 +47,6 @@ class Timed:
     median_ms: float
     p95_ms: float
     cpu_ms: float
-
-
-@dataclass
-class Place:
-    """A database that is full. The CPU is that of this process and of the database's server."""
-
-    settings: Settings
-    kurz: Kurz
-    cpu_seconds: Callable[[], float]
 
 
 ABOUTS = {
@@ -142,37 +129,6 @@ async def add_up(kurz: Kurz, engine: str) -> None:
     print(f"{engine}: months added up in {took:.1f} s, {cpu:.1f} s of CPU")
 
 
-@asynccontextmanager
-async def sqlite(folder: Path, data: Data) -> AsyncIterator[Place]:
-    settings = Settings(data_dir=folder / "kurz-data")
-    await prepare(settings, upgrades_postgres=False)
-    async with open_kurz(settings) as kurz:
-        await kurz.database.write(fill_sqlite, data)
-        yield Place(settings, kurz, time.process_time)
-
-
-@asynccontextmanager
-async def postgres(folder: Path, data: Data) -> AsyncIterator[Place]:
-    with PostgresServer(shared_buffers="128MB") as server:  # PostgreSQL's own default
-        settings = Settings(data_dir=folder, database_url=server.url())
-        await prepare(settings, upgrades_postgres=True)
-        await fill_postgres(server.url(), data)
-
-        def cpu_seconds() -> float:
-            return time.process_time() + sum(map(_cpu_of, _children(server.pid)))
-
-        async with open_kurz(settings) as kurz:
-            yield Place(settings, kurz, cpu_seconds)
-
-
-def _children(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-
-
-def _cpu_of(pid: str) -> float:
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
-
-
 def report(found: list[Timed]) -> None:
     """A line for each subject and length: the slowest of its intervals and zones."""
     columns = ("first ms", "its CPU", "median ms", "p95 ms", "CPU ms")
@@ -191,11 +147,11 @@ def report(found: list[Timed]) -> None:
 
 async def run(options: argparse.Namespace) -> list[Timed]:
     found: list[Timed] = []
-    engines = {"sqlite": sqlite, "postgres": postgres}
     with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as temporary:
         for engine in options.engines:
             data = Data(options.clicks, options.links)
-            async with engines[engine](Path(temporary), data) as place:
+            async with opened(engine, Path(temporary)) as place:
+                await fill(place.kurz, data)
                 await add_up(place.kurz, engine)
                 async for row in measure(place, engine, options.runs):
                     found.append(row)
@@ -208,7 +164,7 @@ def main() -> None:
     parser.add_argument("--clicks", type=int, default=10_000_000)
     parser.add_argument("--links", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--engines", nargs="+", default=["sqlite", "postgres"])
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     parser.add_argument("--json", type=Path, help="write the numbers there")
     options = parser.parse_args()
     found = asyncio.run(run(options))

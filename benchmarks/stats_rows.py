@@ -5,7 +5,7 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import asyncpg
@@ -15,6 +15,8 @@ from kurz.clicks.batch import INSTALLATION, Event, Subject, SubjectKind, tag_sub
 from kurz.clicks.counts import MAX_OF_LINK, MAX_OF_MANY, OTHER, SLACK, Of, VisitKind
 from kurz.clicks.sketch import PRECISION_OF_LINK, PRECISION_OF_MANY
 from kurz.clock import EPOCH, SystemClock
+from kurz.storage.clicks.events import ensure_days
+from kurz.wiring.core import Kurz
 
 TEAM = 7
 TAG = "launch"
@@ -37,7 +39,6 @@ BOTS = [f"{Of.BOT}Bot {number}" for number in range(60)]
 PEOPLE_AT = [f"{Of.PEOPLE_AT_HOUR}{hour:02}" for hour in range(24)]
 BOTS_AT = [f"{Of.BOTS_AT_HOUR}{hour:02}" for hour in range(24)]
 BOT_SHARE = 0.2
-# Which links they have: every so many.
 WIDE = {INSTALLATION: 1, Subject(SubjectKind.SPACE, TEAM): 3, tag_subject(TEAM, TAG): 60}
 
 
@@ -48,12 +49,23 @@ POOLED_CLICKS = 20
 class Data:
     """Rows as the loader leaves them. The workspace has every third link, the tag every twentieth
     of these. How often the busiest are clicked on a day follows from their share; days of wide
-    subjects stand among those of links."""
+    subjects stand among those of links. `wide`: which links they have, every so many. Single clicks
+    are those of the last `event_days`."""
 
-    def __init__(self, clicks: int, links: int) -> None:
+    def __init__(
+        self,
+        clicks: int,
+        links: int,
+        *,
+        days: int = DAYS,
+        event_days: int = 2,  # no more is looked at for what is live
+        wide: Mapping[Subject, int] = WIDE,
+    ) -> None:
         self._chance = random.Random(5)
-        self._per_day = clicks // DAYS
-        self._days = range(TODAY - DAYS + 1, TODAY + 1)
+        self._per_day = clicks // days
+        self._days = range(TODAY - days + 1, TODAY + 1)
+        self._wide = wide
+        self.event_days = self._days[-event_days:]
         self._link_weights = zipf(links)
         self._weights = {number: zipf(number) for number in map(len, VALUES.values())}
         self._weights[len(BOTS)] = zipf(len(BOTS))
@@ -63,13 +75,13 @@ class Data:
 
     def days(self) -> Iterator[tuple[Any, ...]]:
         wide = self._wide_days()
-        stretch = self.links // DAYS
+        stretch = self.links // len(self._days)
         for link_id in range(1, self.links + 1):
             subject = Subject(SubjectKind.LINK, link_id)
             for day, clicks in self._clicks_of(link_id):
                 yield self._row(subject, day, clicks, *self._day_of_link(clicks))
             if link_id % stretch == 0:
-                yield from itertools.islice(wide, len(WIDE))
+                yield from itertools.islice(wide, len(self._wide))
         yield from wide
 
     def _clicks_of(self, link_id: int) -> Iterator[tuple[int, int]]:
@@ -78,11 +90,11 @@ class Data:
         if expected > POOLED_CLICKS:
             yield from ((day, self._about(expected)) for day in self._days)
         else:
-            number = self._about(expected * DAYS)
+            number = self._about(expected * len(self._days))
             yield from Counter(self._chance.choices(self._days, k=number)).items()
 
     def _wide_days(self) -> Iterator[tuple[Any, ...]]:
-        for day, (subject, step) in itertools.product(self._days, WIDE.items()):
+        for day, (subject, step) in itertools.product(self._days, self._wide.items()):
             ids = range(step, self.links + 1, step)
             share = self._per_day / self._link_weights[-1]
             clicks = round(share * self._link_weights[len(ids) - 1] / step)
@@ -150,16 +162,17 @@ class Data:
             yield int(kind), number, clicks, clicks, 0.2, 0.05 * clicks
 
     def events(self) -> Iterator[tuple[Any, ...]]:
-        """Of two days: no more is looked at for what is live."""
         ids = range(1, self.links + 1)
-        weights = self._link_weights
-        clicked = self._chance.choices(ids, cum_weights=weights, k=2 * self._per_day)
-        for number, link_id in enumerate(clicked):
-            day = TODAY - 1 + number // self._per_day
-            space = TEAM if link_id % 3 == 0 else 0
-            at = day * DAY_MICROS + number % self._per_day
-            texts = ("person", "DE", "referrer.example", "Firefox", "Linux", "desktop", "de")
-            yield (day, number, at, link_id, space, 150.0, *texts, bytes(8))
+        texts = ("person", "DE", "referrer.example", "Firefox", "Linux", "desktop", "de")
+        numbers = itertools.count()
+        for day in self.event_days:
+            clicked = self._chance.choices(ids, cum_weights=self._link_weights, k=self._per_day)
+            for at, link_id in enumerate(clicked, day * DAY_MICROS):
+                space = self._space_of(link_id)
+                yield (day, next(numbers), at, link_id, space, 150.0, *texts, bytes(8))
+
+    def _space_of(self, link_id: int) -> int:
+        return TEAM if link_id % 3 == 0 else 0
 
 
 def zipf(number: int) -> list[float]:
@@ -202,31 +215,44 @@ FIXED = {"created_at": 0, "updated_at": 0, "redirect_status": 302, "forward_quer
 FIXED |= {"clicks_used": 0, "redirect_count": 0}
 
 
-def fill_sqlite(connection: sa.Connection, data: Data) -> None:
-    driver: Any = connection.connection.driver_connection
+Tables = Iterable[tuple[str, Sequence[str], Iterator[tuple[Any, ...]]]]
 
-    def insert(table: str, names: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> None:
+
+async def fill(kurz: Kurz, data: Data) -> None:
+    """The clicks, and their links."""
+    rows = ((*row, *FIXED.values()) for row in link_rows(data))
+    await fill_tables(kurz, data, [*click_tables(data), ("links", (*LINK, *FIXED), rows)])
+
+
+async def fill_clicks(kurz: Kurz, data: Data) -> None:
+    await fill_tables(kurz, data, click_tables(data))
+
+
+def click_tables(data: Data) -> Tables:
+    """In this order: the totals are those of the days."""
+    yield "click_days", ROW, data.days()
+    yield "click_totals", TOTAL, data.all_totals()
+    yield "click_events", EVENT, data.events()
+
+
+async def fill_tables(kurz: Kurz, data: Data, tables: Tables) -> None:
+    if kurz.settings.database_url is None:
+        await kurz.database.write(fill_sqlite, tables)
+    else:
+        await kurz.database.write(ensure_days, data.event_days)
+        await fill_postgres(kurz.settings.database_url, tables)
+
+
+def fill_sqlite(connection: sa.Connection, tables: Tables) -> None:
+    driver: Any = connection.connection.driver_connection
+    for table, names, rows in tables:
         marks = ", ".join("?" * len(names))
         driver.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", rows)  # noqa: S608
 
-    insert("click_days", ROW, data.days())
-    insert("click_totals", TOTAL, data.all_totals())
-    insert("click_events", EVENT, data.events())
-    insert("links", (*LINK, *FIXED), ((*row, *FIXED.values()) for row in link_rows(data)))
 
-
-async def fill_postgres(url: str, data: Data) -> None:
+async def fill_postgres(url: str, tables: Tables) -> None:
     connection = await asyncpg.connect(url)
-    for day in (TODAY - 1, TODAY):
-        await connection.execute(
-            f"CREATE TABLE click_events_{day} PARTITION OF click_events"
-            f" FOR VALUES FROM ({day}) TO ({day + 1})"
-        )
-    copy = connection.copy_records_to_table
-    await copy("click_days", records=data.days(), columns=ROW)
-    await copy("click_totals", records=data.all_totals(), columns=TOTAL)
-    await copy("click_events", records=data.events(), columns=EVENT)
-    rows = ((*row, *FIXED.values()) for row in link_rows(data))
-    await copy("links", records=rows, columns=(*LINK, *FIXED))
+    for table, names, rows in tables:
+        await connection.copy_records_to_table(table, records=rows, columns=names)
     await connection.execute("VACUUM ANALYZE")
     await connection.close()
