@@ -23,6 +23,7 @@ WORDS = """
     flight city museum concert ticket garden kitchen recipe coffee bread cheese music soccer
     tennis school course lesson student library science physics biology history
 """.split()  # noqa: SIM905  a column of fifty strings is no easier to read
+TAGS = [f"{WORDS[number % len(WORDS)]}-{number}" for number in range(3000)]
 RARE_WORDS = {"zebra": 0.01, "quagga": 0.001, "okapi": 0.00001}
 FILLED = (
     *("id", "workspace_id", "space", "short_code", "version", "strategy", "original_url"),
@@ -40,7 +41,7 @@ class Data:
         self._chance = random.Random(5)
         self.count = count
         self.owners = [self._chance.getrandbits(52) for _ in range(10)]
-        self.tags = [f"{WORDS[number % len(WORDS)]}-{number}" for number in range(3000)]
+        self.tags = TAGS
         self._hosts = ["www.example.com", *(f"{word}.example" for word in WORDS)]
         self._weights = {
             len(values): list(itertools.accumulate(1 / (rank + 1) for rank in range(len(values))))
