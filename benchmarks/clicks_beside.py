@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redirect_load import Codes, Heads, Measurement, drive, fill, make_codes
-from redirect_servers import Server, is_jobs, kurz
+from redirect_servers import Server, children_of, kurz
 
 HERE = Path(__file__).parent
 SPIN = "import os\nos.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))\nwhile True: pass"
@@ -35,12 +35,8 @@ class Mode:
 
 def worker_and_jobs(server: Server) -> tuple[Server, int]:
     """Its only worker, and the process ID of its jobs process."""
-    workers, jobs = list[int](), list[int]()
-    for path in Path(f"/proc/{server.pid}/task").glob("*/children"):
-        for pid in map(int, path.read_text().split()):
-            (jobs if is_jobs(pid) else workers).append(pid)
-    (worker,), (jobs_process,) = workers, jobs
-    return Server(server.port, worker), jobs_process
+    worker, jobs = children_of(server.pid)
+    return Server(server.port, worker), jobs
 
 
 @contextmanager

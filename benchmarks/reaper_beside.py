@@ -73,7 +73,7 @@ def measure(
     def ask() -> Measurement:
         return drive(worker, live, heads, seconds=seconds)
 
-    with kurz(folder / "data", program=UNRECORDED, **SETTINGS, **environment) as server:
+    with kurz(folder / "data", program=UNRECORDED, **SETTINGS, **environment) as server:  # type: ignore[arg-type]
         time.sleep(1)
         worker, jobs = worker_and_jobs(server)
         os.sched_setaffinity(jobs, {1})

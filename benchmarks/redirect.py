@@ -47,9 +47,10 @@ OFF = "kurz, a, recording off"
 COLD = "kurz, b, cold SQLite"
 SHARED = "kurz, a, PostgreSQL + Redis"
 NOTES = """Servers on core 0,
-visitors on core 1; 2 workers share both cores with them. × is the CPU of the worker, and of the
-worker and the jobs process (which counts the clicks), by that of nginx in the same mode. Recording
-is off by a launcher that replaces the making and writing of records: kurz has no such setting."""
+visitors on core 1; several workers share both cores with them. × is the CPU of the worker, and of
+the worker and the jobs process (which counts the clicks), by that of nginx in the same mode.
+Recording is off by a launcher that replaces the making and writing of records: kurz has no such
+setting."""
 JSON, HTML = "application/problem+json", "text/html"
 
 
@@ -78,9 +79,10 @@ class Bench:
         self._program = Heads(folder / "program", "*/*")
         self._others = Heads(folder / "others", count=HEADS)
 
-    def modes(self) -> list[Row]:
+    def modes(self, workers: int) -> list[Row]:
         """Nginx and kurz in each of the modes."""
-        return [*self._nginx(), *self._hits(self._kurz("recorded"))]
+        hits = self._hits(self._kurz("recorded")) if workers == 1 else self._workers(workers)
+        return [*self._nginx(), *hits]
 
     def rows(self) -> list[Row]:
         recorded = self._kurz("recorded")
@@ -98,7 +100,7 @@ class Bench:
             self._spent("kurz, a, max_clicks, SQLite", recorded),
             *self._shared(),
             self._hit("kurz, a, KURZ_FAST_LANE=off", asgi_path),
-            *self._two_workers(),
+            *self._workers(2),
         ]
 
     def _nginx(self) -> list[Row]:
@@ -125,9 +127,9 @@ class Bench:
     def _copy(self, name: str) -> Path:
         return Path(shutil.copytree(self._template, self._folder / name))
 
-    def _kurz(self, name: str, *options: str, **arguments: Any) -> Server:
+    def _kurz(self, name: str, **arguments: Any) -> Server:
         """A server that has every link in memory."""
-        server = self._stack.enter_context(kurz(self._copy(name), *options, **arguments))
+        server = self._stack.enter_context(kurz(self._copy(name), **arguments))
         drive(server, self._live, self._browser)
         return server
 
@@ -206,10 +208,12 @@ class Bench:
             self._spent("kurz, a, max_clicks, PostgreSQL", warm),
         ]
 
-    def _two_workers(self) -> list[Row]:
-        server = self._kurz("workers", "--workers", "2", cores="0-1")
+    def _workers(self, count: int) -> list[Row]:
+        """They share both cores with the visitors."""
+        server = self._kurz("workers", workers=count, cores="0-1")
         rows = [
-            self._hit(f"kurz, {name}, 2 workers", server, mode) for mode, (name, _) in MODES.items()
+            self._hit(f"kurz, {name}, {count} workers", server, mode)
+            for mode, (name, _) in MODES.items()
         ]
         for row in rows:
             row.cores = "0-1"
@@ -222,6 +226,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=3, help="of each measurement")
     parser.add_argument("--links", type=int, default=100_000)
     parser.add_argument("--modes", action="store_true", help="only nginx and kurz in each mode")
+    parser.add_argument("--workers", type=int, default=1, help="of kurz, with --modes")
     parser.add_argument("--memory", action="store_true", help="of 100,000 and 1,000,000 links")
     parser.add_argument("--quick", action="store_true", help="only to see that it works")
     parser.add_argument("--json", type=Path, help="write the numbers there")
@@ -230,6 +235,8 @@ def main() -> None:
     if options.quick:
         options.rounds, options.seconds, options.links = min(options.rounds, 1), 1, 10_000
         sizes = (10_000, 50_000)
+    if options.workers != 1 and not options.modes:
+        parser.error("--workers needs --modes: without it, two workers are always measured as well")
     if NGINX is None or COMPILER is None:
         sys.exit("This needs nginx and a C compiler: apt-get install nginx-light gcc libc6-dev")
     if len(os.sched_getaffinity(0)) < 2:
@@ -256,7 +263,7 @@ def main() -> None:
 def compare(folder: Path, options: argparse.Namespace, goals: list[Goal]) -> dict[str, Any]:
     with contextlib.ExitStack() as stack:
         bench = Bench(folder, stack, options.links)
-        rows = bench.modes() if options.modes else bench.rows()
+        rows = bench.modes(options.workers) if options.modes else bench.rows()
         for number in range(options.rounds):
             for row in rows:
                 tell(f"round {number + 1} of {options.rounds}: {row.name}")
@@ -269,7 +276,8 @@ def compare(folder: Path, options: argparse.Namespace, goals: list[Goal]) -> dic
     print(
         f"\nMedians of {options.rounds} rounds, {options.links:,} links with 100-byte URLs.", NOTES
     )
-    goals += _goals(by_name, only_modes=options.modes)
+    if options.workers == 1:
+        goals += _goals(by_name, only_modes=options.modes)
     return {row.name: [asdict(found) for found in row.rounds] for row in rows}
 
 

@@ -82,9 +82,11 @@ class Codes:
 class Heads:
     """A file of header fields: the same for all, or one set per visitor."""
 
-    def __init__(self, path: Path, accept: str = PAGE, *, count: int = 1) -> None:
+    def __init__(
+        self, path: Path, accept: str = PAGE, *, count: int = 1, host: str = "go.example.com"
+    ) -> None:
         agents = zipf(AGENTS, count)
-        heads = [_head(number, agent, accept) for number, agent in enumerate(agents)]
+        heads = [_head(number, agent, accept, host) for number, agent in enumerate(agents)]
         self.path = path
         self.first = f" HTTP/1.1\r\n{heads[0]}"
         path.write_bytes("".join(heads).encode())
@@ -96,9 +98,9 @@ def zipf(size: int, count: int) -> list[int]:
     return random.Random(7).choices(range(size), cum_weights=weights, k=count)
 
 
-def _head(number: int, agent: int, accept: str) -> str:
+def _head(number: int, agent: int, accept: str, host: str) -> str:
     fields = {
-        "Host": "go.example.com",
+        "Host": host,
         "Upgrade-Insecure-Requests": "1",
         "User-Agent": AGENT.format(120 + agent % 20, 6000 + agent),
         "Accept": accept,

@@ -16,7 +16,7 @@ MODES = {
     Visitors.HTTP10: ("c HTTP/1.0, close", 1.6),
     Visitors.NEW: ("d new connection each", 1.8),
 }
-WIDTH = 38
+WIDTH = 48
 
 Servers = Callable[[], contextlib.AbstractContextManager[Server]]
 

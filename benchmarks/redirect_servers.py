@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,14 +51,18 @@ class Server:
     port: int
     pid: int
     data: Path | None = None
+    jobs_pid: int | None = None
+
+    def processes(self) -> Collection[int]:
+        return tree(self.pid)
 
     def cpu_seconds(self) -> float:
         """Of all its processes, so far."""
-        return sum(_cpu_seconds(pid) for pid in _tree(self.pid))
+        return sum(map(_cpu_seconds, self.processes()))
 
     def jobs_seconds(self) -> float:
         """Of the jobs process alone."""
-        return sum(_cpu_seconds(pid) for pid in _tree(self.pid) if is_jobs(pid))
+        return 0.0 if self.jobs_pid is None else sum(map(_cpu_seconds, tree(self.jobs_pid)))
 
     def wait_for_jobs(self) -> None:
         """Until they have counted the clicks: they look for new ones every second."""
@@ -69,7 +73,7 @@ class Server:
 
     def memory_bytes(self) -> int:
         """What the memory of all its processes grew to, without files."""
-        texts = [Path(f"/proc/{pid}/status").read_text() for pid in _tree(self.pid)]
+        texts = [Path(f"/proc/{pid}/status").read_text() for pid in self.processes()]
         return 1024 * sum(
             int(kilobytes)
             for text in texts
@@ -101,22 +105,25 @@ def nginx(folder: Path, url: str) -> Iterator[tuple[Server, Server]]:
 @contextlib.contextmanager
 def kurz(
     data: Path,
-    *options: str,
+    *,
     program: tuple[str, ...] = KURZ,
+    workers: int = 1,
     cores: str = "0",
     **settings: str,
 ) -> Iterator[Server]:
     """`kurz serve` on a data folder; settings without their KURZ_."""
     environment = {"KURZ_DATA_DIR": str(data), "KURZ_RATE_LIMITS": "off"}
     environment |= {f"KURZ_{name.upper()}": value for name, value in settings.items()}
-    command = [*program, "serve", "--port", "0", *options]
+    command = [*program, "serve", "--port", "0", "--workers", str(workers)]
     log = data.with_name(f"{data.name}.log")
     with _running(command, environment, cores, log) as process:
         assert process.stdout is not None
         address = re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline())
         if address is None:
             sys.exit(f"kurz did not start:\n{log.read_text()}")
-        yield Server(int(address[1]), process.pid, data)
+        while len(children := children_of(process.pid)) <= workers:
+            time.sleep(0.05)
+        yield Server(int(address[1]), process.pid, data, children[-1])  # it starts the jobs last
 
 
 @dataclass(frozen=True)
@@ -196,21 +203,18 @@ def _free_ports(count: int) -> list[int]:
         return [listener.getsockname()[1] for listener in listeners]
 
 
-def _tree(pid: int) -> list[int]:
+def tree(pid: int) -> list[int]:
     """The process and all that come from it."""
     found = [pid]
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in path.read_text().split():
-            found += _tree(int(child))
+    for child in children_of(pid):
+        found += tree(child)
     return found
 
 
-def is_jobs(pid: int) -> bool:
-    """Whether it is a jobs process, which lets workers start first."""
-    try:
-        return os.sched_getscheduler(pid) == os.SCHED_BATCH
-    except ProcessLookupError:  # it has just ended
-        return False
+def children_of(pid: int) -> list[int]:
+    """In the order in which they were started."""
+    paths = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for path in paths for child in path.read_text().split()]
 
 
 def _cpu_seconds(pid: int) -> float:

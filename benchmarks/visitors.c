@@ -1,4 +1,4 @@
-/* Visitors of short links, for redirect.py: many connections in one thread.
+/* Visitors of short links, for redirect.py and others: many connections in one thread.
  *
  * visitors PORT MODE CONNECTIONS SECONDS STATUS CODES HEADS
  *
@@ -146,8 +146,13 @@ static int is_whole(struct visitor *visitor) {
     char *blank = strstr(visitor->answer, "\r\n\r\n");
     if (!blank) return 0;
     char *length = strcasestr(visitor->answer, "\r\ncontent-length:");
-    size_t body = length && length < blank ? strtoul(length + 17, NULL, 10) : 0;
-    return visitor->received >= (size_t)(blank - visitor->answer) + 4 + body;
+    if (length && length < blank) {
+        size_t body = strtoul(length + 17, NULL, 10);
+        return visitor->received >= (size_t)(blank - visitor->answer) + 4 + body;
+    }
+    char *chunked = strcasestr(visitor->answer, "\r\ntransfer-encoding: chunked");
+    char *end = visitor->answer + visitor->received;
+    return !chunked || chunked > blank || (end >= blank + 9 && !memcmp(end - 5, "0\r\n\r\n", 5));
 }
 
 static void finish(struct visitor *visitor) {
