@@ -11,7 +11,7 @@ WORKERS ?= 4
 # compile everything again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run setup web test test-repeat check format lock test-faults bench bench-clicks bench-create bench-jobs bench-list bench-overload bench-reaper bench-redirect bench-screening bench-sign-in bench-start bench-stats bench-transfer openapi clean need-python browser
+.PHONY: help run setup web test test-repeat check format lock test-faults bench bench-clicks bench-create bench-growth bench-jobs bench-list bench-overload bench-peers bench-reaper bench-redirect bench-screening bench-sign-in bench-start bench-stats bench-transfer openapi clean need-python browser
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -52,7 +52,7 @@ format: setup ## Format the code and mend what can be mended by machine
 test-faults: web browser ## Run the long proofs: kills and outages, many rounds
 	@KURZ_TEST_DEADLINES=strict $(BIN)/pytest -n 1 -m "long or deadlines"
 
-bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening bench-jobs bench-overload ## Run every benchmark
+bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening bench-jobs bench-overload bench-growth ## Run every benchmark, except bench-peers
 
 bench-clicks: setup ## How fast clicks are counted, and what visitors notice of it (needs a C compiler)
 	@$(BIN)/python benchmarks/clicks.py
@@ -62,6 +62,9 @@ bench-clicks: setup ## How fast clicks are counted, and what visitors notice of 
 bench-create: setup ## What an acknowledged create costs in each process, compared with an empty FastAPI route
 	@$(BIN)/python benchmarks/create.py
 	@$(BIN)/python benchmarks/create.py --engine postgres
+
+bench-growth: setup ## Which operations take longer the more links there are; QUICK=1: up to 100,000 links
+	@$(BIN)/python benchmarks/growth.py $(if $(QUICK),--quick)
 
 bench-sign-in: setup ## Can sign-ins be told apart by time; do they slow redirects down
 	@$(BIN)/python benchmarks/sign_in.py
@@ -74,6 +77,9 @@ bench-list: setup ## How long a page takes in a list of a million links
 
 bench-overload: setup ## What creates and redirects get at three times the load that saturates creates
 	@$(BIN)/python benchmarks/overload.py
+
+bench-peers: setup ## Redirects of other URL shorteners that you run: PEERS="--chhoto ADDRESS …"
+	@$(BIN)/python benchmarks/peers.py $(PEERS)
 
 bench-reaper: setup ## How fast expired links are ended, and what visitors notice of it (needs a C compiler)
 	@$(BIN)/python benchmarks/reaper.py
