@@ -145,6 +145,10 @@ async def fill_postgres(url: str, rows: Iterable[tuple[Any, ...]]) -> None:
         "INSERT INTO link_tags SELECT space, each.value, status = 'DELETED', links.id FROM links,"
         " json_array_elements_text(tags::json) AS each WHERE tags IS NOT NULL"
     )
+    # Otherwise new links would get IDs that are taken.
+    await connection.execute(
+        "SELECT setval(pg_get_serial_sequence('links', 'id'), max(id)) FROM links"
+    )
     await connection.execute("SET maintenance_work_mem = '512MB'")
     for index in indexes:
         await connection.execute(index["indexdef"])
