@@ -64,7 +64,7 @@ class Links:
         self._chance = random.Random(5)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Of `list.FILLED`."""
+        """Of `list_rows.FILLED`."""
         for link_id in range(1, self.count + 1):
             number, is_live = link_id // 2, link_id % 2 == 0
             is_owned = number % OWNED == 0

@@ -122,6 +122,8 @@ def kurz(
         if address is None:
             sys.exit(f"kurz did not start:\n{log.read_text()}")
         while len(children := children_of(process.pid)) <= workers:
+            if process.poll() is not None:
+                sys.exit(f"kurz did not stay:\n{log.read_text()}")
             time.sleep(0.05)
         yield Server(int(address[1]), process.pid, data, children[-1])  # it starts the jobs last
 
