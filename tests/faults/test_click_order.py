@@ -66,12 +66,13 @@ class Links:
 
     def visit_concurrently(self, times: int) -> int:
         found, wires = 0, list[Wire]()
-        with ExitStack() as closing:
+        with ExitStack() as opened:
             for paths in groups(self.paths * times, CLIENTS):
                 if not wires or not self._mode.keeps:
+                    opened.close()  # the ones before
                     wires = [self._open() for _ in range(CLIENTS)]
                     for wire in wires:
-                        closing.callback(wire.close)
+                        opened.callback(wire.close)
                 for wire, path in zip(wires, paths, strict=True):
                     wire.send_raw(self._request(path))
                 found += sum(wire.receive().status == 302 for wire in wires)

@@ -22,9 +22,9 @@ from support.wire import socket_address
 AT_ONCE = 100
 # Until the next request is sent without an answer. A whole head is answered even if its body is
 # not whole, but what comes instead of the body may be refused first.
-PATIENCE_SECONDS = (0.1, 2.0)
+PATIENCE_SECONDS = (0.1, 10.0)
 END_OF_HEAD = re.compile(rb"\n\r?\n")
-SILENCE_SECONDS = 0.5
+SILENCE_SECONDS = 2.0
 LAST = get("/live-1", "Connection: close")
 
 
