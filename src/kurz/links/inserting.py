@@ -1,6 +1,6 @@
 """Stores a new link under the first free code, or finds the link that already has it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -59,6 +59,19 @@ class Inserter:
             if await self._try(new, await self._code(new.link, attempt)):
                 return new.created(new.link.id)
         raise CodesExhausted("All codes that were tried are taken. Try again.")
+
+    async def insert_many(
+        self, links: Sequence[Link], allowances: tuple[Allowance, ...]
+    ) -> list[Created | None]:
+        """Stores each link that can have the first code it tries. None: use `insert` for it."""
+        for link in links:
+            if link.strategy is not Strategy.CUSTOM:
+                link.short_code = await self._code(link, 0)
+        stored = await self._store.insert_many(links, allowances)
+        return [
+            None if link_id is None else NewLink(link, None, None, allowances).created(link_id)
+            for link, link_id in zip(links, stored, strict=True)
+        ]
 
     async def _insert_custom(self, new: NewLink, now: datetime) -> Created:
         """The code belongs to one URL: the same pair again gives the same link, so that a script

@@ -36,6 +36,13 @@ class LinkStore(Protocol):
         same transaction spends the allowances and stores the receipt, which gets the id;
         `QuotaExceeded` or `AlreadyAnswered` undoes everything."""
 
+    async def insert_many(
+        self, links: Sequence[Link], allowances: tuple[Allowance, ...]
+    ) -> list[int | None]:
+        """Stores new links in one transaction and returns their ids, in order. None: this one was
+        not stored, and `insert` finds out why. If a quota has too little left for all, or another
+        transaction holds a code that is needed, none is stored."""
+
     async def find(self, link_id: int, scope: Scope) -> Link | None: ...
 
     async def find_by_code(self, workspace_id: int, short_code: str) -> Link | None: ...

@@ -1,5 +1,6 @@
 """What may be done with links: create, read, list, edit, delete, restore."""
 
+import asyncio
 import hashlib
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -7,6 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from kurz.clock import Clock
+from kurz.errors import KurzError
 from kurz.links import lifecycle, urls
 from kurz.links.code_generator import CodeGenerator
 from kurz.links.codes import custom
@@ -40,6 +42,8 @@ from kurz.paging import WHOLE, Part
 from kurz.people.own_hosts import OwnHosts
 from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
+
+DRAFTS_A_TURN = 32  # of many, in an iteration of the event loop: about 1 ms
 
 
 class LinkService:
@@ -78,17 +82,43 @@ class LinkService:
         configured. The store spends the allowances and stores the receipt with the new link; the
         receipt gets what this returns."""
         now = self._clock.now()
-        strategy = self._code_generator.choose(
-            draft.strategy, draft.custom_code, draft.workspace_id, draft.default_strategy
-        )
-        url = urls.judge(draft.original_url, await self._own_hosts.get(), own_hosts)
-        link = self._drafting.link(draft, strategy, url, now)
-        link.held_at = self._screened(url.location, now)
+        link = self._link(draft, now, await self._own_hosts.get(), own_hosts)
         token = secrets.token_urlsafe(32) if draft.is_anonymous else None
         claim_hash = None if token is None else hash_claim_token(token)
         return await self._inserter.insert(
             NewLink(link, token, claim_hash, allowances, receipt), now
         )
+
+    async def create_many(
+        self,
+        drafts: Sequence[Draft],
+        *,
+        own_hosts: Collection[str] = (),
+        allowances: tuple[Allowance, ...] = (),
+    ) -> list[Created | KurzError | None]:
+        """Creates links of one caller with an account in one transaction. None: `create` must
+        decide, because the code or URL may be taken, or a quota may be used up."""
+        now, hosts = self._clock.now(), await self._own_hosts.get()
+        links: list[Link] = []
+        refused: dict[int, KurzError] = {}
+        for number, draft in enumerate(drafts):
+            if number % DRAFTS_A_TURN == DRAFTS_A_TURN - 1:
+                await asyncio.sleep(0)
+            try:
+                links.append(self._link(draft, now, hosts, own_hosts))
+            except KurzError as error:
+                refused[number] = error
+        created = iter(await self._inserter.insert_many(links, allowances) if links else ())
+        return [refused.get(number) or next(created) for number in range(len(drafts))]
+
+    def _link(self, draft: Draft, now: datetime, *own_hosts: Collection[str]) -> Link:
+        strategy = self._code_generator.choose(
+            draft.strategy, draft.custom_code, draft.workspace_id, draft.default_strategy
+        )
+        url = urls.judge(draft.original_url, *own_hosts)
+        link = self._drafting.link(draft, strategy, url, now)
+        link.held_at = self._screened(url.location, now)
+        return link
 
     async def claim(
         self,

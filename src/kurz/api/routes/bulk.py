@@ -2,12 +2,13 @@
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 from starlette.responses import Response
 
 from kurz.api.http.bodies import described, read_body, sent_fields
@@ -19,6 +20,7 @@ from kurz.api.routes.creating import PROBLEMS, LinkCreator, creator_for
 from kurz.api.routes.links import CLEARABLE, delete, edit
 from kurz.api.schemas.links import Bulk, BulkItem, BulkResults
 from kurz.errors import KurzError, problem
+from kurz.links.model import Created, Draft
 from kurz.people.access import Permission
 from kurz.people.errors import IdempotencyKeyRefused, IdempotencyKeyReused, RequestInFlight
 from kurz.people.limits import LimitClass, header_fields
@@ -26,12 +28,14 @@ from kurz.people.limits import LimitClass, header_fields
 # Items in progress. On SQLite they share disk syncs; on PostgreSQL more of them would only wait for
 # connections, together with all redirects.
 AT_ONCE = 8
-# New links that are inserted together, on one connection. More would make iterations of the event
-# loop long.
-CREATES_AT_ONCE = 32
+# New links in a transaction, which takes some 10 ms, and such transactions in progress.
+CREATES_TOGETHER, BATCHES_AT_ONCE = 250, 2
+RENDERED_A_TURN = 32  # results, in an iteration of the event loop: about 1 ms
 
 router = APIRouter(tags=["links"], responses=PROBLEMS)
 # What is wrong with the whole request, not with one item.
+_Numbered = tuple[int, dict[str, Any]]  # an item, and its place in the request
+_Results = dict[int, bytes]  # as JSON, by this place
 _OF_THE_REQUEST = (IdempotencyKeyRefused, IdempotencyKeyReused, RequestInFlight)
 
 
@@ -56,53 +60,77 @@ def _add_routes(at: SpacePath) -> None:
         worker = _Worker(request, space, await creator_for(request, space))
         async with kurz.receipts.of_many(request, space.caller.name, count):
             results = await worker.run(body.items)
-        answer = ApiAnswer(200, to_json({"results": results}))
+        answer = ApiAnswer(200, b'{"results":[' + b",".join(results) + b"]}")
         return answer.respond(**header_fields(verdict))
 
 
 class _Worker:
+    """Each result is rendered as JSON when it is there: all at once would take long."""
+
     def __init__(self, request: Request, space: LinkSpace, creator: LinkCreator) -> None:
         self._request = request
         self._space = space
         self._creator = creator
         self._turn = asyncio.Semaphore(AT_ONCE)
-        self._create_turn = asyncio.Semaphore(CREATES_AT_ONCE)
+        self._batch_turn = asyncio.Semaphore(BATCHES_AT_ONCE)
         self._has_key = context(request).receipts.has_key(request)
-        self._has_quota = bool(space.allowances(context(request)))
         # Items about the same link are done one after the other, in their order.
         self._locks: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def run(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        results = await asyncio.gather(
-            *(self._attempt(number, item) for number, item in enumerate(items)),
-            return_exceptions=True,  # no item continues after the answer
+    async def run(self, items: Sequence[dict[str, Any]]) -> list[bytes]:
+        numbered: list[_Numbered] = [*enumerate(items)]
+        # A new link with a key is stored together with its answer, in a transaction of its own.
+        together = [] if self._has_key else [pair for pair in numbered if _is_create(pair[1])]
+        alone = numbered if self._has_key else [it for it in numbered if not _is_create(it[1])]
+        found = await _gather(
+            *(self._create_together(part) for part in _parts(together)),
+            *(self._attempt(number, item) for number, item in alone),
         )
-        return [_result(item) for item in results]
+        return [found[number] for number in range(len(items))]
 
-    async def _attempt(self, number: int, item: dict[str, Any]) -> dict[str, Any]:
+    async def _create_together(self, batch: Sequence[_Numbered]) -> _Results:
+        """Creates as many of these links as possible in one transaction, and the others one by
+        one."""
+        async with self._batch_turn:
+            found = await self._create_batch(batch)
+        others = [(number, item) for number, item in batch if number not in found]
+        return found | await _gather(*(self._attempt(number, item) for number, item in others))
+
+    async def _create_batch(self, batch: Sequence[_Numbered]) -> _Results:
+        found, drafts = _Results(), dict[int, Draft]()
+        for place, (number, item) in enumerate(batch):
+            await _let_others_run(place)
+            try:
+                drafts[number] = self._draft(_item(item))
+            except KurzError as error:
+                found[number] = _refused(error)
+        try:
+            created = await self._creator.create_many([*drafts.values()])
+        except KurzError as error:
+            return found | dict.fromkeys(drafts, _refused(error))
+        for place, (number, result) in enumerate(zip(drafts, created, strict=True)):
+            await _let_others_run(place)
+            if isinstance(result, KurzError):
+                found[number] = _refused(result)
+            elif result is not None:
+                found[number] = self._created(result)
+        return found
+
+    async def _attempt(self, number: int, item: dict[str, Any]) -> _Results:
         link_id = item.get("id")
         lock = self._locks[link_id] if isinstance(link_id, int) else nullcontext()
-        async with lock, self._turn_of(item):
+        async with lock, self._turn:
             try:
-                return await self._do(number, _item(item))
+                return {number: await self._do(number, _item(item))}
             except _OF_THE_REQUEST:
                 raise
             except KurzError as error:
-                status = status_of(type(error))
-                return {"status": status, "problem": problem(error, status)}
+                return {number: _refused(error)}
 
-    def _turn_of(self, item: dict[str, Any]) -> asyncio.Semaphore:
-        """The limit that applies to an item, which is not validated yet."""
-        link = item.get("link")
-        has_tags = isinstance(link, dict) and bool(link.get("tags"))
-        if item.get("action") != "create" or has_tags or self._has_key or self._has_quota:
-            return self._turn
-        return self._create_turn
-
-    async def _do(self, number: int, item: BulkItem) -> dict[str, Any]:
-        _check_fields(item)
+    async def _do(self, number: int, item: BulkItem) -> bytes:
         if item.action == "create":
             return await self._create(number, item)
+        _check_fields(item)
         self._space.caller.require(Permission.LINKS_WRITE)
         if item.id is None:
             raise refusal([{"type": "missing", "loc": ("id",), "msg": "Field required"}])
@@ -113,7 +141,7 @@ class _Worker:
             await trash.purge(
                 item.id, space.scope, expected_version=item.version, account_id=account_id
             )
-            return {"status": 204}
+            return to_json({"status": 204})
         if item.action == "edit":
             link = await edit(
                 request, space, item.id, sent_fields(item.changes, *CLEARABLE), item.version
@@ -127,16 +155,13 @@ class _Worker:
                 expected_version=item.version,
                 account_id=space.caller.account_id,
             )
-        return {"status": 200, "link": await view_at(request, link, space)}
+        return to_json({"status": 200, "link": await view_at(request, link, space)})
 
-    async def _create(self, number: int, item: BulkItem) -> dict[str, Any]:
-        if item.link is None:
-            raise refusal([{"type": "missing", "loc": ("link",), "msg": "Field required"}])
+    async def _create(self, number: int, item: BulkItem) -> bytes:
         creator = self._creator
-        draft = creator.draft(item.link)
-        if not self._has_key:  # no response is stored, so it need not be text yet
-            created = await creator.create(draft, None)
-            return {"status": 201 if created.is_new else 200, "link": creator.view(created)}
+        draft = self._draft(item)
+        if not self._has_key:
+            return self._created(await creator.create(draft, None))
         answer = await creator.kurz.receipts.once(
             self._request,
             creator.name,
@@ -144,13 +169,46 @@ class _Worker:
             creator.answer,
             part=str(number),
         )
-        return {"status": answer.status, "link": from_json(answer.body)}
+        return b'{"status":%d,"link":%b}' % (answer.status, answer.body)
+
+    def _draft(self, item: BulkItem) -> Draft:
+        _check_fields(item)
+        if item.link is None:
+            raise refusal([{"type": "missing", "loc": ("link",), "msg": "Field required"}])
+        return self._creator.draft(item.link)
+
+    def _created(self, created: Created) -> bytes:
+        status = 201 if created.is_new else 200
+        return to_json({"status": status, "link": self._creator.view(created)})
 
 
-def _result(found: dict[str, Any] | BaseException) -> dict[str, Any]:
-    if isinstance(found, BaseException):
-        raise found
-    return found
+async def _gather(*parts: Coroutine[Any, Any, _Results]) -> _Results:
+    results = _Results()
+    # No item continues after the answer, not even if another one raises an error.
+    for found in await asyncio.gather(*parts, return_exceptions=True):
+        if isinstance(found, BaseException):
+            raise found
+        results.update(found)
+    return results
+
+
+def _is_create(item: dict[str, Any]) -> bool:
+    return item.get("action") == "create"
+
+
+def _parts(items: Sequence[_Numbered]) -> Iterator[Sequence[_Numbered]]:
+    for start in range(0, len(items), CREATES_TOGETHER):
+        yield items[start : start + CREATES_TOGETHER]
+
+
+async def _let_others_run(place: int) -> None:
+    if place % RENDERED_A_TURN == RENDERED_A_TURN - 1:
+        await asyncio.sleep(0)
+
+
+def _refused(error: KurzError) -> bytes:
+    status = status_of(type(error))
+    return to_json({"status": status, "problem": problem(error, status)})
 
 
 def _check_fields(item: BulkItem) -> None:

@@ -1,7 +1,7 @@
 """Creates links: `POST /api/v1/links`, the same in a workspace, and `POST /` from the shell. It
 avoids the cost of FastAPI's parameters, because this is the most frequent route."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from kurz.api.http.security import needs, optional
 from kurz.api.http.spaces import LinkSpace, require_space, workspace_id_of
 from kurz.api.schemas.links import LinkCreate, NewLinkRead
 from kurz.api.schemas.problems import problems
-from kurz.errors import SignInRequired
+from kurz.errors import KurzError, SignInRequired
 from kurz.links.errors import UrlProblem, UrlRefused
 from kurz.links.model import Created, Draft, Strategy
 from kurz.links.view import view
@@ -224,6 +224,13 @@ class LinkCreator:
         allowances = () if self.space is None else self.space.allowances(self.kurz)
         return await self.kurz.services.links.create(
             draft, own_hosts=self.own_hosts, allowances=allowances, receipt=receipt
+        )
+
+    async def create_many(self, drafts: Sequence[Draft]) -> list[Created | KurzError | None]:
+        """None: `create` must decide."""
+        allowances = () if self.space is None else self.space.allowances(self.kurz)
+        return await self.kurz.services.links.create_many(
+            drafts, own_hosts=self.own_hosts, allowances=allowances
         )
 
     def view(self, created: Created) -> dict[str, Any]:

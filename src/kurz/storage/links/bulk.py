@@ -23,6 +23,7 @@ from kurz.storage.links.ended_accounts import IS_ENDING
 from kurz.storage.links.inserting import insert_together
 from kurz.storage.links.quarantine import find_reserved, is_refused
 from kurz.storage.links.quota_usage import find_spent, spend
+from kurz.storage.links.tags import add_tags_of
 from kurz.storage.schema.link_rows import INSERTED, select_links, to_link, to_row
 from kurz.storage.schema.links import links, usage
 
@@ -60,6 +61,7 @@ def insert_rows(
     }
     if reserved:
         (_follow_on_sqlite if is_sqlite else _follow_on_postgres)(connection, [*reserved], now)
+        add_tags_of(connection, [*reserved])
         note_changes(
             connection,
             (
@@ -149,18 +151,12 @@ def _lock_usage(connection: sa.Connection, allowance: Allowance) -> int:
 
 
 def _follow_on_sqlite(connection: sa.Connection, ids: Sequence[int], now: int) -> None:
-    """The change log and the tags of the new links, which have the highest ids."""
+    """The change log of the new links, which have the highest ids."""
     driver: Any = connection.connection.driver_connection
     driver.execute(
         "INSERT INTO changes (link_id, workspace_id, short_code, version, changed_at)"
         " SELECT id, workspace_id, short_code, version, ? FROM links WHERE id >= ?",
         (now, ids[0]),
-    )
-    driver.execute(
-        "INSERT INTO link_tags (space, tag, in_trash, link_id)"
-        " SELECT DISTINCT space, each.value, status = 'DELETED', links.id"
-        " FROM links, json_each(tags) AS each WHERE links.id >= ? AND space <> 0",
-        (ids[0],),
     )
 
 
@@ -170,13 +166,6 @@ def _follow_on_postgres(connection: sa.Connection, ids: Sequence[int], now: int)
         " SELECT id, workspace_id, short_code, version, $1 FROM links"
         " WHERE id = ANY($2::bigint[]) ORDER BY id",
         (now, list(ids)),
-    )
-    connection.exec_driver_sql(
-        "INSERT INTO link_tags (space, tag, in_trash, link_id)"
-        " SELECT DISTINCT space, each.value, status = 'DELETED', links.id"
-        " FROM links, json_array_elements_text(tags::json) AS each(value)"
-        " WHERE links.id = ANY($1::bigint[]) AND tags IS NOT NULL AND space <> 0",
-        (list(ids),),
     )
 
 

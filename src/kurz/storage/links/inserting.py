@@ -13,14 +13,24 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql.base import PGDialect
 
 from kurz.freshness.routes import Change
+from kurz.people.quotas import Allowance
 from kurz.storage.engine.changes import note_changes
 from kurz.storage.links.quarantine import RESERVED_FOR_OTHERS
+from kurz.storage.links.quota_usage import spend
+from kurz.storage.links.tags import add_tags_of
 from kurz.storage.schema.link_rows import INSERTED
 from kurz.storage.schema.links import links
 
 AT_ONCE = 16  # new links that one statement stores on SQLite
+MANY_AT_ONCE = 64  # of one request
+# How long a transaction with many links waits for one that holds a code or a quota, while others
+# wait for its own codes. PostgreSQL would look for deadlocks only after a second.
+_WAIT_BRIEFLY = "SET LOCAL lock_timeout = '100ms'"
+_HELD_UP = ("55P03", "40P01")  # SQLSTATE of a lock that was not available, and of a deadlock
 
-_WORKSPACE, _CODE, _VERSION = map(INSERTED.index, ("workspace_id", "short_code", "version"))
+_WORKSPACE, _CODE, _VERSION, _TAGS = map(
+    INSERTED.index, ("workspace_id", "short_code", "version", "tags")
+)
 _FLAG = "forward_query"
 
 _Row = tuple[Any, ...]
@@ -38,10 +48,39 @@ _REFUSED_ON_SQLITE = (
 _RECORD_ON_POSTGRES = _RECORD.format(these="id = ANY($1::bigint[])") + " RETURNING link_id"
 
 
+class HeldUp(Exception):
+    """Another transaction holds what this one needs; this one is undone."""
+
+
 def insert_links(connection: sa.Connection, rows: Sequence[_Row]) -> list[int | None]:
     """Inserts new links without tags, as `to_row` gives them, and their rows of the change log.
     Returns their ids; None: the code is taken or reserved for somebody else."""
-    ids = insert_together(connection, rows, AT_ONCE)
+    return _insert_links(connection, rows, AT_ONCE)
+
+
+def insert_many(
+    connection: sa.Connection, rows: Sequence[_Row], allowances: tuple[Allowance, ...], now: int
+) -> list[int | None]:
+    """Like `insert_links`, for many links of one caller, and with tags. Spends the allowances:
+    `QuotaExceeded` undoes everything, and so does `HeldUp`."""
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql(_WAIT_BRIEFLY)
+    try:
+        ids = _insert_links(connection, rows, MANY_AT_ONCE)
+        inserted = [link_id for link_id in ids if link_id is not None]
+        if inserted and any(row[_TAGS] for row in rows):
+            add_tags_of(connection, inserted)
+        if inserted:
+            spend(connection, allowances, now, len(inserted))
+    except sa.exc.DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) in _HELD_UP:
+            raise HeldUp from error
+        raise
+    return ids
+
+
+def _insert_links(connection: sa.Connection, rows: Sequence[_Row], most: int) -> list[int | None]:
+    ids = insert_together(connection, rows, most)
     inserted = [link_id for link_id in ids if link_id is not None]
     refused = _record(connection, inserted) if inserted else set()
     if refused:

@@ -1,6 +1,6 @@
 """Queries about links, and the `LinkStore` of the core."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from kurz.links.model import (
     Strategy,
     space_of,
 )
+from kurz.people.errors import QuotaExceeded
 from kurz.people.quotas import Allowance
 from kurz.people.receipts import Receipt
 from kurz.storage.engine.changes import record_change
@@ -31,7 +32,7 @@ from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
 from kurz.storage.engine.store import SqlStore, reads, writes
 from kurz.storage.links.ended_accounts import as_ended
 from kurz.storage.links.history import add_history_entry, list_history
-from kurz.storage.links.inserting import insert_links
+from kurz.storage.links.inserting import HeldUp, insert_links, insert_many
 from kurz.storage.links.listing import list_links
 from kurz.storage.links.quarantine import (
     CodeReserved,
@@ -272,6 +273,16 @@ class SqlLinkStore(SqlStore):
             return await self._database.write_together(insert_links, to_row(link, claim_hash))
         async with self._turn(allowances):
             return await self._database.write(insert_link, link, claim_hash, allowances, receipt)
+
+    async def insert_many(
+        self, links: Sequence[Link], allowances: tuple[Allowance, ...]
+    ) -> list[int | None]:
+        rows, now = [to_row(link) for link in links], to_micros(links[0].updated_at)
+        try:
+            async with self._turn(allowances):
+                return await self._database.write(insert_many, rows, allowances, now)
+        except (QuotaExceeded, HeldUp):
+            return [None] * len(links)
 
     def _turn(self, allowances: tuple[Allowance, ...]) -> AbstractAsyncContextManager[None]:
         if self._turns is None or not allowances:

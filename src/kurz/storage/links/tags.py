@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -21,12 +22,33 @@ from kurz.storage.schema.links import link_tags, links
 
 BATCH = 500  # links a transaction, so that none takes long
 
+_ADD_ON_SQLITE = (
+    "INSERT INTO link_tags (space, tag, in_trash, link_id)"
+    " SELECT DISTINCT space, each.value, status = 'DELETED', links.id"
+    " FROM links, json_each(tags) AS each WHERE links.id >= ? AND space <> 0"
+)
+_ADD_ON_POSTGRES = (
+    "INSERT INTO link_tags (space, tag, in_trash, link_id)"
+    " SELECT DISTINCT space, each.value, status = 'DELETED', links.id"
+    " FROM links, json_array_elements_text(tags::json) AS each(value)"
+    " WHERE links.id = ANY($1::bigint[]) AND tags IS NOT NULL AND space <> 0"
+)
+
 _Row = dict[str, object]
 
 
 def add_tags(connection: sa.Connection, link: Link, link_id: int) -> None:
     """For a new link, which does not have its id yet."""
     _insert(connection, _rows(link, link_id))
+
+
+def add_tags_of(connection: sa.Connection, link_ids: Sequence[int]) -> None:
+    """For new links, which on SQLite have the highest ids."""
+    if connection.dialect.name == "sqlite":
+        driver: Any = connection.connection.driver_connection
+        driver.execute(_ADD_ON_SQLITE, (link_ids[0],))
+    else:
+        connection.exec_driver_sql(_ADD_ON_POSTGRES, (list(link_ids),))
 
 
 def follow_tags(connection: sa.Connection, before: Link, after: Link) -> None:
