@@ -196,7 +196,7 @@ class Engine:
         """What wakes other processes after changes, if there is no Redis."""
         if self.settings.database_url is None:
             return PipeWaker(self.settings.feed_dir)
-        from kurz.feed.postgres import APPLICATION, CHANNEL, listen
+        from kurz.feed.postgres import APPLICATION, CHANNEL, PostgresWakeUps
         from kurz.feed.remote import RemoteWaker
         from kurz.storage.engine.hosts import PostgresHosts
 
@@ -204,7 +204,8 @@ class Engine:
         hosts = PostgresHosts(self.settings.database_url, wanted="primary")
         connect = partial(hosts.connect, {"application_name": APPLICATION})
         wake = partial(database.write, wake_listeners, CHANNEL)
-        return RemoteWaker(wake, partial(listen, connect))
+        wake_ups = PostgresWakeUps(connect, wake)
+        return RemoteWaker(wake_ups.send, wake_ups.listen)
 
     def deadlines(self) -> Deadlines:
         return Deadlines(
