@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from kurz.links.model import Status
+from kurz.storage.engine.batches import among
 from kurz.storage.engine.changes import last_change
-from kurz.storage.engine.rows import upsert
 from kurz.storage.schema.base import NEVER
 from kurz.storage.schema.links import active_links, changes, count_position, counted_links, links
 
@@ -27,7 +27,10 @@ _IS_ACTIVE = sa.and_(
     links.c.status.not_in(_HALTED),
     sa.or_(links.c.max_clicks.is_(None), links.c.clicks_used < links.c.max_clicks),
 )
-_KEEP_COUNTED = upsert(counted_links, "expires_at")
+_SLOT = sa.case(
+    (counted_links.c.expires_at.is_(None), sa.literal_column(str(ENDLESS), sa.BigInteger)),
+    else_=counted_links.c.expires_at // sa.literal_column(str(SLOT_MICROS), sa.BigInteger),
+)
 _ADD = insert(active_links)
 _ADD = _ADD.on_conflict_do_update(
     index_elements=[active_links.c.slot],
@@ -91,32 +94,36 @@ def _lock(connection: sa.Connection) -> sa.Row[*tuple[Any, ...]]:
 
 
 def _count(connection: sa.Connection, link_ids: Collection[int]) -> None:
-    """Brings the counts of these links up to date."""
-    active = sa.select(links.c.id, links.c.expires_at).where(links.c.id.in_(link_ids), _IS_ACTIVE)
-    after = _expiries(connection, active)
-    counted = sa.select(counted_links).where(counted_links.c.link_id.in_(link_ids))
-    before = _expiries(connection, counted)
-    moves: Counter[int] = Counter(_slot_of(expires_at) for expires_at in after.values())
-    moves.subtract(_slot_of(expires_at) for expires_at in before.values())
-    if gone := before.keys() - after.keys():
-        connection.execute(sa.delete(counted_links).where(counted_links.c.link_id.in_(gone)))
-    rows = [
-        {"link_id": link_id, "expires_at": expires_at}
-        for link_id, expires_at in after.items()
-        if link_id not in before or before[link_id] != expires_at
-    ]
-    if rows:
-        connection.execute(_KEEP_COUNTED, rows)
+    """Brings the counts of these links up to date. Only what is written to `counted_links` is
+    added up: on PostgreSQL, a link may change between two statements."""
+    ids = [*link_ids]
+    are_theirs = among(connection, counted_links.c.link_id, ids)
+    active = sa.select(links.c.id, links.c.expires_at)
+    active = active.where(among(connection, links.c.id, ids), _IS_ACTIVE)
+    moves = Counter[int]()
+    moves.subtract(_slots(connection, are_theirs))
+    is_gone = counted_links.c.link_id.not_in(active.with_only_columns(links.c.id))
+    connection.execute(sa.delete(counted_links).where(are_theirs, is_gone))
+    keep = insert(counted_links).from_select(["link_id", "expires_at"], active)
+    is_other = counted_links.c.expires_at.is_distinct_from(keep.excluded.expires_at)
+    connection.execute(
+        keep.on_conflict_do_update(
+            index_elements=[counted_links.c.link_id],
+            set_={"expires_at": keep.excluded.expires_at},
+            where=is_other,
+        )
+    )
+    moves.update(_slots(connection, are_theirs))
     if moved := [{"slot": slot, "links": number} for slot, number in moves.items() if number]:
         connection.execute(_ADD, moved)
         left = active_links.c.slot.in_([row["slot"] for row in moved if row["links"] < 0])
         connection.execute(sa.delete(active_links).where(left, active_links.c.links == 0))
 
 
-def _expiries(
-    connection: sa.Connection, query: sa.Select[*tuple[Any, ...]]
-) -> dict[int, int | None]:
-    return {row[0]: row.expires_at for row in connection.execute(query)}
+def _slots(connection: sa.Connection, are_these: sa.ColumnElement[bool]) -> dict[int, int]:
+    """How many counted links end in each slot."""
+    query = sa.select(_SLOT, sa.func.count()).where(are_these).group_by(_SLOT)
+    return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def _slot_of(expires_at: int | None) -> int:

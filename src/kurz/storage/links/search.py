@@ -1,6 +1,7 @@
 """Text search of links: the rule of what matches, and SQLite's trigram index, which follows the
 change log after the writes. PostgreSQL maintains its own index (migration 0002)."""
 
+import json
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,17 +27,13 @@ _entries = sa.table("link_search", sa.column("rowid", sa.BigInteger))
 _PLANE = 0x30000
 _BITS = 19
 _DELETE = sa.text("DELETE FROM link_search WHERE rowid = :id")
-_INSERT = sa.text("INSERT INTO link_search (rowid, space, text) VALUES (:id, :space, :text)")
+_INSERT = "INSERT INTO link_search (rowid, space, text) VALUES (?, ?, ?)"
 # First the links, then their entries: for INSERT … SELECT, SQLite makes a savepoint per row, at
 # which FTS5 writes everything it has collected. That took five times as long.
-_ENTRIES = sa.select(
-    links.c.id,
-    sa.literal_column(
-        "char("
-        + ", ".join(f"{_PLANE} + ((space >> {_BITS * n}) & {2**_BITS - 1})" for n in range(3))
-        + ")"
-    ).label("space"),
-    sa.literal_column(TEXT).label("text"),
+_SPACE = ", ".join(f"{_PLANE} + ((space >> {_BITS * n}) & {2**_BITS - 1})" for n in range(3))
+_ENTRIES = (
+    f"SELECT id, char({_SPACE}), {TEXT} FROM links"  # noqa: S608  our own words
+    " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
 )
 
 
@@ -97,9 +94,9 @@ def index_changes(connection: sa.Connection, limit: int) -> int:
     if known := {row.link_id for row in rows} - new:
         connection.execute(_DELETE, [{"id": link_id} for link_id in sorted(known)])
     if listed := {row.link_id for row in rows if row.space}:
-        query = _ENTRIES.where(links.c.id.in_(listed)).order_by(links.c.id)
-        entries = connection.execute(query).mappings().all()
-        connection.execute(_INSERT, [dict(entry) for entry in entries])
+        driver: Any = connection.connection.driver_connection
+        entries = driver.execute(_ENTRIES, (json.dumps([*listed]),)).fetchall()
+        driver.executemany(_INSERT, entries)
     connection.execute(sa.update(search_position).values(change_id=rows[-1].id))
     return len(rows)
 
