@@ -61,7 +61,6 @@ bench-clicks: setup ## How fast clicks are counted, and what visitors notice of 
 
 bench-create: setup ## What an acknowledged create costs in each process, compared with an empty FastAPI route
 	@$(BIN)/python benchmarks/create.py
-	@$(BIN)/python benchmarks/create.py --engine postgres
 
 bench-growth: setup ## Which operations take longer the more links there are; QUICK=1: up to 100,000 links
 	@$(BIN)/python benchmarks/growth.py $(if $(QUICK),--quick)

@@ -1,10 +1,10 @@
 """What an acknowledged, synced create costs in each process: columns show the CPU time of the
 workers, the jobs process and PostgreSQL, compared with an empty FastAPI route that validates the
 same body. Links are created without and with an account, each to a new URL, alone and in bulk.
-Servers take turns in rounds, on the cores that the load also uses. After a round, the jobs process
-has time to catch up; the CPU time that it uses when idle is subtracted. Rate limits are off: they
-would stop the run after ten creates. `--beside FOLDER` measures another checkout in the same
-run."""
+There is a table for each engine and number of workers. Servers take turns in rounds, on the cores
+that the load also uses. After a round, the jobs process has time to catch up; the CPU time that it
+uses when idle is subtracted. Rate limits are off: they would stop the run after ten creates.
+`--beside FOLDER` measures another checkout in the same run."""
 
 import argparse
 import contextlib
@@ -35,7 +35,23 @@ TICKS = os.sysconf("SC_CLK_TCK")
 BACKLOGS = ("kurz_count_backlog", "kurz_destinations_backlog", "kurz_search_backlog")
 AFRESH_SECONDS = 6.0  # until backlogs have been measured again
 IDLE_SECONDS = 10.0
-COLUMNS = ("worker", "jobs", "database", "all", "per second", "p50 ms", "p99 ms", "p99/p50")
+LOADS = ("anonymous", "owned", "bulk")
+COLUMNS = (
+    "worker",
+    "jobs",
+    "database",
+    "all",
+    "per second",
+    "p50 ms",
+    "p99 ms",
+    "p99/p50",
+    "failed",
+)
+FORMATS = ("11.1f", "11.1f", "11.1f", "11.1f", "11,.0f", "11.2f", "11.2f", "11.2f", "11,.0f")
+WORKERS = {"sqlite": (1, 2, 4), "postgres": (1, 2)}
+CREATED = re.compile(rb'"status":201\b')
+
+Table = tuple[dict[str, list[float]], list[float | None]]  # a row for each load; as `commits_of`
 
 _numbers = itertools.count()
 
@@ -99,7 +115,8 @@ class Server:
 @dataclass
 class Load:
     """Requests of one kind to a server, each of which creates `items` links. `rounds` has the
-    results of each round: a number for each of `COLUMNS`."""
+    results of each round: a number for each of `COLUMNS`. `failed` links are not counted in the
+    others."""
 
     name: str
     server: Server
@@ -111,25 +128,34 @@ class Load:
 
     def round(self, connections: int, seconds: float) -> None:
         before, began = self.server.cpu_of_each(), time.monotonic()
-        result = uvloop.run(drive(self.server.port, self._request, connections, seconds))
+        result = uvloop.run(
+            drive(self.server.port, self._request, connections, seconds, self._count_failed)
+        )
         after = self.server.cpu_of_each()
         self.server.wait_for_jobs()
         # Workers are measured under load only, the jobs process until it has caught up.
         after[1:] = self.server.cpu_of_each()[1:]
         after[1] -= self.server.jobs_idle * (time.monotonic() - began)
-        if set(result.statuses) != {201 if self.items == 1 else 200}:
+        links = result.answers * self.items - result.failed
+        if not links:
             sys.exit(f"{self.name} answered {result.statuses}")
-        links = result.answers * self.items
         spent = [(end - start) / links * 1e6 for start, end in zip(before, after, strict=True)]
         if not self.server.is_kurz:
             spent[1] = 0.0
         latencies = sorted(result.latencies_ms)
         p50, p99 = (latencies[int(len(latencies) * share)] for share in (0.5, 0.99))
         speed = links / result.seconds
-        self.rounds.append([*spent, sum(spent), speed, p50, p99, p99 / p50])
+        self.rounds.append([*spent, sum(spent), speed, p50, p99, p99 / p50, result.failed])
 
     def medians(self) -> list[float]:
-        return [statistics.median(column) for column in zip(*self.rounds, strict=True)]
+        """Of each column; of the failed links, all."""
+        *columns, failed = zip(*self.rounds, strict=True)
+        return [*map(statistics.median, columns), sum(failed)]
+
+    def _count_failed(self, status: int, body: bytes) -> int:
+        if self.items == 1:
+            return int(status != 201)
+        return self.items - len(CREATED.findall(body))
 
     def _request(self) -> bytes:
         body = self.body()
@@ -191,15 +217,27 @@ def started(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--engine", choices=("sqlite", "postgres"), default="sqlite")
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--engine", choices=WORKERS, help="default: both")
+    parser.add_argument("--workers", type=int, nargs="+", help="default: 1 and 2, SQLite also 4")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--connections", type=int, default=16)
-    parser.add_argument("--loads", nargs="+", choices=("anonymous", "owned", "bulk"))
+    parser.add_argument("--loads", nargs="+", choices=LOADS, default=LOADS)
     parser.add_argument("--beside", type=Path, help="another checkout to measure in the same run")
     parser.add_argument("--json", type=Path, help="write the numbers there")
     options = parser.parse_args()
+    tables = {}
+    for engine in [options.engine] if options.engine else WORKERS:
+        for workers in options.workers or WORKERS[engine]:
+            name = f"{engine}, {workers} worker{'s' * (workers > 1)}"
+            tables[name] = run(engine, workers, options)
+            report(name, *tables[name])
+    if options.json is not None:
+        shown = {name: {"rows": rows, "grouped": it} for name, (rows, it) in tables.items()}
+        options.json.write_text(json.dumps({"columns": COLUMNS, "tables": shown}, indent=2))
+
+
+def run(engine: str, workers: int, options: argparse.Namespace) -> Table:
     checkouts = {"": HERE.parent} if options.beside is None else {}
     if options.beside is not None:
         checkouts = {" (beside)": options.beside, "": HERE.parent}
@@ -210,31 +248,30 @@ def main() -> None:
         command = [sys.executable, *EMPTY]
         empty = started("empty FastAPI route", command, "/links", empty_folder, "0-1")
         loads = [Load("empty FastAPI route", closing.enter_context(empty), one_link, "/links")]
-        kinds = options.loads or ["anonymous", "owned", "bulk"]
         servers = [
-            closing.enter_context(open_kurz(options, checkout, folder / f"kurz{name}"))
+            closing.enter_context(open_kurz(engine, workers, checkout, folder / f"kurz{name}"))
             for name, checkout in checkouts.items()
         ]
         pairs = [(server, name) for server, name in zip(servers, checkouts, strict=True)]
         by_server = [dict(loads_on(server, name)) for server, name in pairs]
-        loads += [found[kind] for kind in kinds for found in by_server]
+        loads += [found[kind] for kind in options.loads for found in by_server]
         measure(loads, servers, options)
         grouped = [commits_of(server) for server in servers]
-        report(loads, grouped, options.json)
+        return {load.name: load.medians() for load in loads}, grouped
 
 
 @contextlib.contextmanager
-def open_kurz(options: argparse.Namespace, checkout: Path, folder: Path) -> Iterator[Server]:
+def open_kurz(engine: str, workers: int, checkout: Path, folder: Path) -> Iterator[Server]:
     folder.mkdir()
     environment = {
         "PYTHONPATH": str(checkout / "src"),
-        "KURZ_WORKERS": str(options.workers),
+        "KURZ_WORKERS": str(workers),
         "KURZ_METRICS": "public",
     }
     kurz = [str(Path(sys.executable).with_name("kurz")), "serve", "--port", "0"]
     with contextlib.ExitStack() as closing:
         database = None
-        if options.engine == "postgres":
+        if engine == "postgres":
             sys.path.insert(0, str(HERE.parent / "tests"))
             from servers.postgres import PostgresServer
 
@@ -290,7 +327,8 @@ def _connections(load: Load, options: argparse.Namespace) -> int:
 
 
 def commits_of(server: Server) -> float | None:
-    """Creates per sync of the disk; None on PostgreSQL, where kurz does not count them."""
+    """Writes per sync of the disk; the links of a bulk request are four. None on PostgreSQL, where
+    kurz does not count them."""
     server.process.terminate()
     server.process.wait()
     lines = [json.loads(line) for line in server.log.read_text().splitlines()]
@@ -299,22 +337,17 @@ def commits_of(server: Server) -> float | None:
     return sum(line["database_writes"] for line in stopped) / commits if commits else None
 
 
-def report(loads: list[Load], grouped: list[float | None], path: Path | None) -> None:
-    rows = {load.name: load.medians() for load in loads}
-    print(f"{'CPU in µs a link':28}" + "".join(f"{name:>11}" for name in COLUMNS))
-    for name, row in rows.items():
-        formats = ("11.1f", "11.1f", "11.1f", "11.1f", "11,.0f", "11.2f", "11.2f", "11.2f")
-        print(f"{name:28}" + "".join(f"{n:{f}}" for n, f in zip(row, formats, strict=True)))
+def report(name: str, rows: dict[str, list[float]], grouped: list[float | None]) -> None:
+    print(f"\n{name}: CPU in µs a link, rates and times of requests, failed links")
+    print(" " * 28 + "".join(f"{column:>11}" for column in COLUMNS))
+    for load, row in rows.items():
+        print(f"{load:28}" + "".join(f"{n:{f}}" for n, f in zip(row, FORMATS, strict=True)))
     empty = rows["empty FastAPI route"][0]
-    for name, row in rows.items():
-        if name.startswith("create"):
-            print(f"{name}: {row[0] / empty:.2f} x the empty route's CPU in the worker")
+    for load, row in rows.items():
+        if load.startswith("create"):
+            print(f"{load}: {row[0] / empty:.2f} x the empty route's CPU in the worker")
     if None not in grouped:
-        print("creates per sync of the disk: " + ", ".join(f"{number:.1f}" for number in grouped))
-    if path is not None:
-        path.write_text(
-            json.dumps({"columns": COLUMNS, "rows": rows, "grouped": grouped}, indent=2)
-        )
+        print("writes per sync of the disk: " + ", ".join(f"{number:.1f}" for number in grouped))
 
 
 if __name__ == "__main__":

@@ -12,19 +12,30 @@ class Result:
     seconds: float = 0.0
     statuses: dict[int, int] = field(default_factory=dict)
     latencies_ms: list[float] = field(default_factory=list)
+    failed: int = 0
 
     @property
     def answers(self) -> int:
         return sum(self.statuses.values())
 
 
+CountFailed = Callable[[int, bytes], int]  # by the status and the body of an answer
+
+
 class _Connection(asyncio.Protocol):
     """Sends the next request as soon as the answer to the last one is whole."""
 
-    def __init__(self, request: Callable[[], bytes], result: Result, ends_at: float) -> None:
+    def __init__(
+        self,
+        request: Callable[[], bytes],
+        result: Result,
+        ends_at: float,
+        count_failed: CountFailed,
+    ) -> None:
         self._request = request
         self._result = result
         self._ends_at = ends_at
+        self._count_failed = count_failed
         self._waiting = b""
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -46,6 +57,7 @@ class _Connection(asyncio.Protocol):
         status = int(self._waiting[9:12])
         self._result.statuses[status] = self._result.statuses.get(status, 0) + 1
         self._result.latencies_ms.append((now - self._sent_at) * 1000)
+        self._result.failed += self._count_failed(status, self._waiting[head_end + 4 :])
         self._waiting = b""
         if now < self._ends_at:
             self._send()
@@ -64,9 +76,14 @@ class _Connection(asyncio.Protocol):
 
 
 async def drive(
-    port: int, request: bytes | Callable[[], bytes], connections: int, seconds: float
+    port: int,
+    request: bytes | Callable[[], bytes],
+    connections: int,
+    seconds: float,
+    count_failed: CountFailed = lambda _status, _body: 0,
 ) -> Result:
-    """`connections` clients for `seconds`. `request` is sent each time, or returns the next one."""
+    """`connections` clients for `seconds`. `request` is sent each time, or returns the next one.
+    `count_failed` says how much of what a request asked for has failed."""
     loop = asyncio.get_running_loop()
     make = (lambda: request) if isinstance(request, bytes) else request
     result = Result()
@@ -75,7 +92,7 @@ async def drive(
 
     async def one() -> None:
         _, protocol = await loop.create_connection(
-            lambda: _Connection(make, result, ends_at), "127.0.0.1", port
+            lambda: _Connection(make, result, ends_at, count_failed), "127.0.0.1", port
         )
         await protocol.done
 
