@@ -162,3 +162,40 @@ async def test_a_body_has_at_most_a_mebibyte(desk):
     refused = await desk.ask("POST", path, content=pieces(), headers=headers)
     assert code_of(refused) == (413, "body-too-large")
     assert (await desk.ask("GET", desk.links)).json()["total"] == 1
+
+
+@on_sqlite
+async def test_new_links_of_a_request_share_transactions(desk, kurz):
+    before = kurz.database.counts()["database_writes"]
+    items = [{"action": "create", "link": {"original_url": f"{URL}/{n}"}} for n in range(1000)]
+    results = await desk.bulk(*items)
+    assert {item["status"] for item in results} == {201}
+    assert len({item["link"]["short_code"] for item in results}) == 1000
+    assert kurz.database.counts()["database_writes"] - before < 20
+
+
+async def test_new_links_among_others_get_the_answers_of_single_creates(place):
+    """Around the edge of a batch, too."""
+    taken = await place.make(f"{URL}/taken", custom_code="taken")
+    acts = {
+        0: ({"custom_code": "taken"}, 409),
+        1: ({"original_url": f"{URL}/taken", "custom_code": "taken"}, 200),
+        248: ({"original_url": "javascript:alert(1)"}, 422),
+        249: ({"tags": ["x"], "title": "t", "expires_in": 60}, 201),
+        250: ({"owner": 1}, 422),
+        251: ({"strategy": "counter"}, 201),
+        299: ({"custom_code": "wanted"}, 201),
+    }
+    results = await place.bulk(
+        *(
+            {"action": "create", "link": {"original_url": f"{URL}/{n}"} | acts.get(n, ({}, 0))[0]}
+            for n in range(300)
+        )
+    )
+    for number, item in enumerate(results):
+        assert item["status"] == acts.get(number, ({}, 201))[1]
+        if item["status"] == 201:
+            assert (await place.get(item["link"])).json() == item["link"]
+            assert item["link"]["original_url"] == f"{URL}/{number}"
+    assert results[1]["link"]["id"] == taken["id"]
+    assert results[299]["link"]["short_code"] == "wanted"
