@@ -178,13 +178,10 @@ def _take_in(
         query.where(among(connection, link_destinations.c.link_id, [*link_ids]))
     )
     before = {row.link_id: row.destination_id for row in kept}
-    dues = {
-        link.location: _first_due(link.location, now, period)
-        for link in after.values()
-        if link.is_called
-    }
-    locations = {it.location for it in after.values()}
-    found = _keep_destinations(connection, locations, site_of, now, dues)
+    keys = {location: key_of(location) for location in {it.location for it in after.values()}}
+    called = {link.location for link in after.values() if link.is_called}
+    dues = {location: _first_due(keys[location], now, period) for location in called}
+    found = _keep_destinations(connection, keys, site_of, now, dues)
     after = {link_id: link for link_id, link in after.items() if link.location in found}
     moved = {
         link_id: found[link.location].id
@@ -242,15 +239,15 @@ def _read_links(connection: sa.Connection, link_ids: Collection[int], now: int) 
 
 def _keep_destinations(
     connection: sa.Connection,
-    locations: Collection[str],
+    keys: Mapping[str, bytes],
     site_of: SiteOf,
     now: int,
     dues: Mapping[str, int],
 ) -> Mapping[str, sa.Row[*tuple[Any, ...]]]:
     """The destinations of these URLs, by URL, except for what cannot be one; missing ones are
-    created, with this due time. They stay locked until the transaction ends: no check is recorded
+    created, with these due times. They stay locked until the transaction ends: no check is recorded
     for them meanwhile."""
-    hashes = {key_of(location): location for location in locations}
+    hashes = {key: location for location, key in keys.items()}
     columns = destinations.c.id, destinations.c.due_at, destinations.c.url_hash
     known = (
         sa.select(*columns)
@@ -298,8 +295,7 @@ def _tell_unreadable() -> None:
     _log.warning("links without a valid URL are not checked")
 
 
-def _first_due(location: str, now: int, period: timedelta) -> int:
-    key = key_of(location)
+def _first_due(key: bytes, now: int, period: timedelta) -> int:
     return now + (spread(FIRST_AFTER, key) + fraction(key) * period) // MICROSECOND
 
 
