@@ -70,6 +70,24 @@ async def test_after_a_lost_connection_wake_ups_come_again(kurz, own_valkey):
 
 
 @on_postgres
+async def test_a_process_that_listens_wakes_others_and_not_itself(kurz):
+    own = kurz.shared.feed
+    await own.start()
+    try:
+        async with another_process(kurz, tick_seconds=NEVER_SECONDS) as other:
+            await is_awake(kurz, other)
+            await until(lambda: own.wake_ups > 0)
+            woken = own.wake_ups
+            await is_awake(kurz, other)
+            assert own.wake_ups == woken
+            await ask(kurz, f"SELECT pg_terminate_backend(pid)::int {LISTENERS}")
+            await is_awake(kurz, other)
+            await until(lambda: own.wake_ups > woken)
+    finally:
+        await own.stop()
+
+
+@on_postgres
 async def test_a_first_host_that_swallows_everything_keeps_nobody_from_listening(
     kurz, dead_first_host
 ):
