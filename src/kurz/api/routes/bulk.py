@@ -33,9 +33,9 @@ CREATES_TOGETHER, BATCHES_AT_ONCE = 250, 2
 RENDERED_A_TURN = 32  # results, in an iteration of the event loop: about 1 ms
 
 router = APIRouter(tags=["links"], responses=PROBLEMS)
-# What is wrong with the whole request, not with one item.
 _Numbered = tuple[int, dict[str, Any]]  # an item, and its place in the request
 _Results = dict[int, bytes]  # as JSON, by this place
+# What is wrong with the whole request, not with one item.
 _OF_THE_REQUEST = (IdempotencyKeyRefused, IdempotencyKeyReused, RequestInFlight)
 
 
@@ -65,7 +65,7 @@ def _add_routes(at: SpacePath) -> None:
 
 
 class _Worker:
-    """Each result is rendered as JSON when it is there: all at once would take long."""
+    """Renders each result as soon as there is one: all at once would hold up the event loop."""
 
     def __init__(self, request: Request, space: LinkSpace, creator: LinkCreator) -> None:
         self._request = request
@@ -80,8 +80,8 @@ class _Worker:
     async def run(self, items: Sequence[dict[str, Any]]) -> list[bytes]:
         numbered: list[_Numbered] = [*enumerate(items)]
         # A new link with a key is stored together with its answer, in a transaction of its own.
-        together = [] if self._has_key else [pair for pair in numbered if _is_create(pair[1])]
-        alone = numbered if self._has_key else [it for it in numbered if not _is_create(it[1])]
+        together = [it for it in numbered if _is_create(it[1]) and not self._has_key]
+        alone = [it for it in numbered if not _is_create(it[1]) or self._has_key]
         found = await _gather(
             *(self._create_together(part) for part in _parts(together)),
             *(self._attempt(number, item) for number, item in alone),

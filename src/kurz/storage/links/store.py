@@ -279,8 +279,9 @@ class SqlLinkStore(SqlStore):
     ) -> list[int | None]:
         rows, now = [to_row(link) for link in links], to_micros(links[0].updated_at)
         try:
-            async with self._turn(allowances):
-                return await self._database.write(insert_many, rows, allowances, now)
+            with deadline(LIST_SECONDS):
+                async with self._turn(allowances):
+                    return await self._database.write(insert_many, rows, allowances, now)
         except (QuotaExceeded, HeldUp):
             return [None] * len(links)
 
