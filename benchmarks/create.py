@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 BACKLOGS = ("kurz_count_backlog", "kurz_destinations_backlog", "kurz_search_backlog")
 AFRESH_SECONDS = 6.0  # until backlogs have been measured again
 IDLE_SECONDS = 10.0
+SIGN_UP_ATTEMPTS = 10
 LOADS = ("anonymous", "owned", "bulk")
 COLUMNS = (
     "worker",
@@ -297,16 +299,24 @@ def loads_on(server: Server, suffix: str) -> Iterator[tuple[str, Load]]:
 
 
 def sign_up(port: int) -> str:
-    """Makes an account, and gives its token."""
-    body = json.dumps({"email": "ada@example.com", "password": "correct horse battery staple"})
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/api/v1/auth/register",
-        body.encode(),
-        {"content-type": "application/json"},
-    )
-    with urllib.request.urlopen(request) as answer:  # noqa: S310  our own server
-        token: str = json.load(answer)["token"]
-        return token
+    """Makes an account, and gives its token. A server that has just started on a busy machine may
+    need a few attempts."""
+    attempt = 0
+    while True:
+        account = {"email": f"ada{attempt}@example.com", "password": "correct horse battery staple"}
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{port}/api/v1/auth/register",
+            json.dumps(account).encode(),
+            {"content-type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request) as answer:  # noqa: S310  our own server
+                return str(json.load(answer)["token"])
+        except urllib.error.HTTPError as error:
+            if error.code != 503 or attempt == SIGN_UP_ATTEMPTS:
+                raise
+            time.sleep(1.0)
+            attempt += 1
 
 
 def measure(loads: list[Load], servers: list[Server], options: argparse.Namespace) -> None:
