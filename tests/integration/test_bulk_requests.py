@@ -177,7 +177,7 @@ async def test_new_links_of_a_request_share_transactions(desk, kurz):
 async def test_new_links_among_others_get_the_answers_of_single_creates(place):
     """Around the edge of a batch, too."""
     taken = await place.make(f"{URL}/taken", custom_code="taken")
-    acts = {
+    acts: dict[int, tuple[dict[str, Any], int]] = {
         0: ({"custom_code": "taken"}, 409),
         1: ({"original_url": f"{URL}/taken", "custom_code": "taken"}, 200),
         248: ({"original_url": "javascript:alert(1)"}, 422),

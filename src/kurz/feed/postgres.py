@@ -43,14 +43,14 @@ class PostgresWakeUps:
         has_ended = asyncio.Event()
         own_pid = connection.get_server_pid()
 
-        def hear(_: object, pid: int, *__: object) -> None:
+        def receive(_: object, pid: int, *__: object) -> None:
             if pid != own_pid:
                 on_wake()
 
         try:
             connection.add_termination_listener(lambda _: has_ended.set())
             async with asyncio.timeout(ANSWER_SECONDS):
-                await connection.add_listener(CHANNEL, hear)
+                await connection.add_listener(CHANNEL, receive)
             self._connection = connection
             on_wake()
             while True:
