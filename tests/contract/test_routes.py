@@ -77,7 +77,7 @@ async def test_links_of_all_kinds_are_as_the_store_has_them(kurz, routes):
         stored = await kurz.store.find_by_code(0, new.short_code)
         found = await look_up(routes, 0, new.short_code)
         assert found == route_of(stored)
-        entry = Entry(key_of(0, new.short_code), 0, found, to_micros(NOW))
+        entry = Entry.of(key_of(0, new.short_code), 0, found, to_micros(NOW))
         assert entry.outcome(to_micros(NOW)) is lifecycle.outcome(stored, NOW)
 
 
@@ -93,7 +93,7 @@ async def test_what_the_reaper_swept_has_expired_unless_it_was_banned(
     stored = await kurz.store.find_by_code(0, "abc")
     found = await look_up(routes, 0, "abc")
     assert found is not None
-    entry = Entry(key_of(0, "abc"), 0, found, to_micros(NOW))
+    entry = Entry.of(key_of(0, "abc"), 0, found, to_micros(NOW))
     assert entry.outcome(to_micros(NOW)) is lifecycle.outcome(stored, NOW) is outcome
 
 

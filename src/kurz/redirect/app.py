@@ -163,8 +163,8 @@ class RedirectApp:
             return self._held(entry, visit)
         if outcome not in (Outcome.REDIRECT, Outcome.HELD):
             return self._dead(outcome, visit, entry)
-        if not entry.is_lane_servable:
-            entry.derive(now)  # it may have begun since
+        if entry.starts_at is not None:  # it has begun since
+            self._derive(entry, now)
         if is_preview or (
             entry.is_limited and await self._preview_bots.include(visit.method, visit.header)
         ):
@@ -180,12 +180,16 @@ class RedirectApp:
             )
         if entry.is_limited and not await self._links.spend_click(entry.link_id):
             entry.settled = Outcome.EXHAUSTED
-            entry.derive(now)
+            self._derive(entry, now)
             return self._dead(Outcome.EXHAUSTED, visit)
         if visit.method == "GET":
             described = self._visits.describe(client_of(visit.scope), visit.header)
             self._visits.record([(entry.link_tag, described, visit.began_ns)])
         return wire.redirect(entry, visit.query, now)
+
+    def _derive(self, entry: Entry, now: int) -> None:
+        entry.derive(now)
+        self._resolver.hot.update(entry)
 
     async def _miss(self, visit: "_Visit") -> Answer:
         """404, or 429 for a visitor who tries many codes. A hidden link counts like an unknown

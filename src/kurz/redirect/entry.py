@@ -1,5 +1,6 @@
 """What a worker knows about a code: enough to answer without asking the store."""
 
+from dataclasses import dataclass
 from struct import Struct
 
 from kurz.clicks.record import link_tag_of
@@ -16,9 +17,7 @@ PERMANENT = (301, 308)
 # Browsers may keep a permanent redirect this long: an edit must get through.
 KEEP_MICROS = 60 * SECOND
 
-LOCATION = b"location: "
 END = b"\r\n\r\n"
-OWN_BYTES = 370  # memory of an entry without its key and location, with its slots
 
 _LINK_ID = Struct("<Q")  # the first part of a link tag
 _SETTLED = {
@@ -40,70 +39,83 @@ def key_of(workspace_id: int, short_code: str) -> bytes:
     return prefix_of(workspace_id) + b"/" + short_code.encode()
 
 
+@dataclass(slots=True)
 class Entry:
     """Instants are in microseconds. `settled` is the outcome between `starts_at` and `expires_at`.
-    `tail` ends the answer of a redirect. If `is_lane_servable`, the lane may send it, until
-    `servable_until` (None: always); everything else takes the ASGI path. An ended or missing link
-    is used until `stale_at`. Slots and bytes save memory: there may be a million entries."""
+    An ended or missing link is used until `stale_at`. Memory keeps entries in their packed form
+    (`redirect/packed`)."""
 
-    __slots__ = (
-        "created_at",
-        "expires_at",
-        "forward_query",
-        "is_lane_servable",
-        "is_limited",
-        "key",
-        "link_tag",
-        "redirect_status",
-        "servable_until",
-        "settled",
-        "space",
-        "stale_at",
-        "starts_at",
-        "tail",
-        "version",
-        "was_used",
-    )
+    key: bytes
+    link_tag: bytes
+    version: int
+    space: int
+    settled: Outcome
+    location: str
+    redirect_status: int
+    forward_query: bool
+    is_limited: bool
+    created_at: int
+    starts_at: int | None
+    expires_at: int | None
+    stale_at: int | None = None
 
-    def __init__(self, key: bytes, workspace_id: int, route: Route, now: int) -> None:
+    @classmethod
+    def of(cls, key: bytes, workspace_id: int, route: Route, now: int) -> "Entry":
         status = Status(route.status)
         is_final = status in (Status.DELETED, Status.BANNED)  # whatever the clock says
-        self.key = key
-        self.version = route.version
-        self.space = route.space
-        self.link_tag = link_tag_of(route.link_id, workspace_id)
-        self.settled = _SETTLED[status]
-        self.starts_at = None if is_final else route.starts_at
-        self.expires_at = None if is_final else route.expires_at
-        self.created_at = route.created_at
-        self.redirect_status = route.redirect_status
-        self.forward_query = bool(route.forward_query)
-        self.is_limited = route.max_clicks is not None
-        self.tail = LOCATION + route.location.encode() + END
-        self.was_used = False
-        if self.is_limited and route.clicks_used >= (route.max_clicks or 0) and not is_final:
-            self.settled = Outcome.EXHAUSTED if self.settled is Outcome.REDIRECT else self.settled
-        if route.is_held and self.settled is Outcome.REDIRECT:
-            self.settled = Outcome.HELD
-        self.derive(now)
+        is_limited = route.max_clicks is not None
+        settled = _SETTLED[status]
+        if is_limited and route.clicks_used >= (route.max_clicks or 0) and not is_final:
+            settled = Outcome.EXHAUSTED if settled is Outcome.REDIRECT else settled
+        if route.is_held and settled is Outcome.REDIRECT:
+            settled = Outcome.HELD
+        entry = cls(
+            key=key,
+            link_tag=link_tag_of(route.link_id, workspace_id),
+            version=route.version,
+            space=route.space,
+            settled=settled,
+            location=route.location,
+            redirect_status=route.redirect_status,
+            forward_query=bool(route.forward_query),
+            is_limited=is_limited,
+            created_at=route.created_at,
+            starts_at=None if is_final else route.starts_at,
+            expires_at=None if is_final else route.expires_at,
+        )
+        entry.derive(now)
+        return entry
 
     def derive(self, now: int) -> None:
         """Computes the derived fields: after loading, and when the link has started or reached its
         click limit."""
         if self.starts_at is not None and self.starts_at <= now:
             self.starts_at = None
-        self.stale_at: int | None = None
+        self.stale_at = None
         if self.outcome(now) is Outcome.MISSING:
             self.stale_at = now + ABSENCE_MICROS
         elif self.settled is not Outcome.REDIRECT:
             self.stale_at = now + TOMBSTONE_MICROS
         elif self.expires_at is not None:
             self.stale_at = max(now, self.expires_at) + TOMBSTONE_MICROS
+
+    @property
+    def is_lane_servable(self) -> bool:
+        """Whether the lane may send the redirect, until `servable_until` (None: always). Everything
+        else takes the ASGI path."""
         lives = self.settled is Outcome.REDIRECT and self.starts_at is None
-        self.is_lane_servable = lives and not self.is_limited
-        self.servable_until = self.expires_at
+        return lives and not self.is_limited
+
+    @property
+    def servable_until(self) -> int | None:
         if self.expires_at is not None and self.redirect_status in PERMANENT:
-            self.servable_until = self.expires_at - KEEP_MICROS
+            return self.expires_at - KEEP_MICROS
+        return self.expires_at
+
+    @property
+    def tail(self) -> bytes:
+        """The end of the answer of a redirect."""
+        return self.location.encode() + END
 
     @property
     def link_id(self) -> int:
@@ -113,14 +125,6 @@ class Entry:
     @property
     def is_of_workspace(self) -> bool:
         return not self.key.startswith(b"/")  # see `prefix_of`
-
-    @property
-    def location(self) -> str:
-        return self.tail[len(LOCATION) : -len(END)].decode()
-
-    @property
-    def size(self) -> int:
-        return OWN_BYTES + len(self.key) + len(self.tail)
 
     def outcome(self, now: int) -> Outcome:
         if self.starts_at is not None and now < self.starts_at:
@@ -138,4 +142,4 @@ _NOWHERE = Route(0, 0, Status.DELETED, "", 302, False, None, 0, 0, None, None)  
 
 def absence(key: bytes, now: int) -> Entry:
     """There is no such link."""
-    return Entry(key, 0, _NOWHERE, now)
+    return Entry.of(key, 0, _NOWHERE, now)

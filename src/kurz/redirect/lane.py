@@ -21,8 +21,17 @@ from kurz.links.codes.words import is_reserved
 from kurz.links.lifecycle import Outcome
 from kurz.redirect.answers import wire
 from kurz.redirect.answers.languages import ENGLISH, GERMAN
-from kurz.redirect.entry import Entry, prefix_of
+from kurz.redirect.entry import prefix_of
 from kurz.redirect.head import HeadReader, Proxies, RequestHead, Sites
+from kurz.redirect.packed import (
+    ASGI_ONLY,
+    ENDS,
+    FORWARDS_QUERY,
+    TAIL_AT,
+    lane_part,
+    servable_until,
+    tail_of,
+)
 from kurz.redirect.parts import RedirectParts
 from kurz.redirect.visits import Visit
 
@@ -70,8 +79,10 @@ class Lane:
     ) -> None:
         self._parts = parts
         self._resolver = parts.resolver
+        self._hot = parts.resolver.hot
         self._entries = parts.resolver.hot.entries
         self._absences = parts.resolver.hot.absences
+        self._used = parts.resolver.hot.used
         self._visits = parts.visits
         self._counters = parts.visits.counters
         self._micros = parts.clock.micros
@@ -149,32 +160,33 @@ class Lane:
             if _PLAIN_QUERY.fullmatch(query) is None:
                 return LaneResult.DECLINED
         key = parsed.prefix + path if path[1:2] != b"@" else self._key_of_slug(parsed, path)
-        entry = self._entries.get(key) or self._absences.get(key)
-        if entry is None or (self._is_feed_stale and not self._resolver.is_checked(key)):
-            entry = None if has_waited else self._load(client, key, parsed, data, began)
-            if entry is None:
+        packed = self._entries.get(key) or self._absences.get(key)
+        if packed is None or (self._is_feed_stale and not self._resolver.is_checked(key)):
+            packed = None if has_waited else self._load(client, key, parsed, data, began)
+            if packed is None:
                 return LaneResult.PARKED if client.is_waiting else LaneResult.DECLINED
-        until = entry.servable_until
-        if not entry.is_lane_servable or (until is not None and self._micros() >= until):
-            return self._answer_dead(client, entry, parsed, has_waited=has_waited)
-        tail = entry.tail
-        if query and entry.forward_query:
-            tail = wire.merged_tail(entry, query.decode())
-        entry.was_used = True
-        answer = self._heads[entry.redirect_status] + tail
-        self._redirects.append((entry.link_tag, parsed.visit, began))
-        return self._send(client, answer, closes=parsed.closes)
+        flags, status, slot, link_tag = lane_part(packed)
+        if not flags:
+            tail = packed[TAIL_AT:]
+        elif flags & ASGI_ONLY or (flags & ENDS and self._micros() >= servable_until(packed)):
+            return self._answer_dead(client, key, parsed, has_waited=has_waited)
+        else:
+            tail = tail_of(packed, flags)
+            if query and flags & FORWARDS_QUERY:
+                tail = wire.merged_tail(tail, query.decode())
+        self._used[slot] = 1
+        self._redirects.append((link_tag, parsed.visit, began))
+        return self._send(client, self._heads[status] + tail, closes=parsed.closes)
 
     def _answer_dead(
-        self, client: Client, entry: Entry, parsed: RequestHead, *, has_waited: bool
+        self, client: Client, key: bytes, parsed: RequestHead, *, has_waited: bool
     ) -> LaneResult:
         """Declines a redirect, a warning (it differs for each link), and a miss that was looked up:
         the ASGI path counts that one against the visitor."""
         now = self._micros()
-        outcome = entry.outcome(now)
-        if has_waited or outcome not in _GONE or entry.is_stale(now):
+        entry = None if has_waited else self._hot.peek(key, now)
+        if entry is None or (outcome := entry.outcome(now)) not in _GONE:
             return LaneResult.DECLINED
-        entry.was_used = True
         self._counters.outcomes[outcome] += 1
         answer = self._dead[outcome, entry.is_of_workspace][parsed.page_language]
         return self._send(client, answer, closes=parsed.closes)
@@ -219,7 +231,7 @@ class Lane:
 
     def _load(
         self, client: Client, key: bytes, parsed: RequestHead, data: bytes, began: int
-    ) -> Entry | None:
+    ) -> bytes | None:
         """The entry from the store, if that does not wait; else the chunk is parked. Unknown codes
         are left to the ASGI path, which charges misses."""
         match = _KEY.fullmatch(key)
@@ -227,7 +239,7 @@ class Lane:
             return None
         workspace_id = int(match[1] or 0)
         try:
-            return self._resolver.find_now(workspace_id, code)
+            return self._entries.get(key) if self._resolver.load_now(workspace_id, code) else None
         except NotNow:
             if not self._parts.misses.is_slowed(parsed.subject):
                 client.park(data, began, self._resolver.fetch(workspace_id, code))

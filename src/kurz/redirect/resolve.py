@@ -54,20 +54,21 @@ class Resolver:
             return None
         return self.hot.peek(key, self._clock.micros())
 
-    def find_now(self, workspace_id: int, short_code: str) -> Entry | None:
-        """For a code that is not in memory: what the store says without waiting, or `NotNow`. None
-        if visitors get 404: nothing is kept then, so that `get` looks it up again and the miss is
-        charged."""
+    def load_now(self, workspace_id: int, short_code: str) -> bool:
+        """For a code that is not in memory: loads what the store says without waiting, or `NotNow`.
+        False if visitors get 404: nothing is kept then, so that `get` looks it up again and the
+        miss is charged."""
         found = self._store.peek(workspace_id, short_code)
         if found is None:
-            return None
+            return False
         load = Load(key_of(workspace_id, short_code))
         now = self._clock.micros()
-        entry = Entry(load.key, workspace_id, found, now)
+        entry = Entry.of(load.key, workspace_id, found, now)
         if entry.outcome(now) is Outcome.MISSING:
-            return None
+            return False
         self.lookups += 1
-        return self._remember(load, entry)
+        self._remember(load, entry)
+        return True
 
     def fetch(self, workspace_id: int, short_code: str) -> asyncio.Task[Entry]:
         """For a code that is not in memory, and a caller that cannot await. The task has the result
@@ -182,7 +183,7 @@ class Resolver:
         now = self._clock.micros()
         if found is None:
             return self._remember(load, absence(load.key, now))
-        return self._remember(load, Entry(load.key, workspace_id, found, now))
+        return self._remember(load, Entry.of(load.key, workspace_id, found, now))
 
     def _remember(self, load: Load, entry: Entry) -> Entry:
         self.hot.finish(load, entry)

@@ -17,10 +17,12 @@ from hypothesis.stateful import (
     rule,
 )
 
+from kurz.links.lifecycle import Outcome
 from kurz.links.model import Status
 from kurz.redirect import hot as module
-from kurz.redirect.entry import ABSENCE_MICROS, OWN_BYTES, Entry, absence
+from kurz.redirect.entry import ABSENCE_MICROS, Entry, absence
 from kurz.redirect.hot import HotSet, Load
+from kurz.redirect.packed import OWN_BYTES, size_of, unpack
 from support.clock import FrozenClock
 from support.links import route
 
@@ -40,11 +42,15 @@ def entry(
 ) -> Entry:
     location = "https://e.example/".ljust(length, "x")
     found = route(link_id, version, status=status, location=location, space=space)
-    return Entry(key, 0, found, NOW)
+    return Entry.of(key, 0, found, NOW)
 
 
 def store(hot: HotSet, found: Entry) -> None:
     hot.finish(Load(found.key), found)
+
+
+def sizes(entries: dict[bytes, bytes]) -> int:
+    return sum(size_of(key, packed) for key, packed in entries.items())
 
 
 class Truth:
@@ -71,8 +77,7 @@ class Memory(RuleBasedStateMachine):
         self.truths = {key: Truth() for key in KEYS}
         self.untold: list[tuple[int, bytes, int, int]] = []
         self.next_link = 1
-        self.moments: dict[int, int] = {}  # entry → writes of its key that it has seen
-        self.kept: list[Entry] = []  # so that no id is given twice
+        self.moments: list[int] = []  # by `created_at`: the writes of its key that it has seen
 
     @rule(key=st.sampled_from(KEYS), act=st.sampled_from(["edit", "replace", "trash", "leave"]))
     def write(self, key: bytes, act: str) -> None:
@@ -117,8 +122,8 @@ class Memory(RuleBasedStateMachine):
             found = entry(key, truth.version, truth.link_id, status, length)
         else:
             found = absence(key, self.now)
-        self.moments[id(found)] = truth.writes
-        self.kept.append(found)
+        found.created_at = len(self.moments)
+        self.moments.append(truth.writes)
         return found
 
     @rule(target=loads, key=st.sampled_from(KEYS), length=st.sampled_from([20, 300, 2000]))
@@ -151,7 +156,7 @@ class Memory(RuleBasedStateMachine):
             return
         assert found.key == key
         assert not found.is_stale(self.now)
-        assert self.moments[id(found)] >= self.truths[key].told
+        assert self.moments[found.created_at] >= self.truths[key].told
 
     @rule()
     def forget_all(self) -> None:
@@ -171,8 +176,9 @@ class Memory(RuleBasedStateMachine):
     def nothing_is_older_than_what_was_told(self) -> None:
         if not hasattr(self, "hot"):
             return
-        for found in (*self.hot.entries.values(), *self.hot.absences.values()):
-            assert self.moments[id(found)] >= self.truths[found.key].told
+        for key, packed in (*self.hot.entries.items(), *self.hot.absences.items()):
+            found = unpack(key, packed)
+            assert self.moments[found.created_at] >= self.truths[key].told
 
     @invariant()
     def the_bounds_hold(self) -> None:
@@ -180,8 +186,8 @@ class Memory(RuleBasedStateMachine):
             return
         links, absences = self.hot.entries, self.hot.absences
         assert len(links) <= self.max_entries
-        assert sum(found.size for found in links.values()) <= self.max_bytes
-        assert self.hot.size == sum(found.size for found in (*links.values(), *absences.values()))
+        assert sizes(links) <= self.max_bytes
+        assert self.hot.size == sizes(links) + sizes(absences)
         assert not links.keys() & absences.keys()
 
 
@@ -203,9 +209,9 @@ def test_a_value_that_is_as_new_as_the_write_is_kept():
     hot.begin(load)
     hot.forget(b"/a", 2, 1)
     hot.finish(load, found := entry(b"/a", 2))
-    assert hot.peek(b"/a", NOW) is found
+    assert hot.peek(b"/a", NOW) == found
     hot.forget(b"/a", 2, 1)  # the same write, heard again
-    assert hot.peek(b"/a", NOW) is found
+    assert hot.peek(b"/a", NOW) == found
 
 
 def test_the_former_holder_of_a_code_does_not_come_back_with_its_higher_version():
@@ -230,7 +236,7 @@ def test_a_code_that_two_links_had_meanwhile_is_looked_up_again():
 
 def test_what_is_on_its_way_when_memory_is_cleared_is_not_kept():
     hot, load, other = HotSet(10, ENDLESS), Load(b"/a"), Load(b"/b")
-    entries, absences = hot.entries, hot.absences
+    entries, absences, used = hot.entries, hot.absences, hot.used
     hot.begin(load)
     hot.begin(other)
     store(hot, entry(b"/c"))
@@ -240,8 +246,9 @@ def test_what_is_on_its_way_when_memory_is_cleared_is_not_kept():
     hot.finish(other, absence(b"/b", NOW))
     assert (hot.entries, hot.absences, hot.size) == ({}, {}, 0)
     store(hot, found := entry(b"/a"))
-    assert hot.peek(b"/a", NOW) is found
-    assert (entries, absences) == ({b"/a": found}, {})  # the lane looks into these
+    assert hot.peek(b"/a", NOW) == found
+    assert (entries, absences) == (hot.entries, {})  # the lane looks into these
+    assert (used, list(used)) == (hot.used, [1])  # and here it marks what it finds
 
 
 def test_all_links_of_a_space_are_forgotten_at_once_and_no_others():
@@ -250,7 +257,7 @@ def test_all_links_of_a_space_are_forgotten_at_once_and_no_others():
         store(hot, entry(b"/%d" % number, space=-(number % 3)))
     hot.forget_space(-2)
     assert hot.entries.keys() == {b"/0", b"/1", b"/3", b"/4"}
-    assert hot.size == sum(found.size for found in hot.entries.values())
+    assert hot.size == sizes(hot.entries)
 
 
 def test_a_value_that_was_read_before_its_space_ended_is_not_kept_after_it():
@@ -271,7 +278,7 @@ def test_a_new_link_ends_the_memory_of_its_absence_and_voids_a_lookup_for_it():
     assert hot.peek(b"/a", NOW) is None
     store(hot, found := entry(b"/a"))
     store(hot, absence(b"/a", NOW))
-    assert hot.peek(b"/a", NOW) is found
+    assert hot.peek(b"/a", NOW) == found
 
 
 def test_one_entry_beyond_the_bytes_is_not_kept_and_harms_no_accounting():
@@ -279,7 +286,7 @@ def test_one_entry_beyond_the_bytes_is_not_kept_and_harms_no_accounting():
     store(hot, entry(b"/huge", length=6000))
     assert (len(hot.entries), hot.size) == (0, 0)
     store(hot, entry(b"/a"))
-    assert hot.size == hot.entries[b"/a"].size
+    assert hot.size == sizes(hot.entries) > 0
 
 
 def test_bytes_are_counted_back_to_nothing():
@@ -306,27 +313,93 @@ def test_absences_never_push_links_out_and_are_bounded(monkeypatch):
     assert hot.peek(b"/none999", NOW) is not None
 
 
-def test_endless_forgetting_and_reloading_leaves_no_queue_behind():
+def test_endless_forgetting_and_reloading_takes_no_more_slots():
     hot = HotSet(50, ENDLESS)
     for number in range(20_000):
         key = b"/%d" % (number % 20)
         hot.forget(key, number + 1)
         store(hot, entry(key, version=number + 1))
-        assert len(hot._links._queue) <= 2 * len(hot.entries) + module._SLACK
+        assert len(hot.used) <= 21
     assert len(hot.entries) == 20
-    # Those who came after a shortening of the queue still make room for others.
+    # Those that took the slots of others make room like all.
     for number in range(200):
         store(hot, entry(b"/new%d" % number))
     assert len(hot.entries) == 50
+    assert len(hot.used) == 51
+    assert b"/19" not in hot.entries
 
 
-def test_an_endless_stream_of_absences_that_go_stale_leaves_no_queue_behind():
+def test_an_endless_stream_of_absences_that_go_stale_takes_one_slot():
     hot = HotSet(50, ENDLESS)
     for number in range(5000):
         now = NOW + number * ABSENCE_MICROS
         assert hot.peek(b"/none", now) is None
         store(hot, absence(b"/none", now))
-    assert len(hot._absent._queue) <= 2 + module._SLACK
+    assert len(hot._absent.used) == 1
+
+
+def test_the_oldest_that_was_not_used_since_its_last_turn_goes_first():
+    hot = HotSet(4, ENDLESS)
+
+    def keep(*numbers: int) -> set[bytes]:
+        for number in numbers:
+            store(hot, entry(b"/%d" % number))
+        return {key[1:] for key in hot.entries}
+
+    keep(0, 1, 2, 3)
+    for key in (b"/0", b"/2"):
+        hot.peek(key, NOW)
+    assert keep(4) == {b"0", b"2", b"3", b"4"}
+    assert keep(5) == {b"0", b"2", b"4", b"5"}
+    hot.forget(b"/4", 2)
+    assert keep(6) == {b"0", b"2", b"5", b"6"}
+    assert keep(7) == {b"2", b"5", b"6", b"7"}  # 0 was not used since its turn
+
+
+def test_if_all_were_used_the_oldest_goes():
+    hot = HotSet(3, ENDLESS)
+    for number in range(3):
+        store(hot, entry(b"/%d" % number))
+        hot.peek(b"/%d" % number, NOW)
+    store(hot, entry(b"/new"))
+    assert len(hot.entries) == 3
+    assert b"/new" in hot.entries
+
+
+def test_the_slot_of_a_link_that_was_dropped_is_free_of_its_mark():
+    hot = HotSet(2, ENDLESS)
+    for key in (b"/a", b"/b"):
+        store(hot, entry(key))
+        hot.peek(key, NOW)
+    hot.forget(b"/b", 2)
+    store(hot, entry(b"/c"))
+    store(hot, entry(b"/d"))
+    assert hot.entries.keys() == {b"/a", b"/d"}
+
+
+def test_an_entry_that_was_derived_anew_is_put_back():
+    hot = HotSet(10, ENDLESS)
+    found = route(version=3, starts_at=NOW + 1)
+    store(hot, Entry.of(b"/a", 0, found, NOW))
+    began = hot.peek(b"/a", NOW + 1)
+    assert began is not None
+    began.derive(NOW + 1)
+    hot.update(began)
+    assert hot.peek(b"/a", NOW + 1) == began == Entry.of(b"/a", 0, found, NOW + 1)
+    assert hot.size == sizes(hot.entries)
+
+
+@pytest.mark.parametrize("since", [None, entry(b"/a", version=4), entry(b"/a", link_id=2)])
+def test_an_entry_is_not_put_back_if_something_was_written_since(since):
+    hot = HotSet(10, ENDLESS)
+    store(hot, entry(b"/a", version=3))
+    held = hot.peek(b"/a", NOW)
+    hot.forget(b"/a", 4)
+    if since is not None:
+        store(hot, since)
+    held.settled = Outcome.EXHAUSTED
+    hot.update(held)
+    assert hot.peek(b"/a", NOW) == since
 
 
 class Fifo:

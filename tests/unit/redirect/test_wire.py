@@ -16,7 +16,7 @@ NOW = FrozenClock().micros()
 def caching(status: int, lives: timedelta | None = None, max_clicks: int | None = None) -> str:
     expires_at = None if lives is None else NOW + lives // MICROSECOND
     found = route(redirect_status=status, max_clicks=max_clicks, expires_at=expires_at)
-    entry = Entry(b"/abc", 0, found, NOW)
+    entry = Entry.of(b"/abc", 0, found, NOW)
     return dict(wire.redirect(entry, "", NOW).headers)[b"cache-control"].decode()
 
 

@@ -24,7 +24,7 @@ from kurz.people.limits import TooManyRequests
 from kurz.redirect.answers import pages
 from kurz.redirect.answers.languages import ENGLISH, GERMAN
 from kurz.redirect.answers.report_form import FormRefused
-from kurz.redirect.entry import END, KEEP_MICROS, LOCATION, PERMANENT, SECOND, Entry
+from kurz.redirect.entry import END, KEEP_MICROS, PERMANENT, SECOND, Entry
 
 Headers = list[tuple[bytes, bytes]]
 # The same URL answers programs with a problem, and people with a page in their language.
@@ -100,17 +100,17 @@ def _redirect_headers(keep_seconds: int) -> Headers:
 
 
 def plain_heads(date: bytes) -> dict[int, bytes]:
-    """By status, the first bytes of a plain redirect; an entry's `tail` is the rest."""
+    """By status, a plain redirect up to its location; an entry's `tail` is the rest."""
     heads = {}
     for status in (301, 302, 307, 308):
         keep_seconds = KEEP_MICROS // SECOND if status in PERMANENT else 0
-        heads[status] = _head(status, date, _redirect_headers(keep_seconds))
+        heads[status] = _head(status, date, _redirect_headers(keep_seconds)) + b"location: "
     return heads
 
 
-def merged_tail(entry: Entry, query: str) -> bytes:
+def merged_tail(tail: bytes, query: str) -> bytes:
     """An entry's `tail` with the visitor's query."""
-    return LOCATION + merge_query(entry.location, query).encode() + END
+    return merge_query(tail[: -len(END)].decode(), query).encode() + END
 
 
 def closing(answer: bytes) -> bytes:

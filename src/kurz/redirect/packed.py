@@ -1,0 +1,126 @@
+"""An entry as it is kept in memory: one bytes object. There may be a million links, and an object
+with a field for each of these values takes 200 bytes more.
+
+It starts with `_FIXED`. If any instant is set, `_INSTANTS` follow. The rest is `Entry.tail`.
+"""
+
+from struct import Struct
+from typing import Final
+
+from kurz.links.lifecycle import Outcome
+from kurz.redirect.entry import END, Entry
+
+# What it takes without its key and itself: the headers of two bytes objects and what rounding their
+# sizes up adds (80), a place in a dict that is neither full nor just enlarged (50), and its slot.
+OWN_BYTES: Final = 140
+
+# In the flags. Without any, the lane may send the redirect at any time, as it is.
+ASGI_ONLY: Final = 1  # the lane may not send it as a redirect
+ENDS: Final = 2  # the lane may send it until `servable_until`
+FORWARDS_QUERY: Final = 4
+_LIMITED: Final = 8
+_INSTANTS_FOLLOW: Final = 16
+
+# Flags, status, slot, link tag; version, space, created_at, settled.
+_FIXED = Struct("<BHI12sQqqB")
+_LANE = Struct("<BHI12s")  # its first part
+_IDENTITY = Struct("<Q4xQ")  # link id and version
+_IDENTITY_AT = 7
+_SPACE = Struct("<q")
+_SPACE_AT = 27
+_INSTANTS = Struct("<qqqq")  # servable_until, starts_at, expires_at, stale_at
+_UNTIL = Struct("<q")  # its first part
+_NONE = -(2**63)  # no instant
+
+TAIL_AT: Final = _FIXED.size  # of an entry without instants
+_LATE_TAIL_AT = _FIXED.size + _INSTANTS.size
+_OUTCOMES = tuple(Outcome)
+_PLACES = {outcome: place for place, outcome in enumerate(_OUTCOMES)}
+
+# Flags, redirect status, slot and link tag.
+lane_part = _LANE.unpack_from
+
+
+def pack(entry: Entry, slot: int) -> bytes:
+    """`slot` is its place in the order of eviction."""
+    flags = 0 if entry.is_lane_servable else ASGI_ONLY
+    if entry.is_limited:
+        flags |= _LIMITED
+    if entry.forward_query:
+        flags |= FORWARDS_QUERY
+    instants = b""
+    if entry.starts_at is not None or entry.expires_at is not None or entry.stale_at is not None:
+        until = entry.servable_until
+        flags |= _INSTANTS_FOLLOW if until is None else _INSTANTS_FOLLOW | ENDS
+        set_at = (until, entry.starts_at, entry.expires_at, entry.stale_at)
+        instants = _INSTANTS.pack(*[_NONE if at is None else at for at in set_at])
+    fixed = _FIXED.pack(
+        flags,
+        entry.redirect_status,
+        slot,
+        entry.link_tag,
+        entry.version,
+        entry.space,
+        entry.created_at,
+        _PLACES[entry.settled],
+    )
+    return b"".join((fixed, instants, entry.tail))
+
+
+def unpack(key: bytes, packed: bytes) -> Entry:
+    flags, status, _, link_tag, version, space, created_at, settled = _FIXED.unpack_from(packed)
+    starts_at = expires_at = stale_at = None
+    if flags & _INSTANTS_FOLLOW:
+        _, starts_at, expires_at, stale_at = (
+            None if at == _NONE else at for at in _INSTANTS.unpack_from(packed, TAIL_AT)
+        )
+    return Entry(
+        key=key,
+        link_tag=link_tag,
+        version=version,
+        space=space,
+        settled=_OUTCOMES[settled],
+        location=tail_of(packed, flags)[: -len(END)].decode(),
+        redirect_status=status,
+        forward_query=bool(flags & FORWARDS_QUERY),
+        is_limited=bool(flags & _LIMITED),
+        created_at=created_at,
+        starts_at=starts_at,
+        expires_at=expires_at,
+        stale_at=stale_at,
+    )
+
+
+def tail_of(packed: bytes, flags: int) -> bytes:
+    return packed[_LATE_TAIL_AT if flags & _INSTANTS_FOLLOW else TAIL_AT :]
+
+
+def servable_until(packed: bytes) -> int:
+    """Of an entry with `ENDS`."""
+    until: int = _UNTIL.unpack_from(packed, TAIL_AT)[0]
+    return until
+
+
+def slot_of(packed: bytes) -> int:
+    slot: int = lane_part(packed)[2]
+    return slot
+
+
+def identity_of(packed: bytes) -> tuple[int, int]:
+    """The link's id and its version."""
+    link_id, version = _IDENTITY.unpack_from(packed, _IDENTITY_AT)
+    return link_id, version
+
+
+def is_in_space(packed: bytes, packed_space: bytes) -> bool:
+    return packed[_SPACE_AT : _SPACE_AT + _SPACE.size] == packed_space
+
+
+def pack_space(space: int) -> bytes:
+    """For `is_in_space`, which is asked about every link in memory."""
+    return _SPACE.pack(space)
+
+
+def size_of(key: bytes, packed: bytes) -> int:
+    """What a link takes in memory, in bytes."""
+    return OWN_BYTES + len(key) + len(packed)
