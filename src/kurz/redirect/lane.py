@@ -27,10 +27,11 @@ from kurz.redirect.packed import (
     ASGI_ONLY,
     ENDS,
     FORWARDS_QUERY,
-    TAIL_AT,
+    LATE_TAIL,
+    TAIL,
+    UNTIL_AT,
     lane_part,
-    servable_until,
-    tail_of,
+    until_part,
 )
 from kurz.redirect.parts import RedirectParts
 from kurz.redirect.visits import Visit
@@ -98,7 +99,7 @@ class Lane:
         self._call_soon: Callable[..., Any] = _not_started
         self._idle_until = 0.0
         self._is_feed_stale = False
-        self._heads: dict[int, bytes] = {}
+        self._heads: list[bytes] = []  # in the order of `REDIRECT_STATUSES`
         # By outcome and whether it is a workspace's link; then by `RequestHead.page_language`.
         self._dead: dict[tuple[Outcome, bool], dict[str, bytes]] = {}
 
@@ -166,14 +167,14 @@ class Lane:
             if packed is None:
                 return LaneResult.PARKED if client.is_waiting else LaneResult.DECLINED
         flags, status, slot, link_tag = lane_part(packed)
-        if not flags:
-            tail = packed[TAIL_AT:]
-        elif flags & ASGI_ONLY or (flags & ENDS and self._micros() >= servable_until(packed)):
+        if flags and (
+            flags & ASGI_ONLY
+            or (flags & ENDS and self._micros() >= until_part(packed, UNTIL_AT)[0])
+        ):
             return self._answer_dead(client, key, parsed, has_waited=has_waited)
-        else:
-            tail = tail_of(packed, flags)
-            if query and flags & FORWARDS_QUERY:
-                tail = wire.merged_tail(tail, query.decode())
+        tail = packed[LATE_TAIL if flags & ENDS else TAIL]
+        if query and flags & FORWARDS_QUERY:
+            tail = wire.merged_tail(tail, query.decode())
         self._used[slot] = 1
         self._redirects.append((link_tag, parsed.visit, began))
         return self._send(client, self._heads[status] + tail, closes=parsed.closes)

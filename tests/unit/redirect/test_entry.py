@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kurz.clicks.record import link_tag_of
 from kurz.clock import from_micros, from_micros_or_none, to_micros, to_micros_or_none
 from kurz.links import lifecycle
+from kurz.links.fields import REDIRECT_STATUSES
 from kurz.links.lifecycle import Outcome
 from kurz.links.model import Link, Status
 from kurz.redirect.answers import wire
@@ -116,7 +117,7 @@ def test_what_the_lane_sends_is_what_the_asgi_path_says(link, moments, query):
         assert truth(link, now) is Outcome.REDIRECT
         forwards = bool(query) and entry.forward_query
         tail = wire.merged_tail(entry.tail, query) if forwards else entry.tail
-        sent = heads[entry.redirect_status] + tail
+        sent = heads[REDIRECT_STATUSES.index(entry.redirect_status)] + tail
         assert sorted(sent.splitlines()) == sorted(
             wire.to_bytes(wire.redirect(entry, query, now), DATE).splitlines()
         )

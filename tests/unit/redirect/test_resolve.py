@@ -111,7 +111,7 @@ async def test_what_memory_knows_is_not_asked_for(resolver, store):
     store.can_peek = True
     first = await resolver.get(0, "abc")
     assert await resolver.get(0, "abc") == first
-    assert await resolver.get(0, "none") is await resolver.get(0, "none")
+    assert await resolver.get(0, "none") == await resolver.get(0, "none")
     assert (store.peeks, store.finds, resolver.lookups) == (2, 0, 2)
     assert is_idle(resolver)
 

@@ -10,6 +10,7 @@ from uvicorn.server import ServerState
 
 from kurz.people.workspaces import Site
 from kurz.redirect.counters import RedirectCounters
+from kurz.redirect.hot import HotSet
 from kurz.redirect.lane import Lane
 from kurz.redirect.parts import RedirectParts
 from kurz.server.capacity import Capacity
@@ -34,9 +35,7 @@ def request(path: str = "/api/v1/links", host: str = OURS, field: str = "") -> b
 def make_lane(counters: RedirectCounters) -> Lane:
     """One that knows no link."""
     nothing: Any = None
-    resolver: Any = SimpleNamespace(
-        hot=SimpleNamespace(entries={}, absences={}), is_feed_stale=False
-    )
+    resolver: Any = SimpleNamespace(hot=HotSet(1, 1), is_feed_stale=False)
     visits: Any = SimpleNamespace(generation=0, counters=counters)
     fresh = SimpleNamespace(fresh_until_ns=2**63)
     parts = RedirectParts(resolver, nothing, visits, nothing, FrozenClock())

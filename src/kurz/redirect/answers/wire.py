@@ -17,6 +17,7 @@ from kurz.links.errors import (
     LinkHeld,
     LinkNotFound,
 )
+from kurz.links.fields import REDIRECT_STATUSES
 from kurz.links.lifecycle import Outcome
 from kurz.links.urls import merge_query
 from kurz.people.errors import HostUnclear, HostUnknown, RequestForged
@@ -99,12 +100,13 @@ def _redirect_headers(keep_seconds: int) -> Headers:
     return [*headers, *SECURITY_HEADERS, (POLICY, STRICTEST_POLICY)]
 
 
-def plain_heads(date: bytes) -> dict[int, bytes]:
-    """By status, a plain redirect up to its location; an entry's `tail` is the rest."""
-    heads = {}
-    for status in (301, 302, 307, 308):
+def plain_heads(date: bytes) -> list[bytes]:
+    """Plain redirects up to their location, in the order of `REDIRECT_STATUSES`. An entry's `tail`
+    is the rest."""
+    heads = []
+    for status in REDIRECT_STATUSES:
         keep_seconds = KEEP_MICROS // SECOND if status in PERMANENT else 0
-        heads[status] = _head(status, date, _redirect_headers(keep_seconds)) + b"location: "
+        heads.append(_head(status, date, _redirect_headers(keep_seconds)) + b"location: ")
     return heads
 
 
