@@ -40,8 +40,8 @@ LATE_TAIL: Final = slice(UNTIL_AT + _INSTANTS.size, None)
 _OUTCOMES = tuple(Outcome)
 _PLACES = {outcome: place for place, outcome in enumerate(_OUTCOMES)}
 
-# What the lane reads: flags, the place of the status in `REDIRECT_STATUSES`, slot and link tag. Of an
-# entry with `ENDS` also `servable_until`, which is at `UNTIL_AT`.
+# What the lane reads: flags, the place of the status in `REDIRECT_STATUSES`, slot and link tag. Of
+# an entry with `ENDS` also `servable_until`, which is at `UNTIL_AT`.
 lane_part = _LANE.unpack_from
 until_part = _UNTIL.unpack_from
 

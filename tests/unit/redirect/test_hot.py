@@ -392,13 +392,12 @@ def test_an_entry_that_was_derived_anew_is_put_back():
 @pytest.mark.parametrize("since", [None, entry(b"/a", version=4), entry(b"/a", link_id=2)])
 def test_an_entry_is_not_put_back_if_something_was_written_since(since):
     hot = HotSet(10, ENDLESS)
-    store(hot, entry(b"/a", version=3))
-    held = hot.peek(b"/a", NOW)
+    store(hot, old := entry(b"/a", version=3))
     hot.forget(b"/a", 4)
     if since is not None:
         store(hot, since)
-    held.settled = Outcome.EXHAUSTED
-    hot.update(held)
+    old.settled = Outcome.EXHAUSTED
+    hot.update(old)
     assert hot.peek(b"/a", NOW) == since
 
 
