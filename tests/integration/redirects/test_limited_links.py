@@ -1,9 +1,12 @@
 """What uses a click of a limited link up, and what does not."""
 
+import sqlalchemy as sa
+
 from kurz.clicks.segments import list_segments
+from kurz.storage.schema.links import links
 from kurz.wiring.core import Kurz
 from support.journal_reader import read as read_clicks
-from support.redirects import PAGE, PROGRAM, URL, on_sqlite, redirect
+from support.redirects import EXHAUSTED, PAGE, PROGRAM, URL, check_dead, on_sqlite, redirect
 from support.user_agents import PREVIEWS
 
 
@@ -79,3 +82,19 @@ async def test_a_prefetch_of_an_unlimited_link_is_a_redirect(client, add_link):
     link = await add_link(URL)
     answer = await client.get(f"/{link.short_code}", headers={"sec-purpose": "prefetch"})
     assert redirect(answer) == (302, URL, "no-store")
+
+
+async def test_a_link_that_was_used_up_elsewhere_is_exhausted_in_memory(client, kurz, add_link):
+    link = await add_link(URL, max_clicks=2)
+    address = f"/{link.short_code}"
+
+    async def set_used(clicks: int) -> None:
+        """Without a row in the change log, as if it had not been read yet."""
+        spent = sa.update(links).values(clicks_used=clicks).where(links.c.id == link.id)
+        await kurz.database.write(lambda connection: connection.execute(spent))
+
+    assert redirect(await client.get(address))[0] == 302
+    await set_used(2)
+    await check_dead(client, address, *EXHAUSTED)
+    await set_used(0)
+    await check_dead(client, address, *EXHAUSTED)  # the store is not asked again

@@ -6,8 +6,10 @@ from datetime import timedelta
 
 import httpx2
 import pytest
+import sqlalchemy as sa
 
 from kurz.links.model import Scope, Status
+from kurz.storage.schema.links import links
 from support.feed import until_told
 from support.redirects import (
     BANNED,
@@ -75,6 +77,18 @@ async def test_a_link_answers_from_its_first_to_its_last_instant(client, add_lin
     await check_dead(client, address, *EXPIRED)
     clock.advance(days=1000)
     await check_dead(client, address, *EXPIRED)
+
+
+async def test_a_link_that_has_begun_stays_in_memory(client, kurz, add_link, clock):
+    link = await add_link(URL, starts_at=clock.now() + timedelta(seconds=10))
+    address = f"/{link.short_code}"
+    await check_dead(client, address, *MISSING)
+    clock.advance(seconds=10)
+    assert redirect(await client.get(address))[0] == 302
+    paused = sa.update(links).values(status=Status.PAUSED).where(links.c.id == link.id)
+    await kurz.database.write(lambda connection: connection.execute(paused))
+    clock.advance(hours=1)
+    assert redirect(await client.get(address))[0] == 302  # nothing was told of the pause
 
 
 @on_sqlite
