@@ -63,7 +63,6 @@ class _Ring:
             self.bytes -= size_of(key, packed)
             slot = slot_of(packed)
             self._keys[slot] = None
-            self.used[slot] = 0
             self._free.append(slot)
 
     def clear(self) -> None:

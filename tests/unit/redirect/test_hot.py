@@ -204,6 +204,13 @@ def test_a_value_that_was_read_before_a_write_is_not_kept_after_it():
     assert not hot._loads
 
 
+def test_a_value_that_is_older_than_the_known_one_is_not_kept():
+    hot = HotSet(10, ENDLESS)
+    store(hot, found := entry(b"/a", 5))
+    store(hot, entry(b"/a", 4))
+    assert hot.peek(b"/a", NOW) == found
+
+
 def test_a_value_that_is_as_new_as_the_write_is_kept():
     hot, load = HotSet(10, ENDLESS), Load(b"/a")
     hot.begin(load)
