@@ -237,7 +237,7 @@ def main() -> None:
         sizes = (10_000, 50_000)
     if options.workers != 1 and not options.modes:
         parser.error("--workers needs --modes: without it, two workers are always measured as well")
-    if NGINX is None or COMPILER is None:
+    if (NGINX is None and options.rounds) or COMPILER is None:
         sys.exit("This needs nginx and a C compiler: apt-get install nginx-light gcc libc6-dev")
     if len(os.sched_getaffinity(0)) < 2:
         sys.exit("This needs two cores: one for the servers, one for the load.")

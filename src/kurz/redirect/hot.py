@@ -83,12 +83,12 @@ class _Ring:
         key = None
         while key is None:
             unused = self.used.find(0, self._hand)
-            end = unused if unused >= 0 else len(self.used)
-            self.used[self._hand : end] = bytes(end - self._hand)
-            self._hand = 0
+            if unused != self._hand:  # those in between have had their second chance
+                end = unused if unused >= 0 else len(self.used)
+                self.used[self._hand : end] = bytes(end - self._hand)
             if unused >= 0:
                 key = self._keys[unused]
-                self._hand = unused + 1
+            self._hand = unused + 1
         self.drop(key)
 
 
