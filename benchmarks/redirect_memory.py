@@ -57,6 +57,6 @@ def weigh(
     further = (bytes_per_link[many] * many - bytes_per_link[few] * few) / (many - few)
     print(f"\nCPU of a hit among {many:,} links: {ratio:.2f} x of one among {few:,}")
     print(f"Memory of a link beyond the first {few:,}: {further:.0f} bytes")
-    print("Memory is what the process grew by, without files (RssAnon and RssShmem).")
+    print("Memory is what the worker grew by, without files (RssAnon and RssShmem).")
     found = {row.name: [asdict(found) for found in row.rounds] for row in rows}
     return {"bytes_per_link": bytes_per_link, "rows": found}

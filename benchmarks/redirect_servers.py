@@ -72,8 +72,10 @@ class Server:
             before, now = now, self.jobs_seconds()
 
     def memory_bytes(self) -> int:
-        """What the memory of all its processes grew to, without files."""
-        texts = [Path(f"/proc/{pid}/status").read_text() for pid in self.processes()]
+        """The memory of its processes without files, except that of the jobs process."""
+        jobs = [] if self.jobs_pid is None else tree(self.jobs_pid)
+        pids = [pid for pid in self.processes() if pid not in jobs]
+        texts = [Path(f"/proc/{pid}/status").read_text() for pid in pids]
         return 1024 * sum(
             int(kilobytes)
             for text in texts

@@ -4,7 +4,7 @@
 `head`: the head of a request, as the lane reads it; `repeated`: the part that many requests repeat.
 `app`: the ASGI path, for everything that the lane declines.
 `parts`: what the lane and the ASGI path share.
-`hot`: the links in the memory of this worker; `entry`: one link in that memory.
+`hot`: the links in the memory of this worker; `entry`: one of them; `packed`: its form there.
 `resolve`: memory, then the second tier, then the store.
 `slugs`: which workspace a slug means.
 `visits`: records a redirect as a click.

@@ -20,7 +20,7 @@ KEEP_MICROS = 60 * SECOND
 END = b"\r\n\r\n"
 
 _LINK_ID = Struct("<Q")  # the first part of a link tag
-_SETTLED = {
+_SETTLED: dict[str, Outcome] = {
     Status.ACTIVE: Outcome.REDIRECT,
     Status.EXPIRED: Outcome.REDIRECT,  # the clock decides, not the row
     Status.EXHAUSTED: Outcome.REDIRECT,  # the count decides
@@ -61,10 +61,9 @@ class Entry:
 
     @classmethod
     def of(cls, key: bytes, workspace_id: int, route: Route, now: int) -> "Entry":
-        status = Status(route.status)
-        is_final = status in (Status.DELETED, Status.BANNED)  # whatever the clock says
+        is_final = route.status in (Status.DELETED, Status.BANNED)  # whatever the clock says
         is_limited = route.max_clicks is not None
-        settled = _SETTLED[status]
+        settled = _SETTLED[route.status]
         if is_limited and route.clicks_used >= (route.max_clicks or 0) and not is_final:
             settled = Outcome.EXHAUSTED if settled is Outcome.REDIRECT else settled
         if route.is_held and settled is Outcome.REDIRECT:
@@ -87,8 +86,8 @@ class Entry:
         return entry
 
     def derive(self, now: int) -> None:
-        """Computes the derived fields: after loading, and when the link has started or reached its
-        click limit."""
+        """Computes `stale_at`, and drops a start that has passed: after loading, and when the link
+        has started or reached its click limit."""
         if self.starts_at is not None and self.starts_at <= now:
             self.starts_at = None
         self.stale_at = None

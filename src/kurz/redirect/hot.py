@@ -2,8 +2,8 @@
 
 from kurz.redirect.entry import Entry
 from kurz.redirect.packed import (
+    SPACE,
     identity_of,
-    is_in_space,
     pack,
     pack_space,
     size_of,
@@ -149,7 +149,7 @@ class HotSet:
         """Drops all links of a space, because they have ended. Results of lookups in progress are
         not kept, because nobody knows yet whose links they will find."""
         wanted = pack_space(space)
-        for key in [key for key, packed in self.entries.items() if is_in_space(packed, wanted)]:
+        for key in [key for key, packed in self.entries.items() if packed[SPACE] == wanted]:
             self._links.drop(key)
         self._outdate_loads()
 

@@ -28,7 +28,7 @@ _LANE = Struct("<BBI12s")  # its first part
 _IDENTITY = Struct("<Q4xQ")  # link id and version
 _IDENTITY_AT = 6
 _SPACE = Struct("<q")
-_SPACE_AT = 26
+SPACE: Final = slice(26, 34)
 _INSTANTS = Struct("<qqq")  # servable_until, starts_at, stale_at
 _UNTIL = Struct("<q")  # its first part
 _NONE = -(2**63)  # no instant
@@ -112,12 +112,8 @@ def identity_of(packed: bytes) -> tuple[int, int]:
     return link_id, version
 
 
-def is_in_space(packed: bytes, packed_space: bytes) -> bool:
-    return packed[_SPACE_AT : _SPACE_AT + _SPACE.size] == packed_space
-
-
 def pack_space(space: int) -> bytes:
-    """For `is_in_space`, which is asked about every link in memory."""
+    """What is at `SPACE` in all links of a space."""
     return _SPACE.pack(space)
 
 

@@ -19,10 +19,10 @@ from kurz.redirect.packed import (
     ENDS,
     FORWARDS_QUERY,
     LATE_TAIL,
+    SPACE,
     TAIL,
     UNTIL_AT,
     identity_of,
-    is_in_space,
     lane_part,
     pack,
     pack_space,
@@ -105,8 +105,8 @@ def test_the_lane_reads_what_the_entry_says(workspace_id, found, slot, later):
 @given(routes(), bigints)
 def test_a_link_is_in_its_space_and_in_no_other(found, other):
     packed = pack(entry_of(0, found), 0)
-    assert is_in_space(packed, pack_space(found.space))
-    assert is_in_space(packed, pack_space(other)) == (found.space == other)
+    assert packed[SPACE] == pack_space(found.space)
+    assert (packed[SPACE] == pack_space(other)) == (found.space == other)
 
 
 def some_routes(count: int, expires_at: int | None) -> list[tuple[bytes, Route]]:
