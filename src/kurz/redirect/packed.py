@@ -22,7 +22,7 @@ FORWARDS_QUERY: Final = 4
 _LIMITED: Final = 8
 _INSTANTS_FOLLOW: Final = 16
 
-# Flags, place of the status, slot, link tag; version, space, created_at, settled.
+# Flags, number of the status, slot, link tag; version, space, created_at, settled.
 _FIXED = Struct("<BBI12sQqqB")
 _LANE = Struct("<BBI12s")  # its first part
 _IDENTITY = Struct("<Q4xQ")  # link id and version
@@ -38,10 +38,10 @@ UNTIL_AT: Final = _FIXED.size
 TAIL: Final = slice(UNTIL_AT, None)
 LATE_TAIL: Final = slice(UNTIL_AT + _INSTANTS.size, None)
 _OUTCOMES = tuple(Outcome)
-_PLACES = {outcome: place for place, outcome in enumerate(_OUTCOMES)}
+_POSITIONS = {outcome: number for number, outcome in enumerate(_OUTCOMES)}
 
-# What the lane reads: flags, the place of the status in `REDIRECT_STATUSES`, slot and link tag. Of
-# an entry with `ENDS` also `servable_until`, which is at `UNTIL_AT`.
+# What the lane reads: flags, the number of the status in `REDIRECT_STATUSES`, slot and link tag.
+# Of an entry with `ENDS` also `servable_until`, which is at `UNTIL_AT`.
 lane_part = _LANE.unpack_from
 until_part = _UNTIL.unpack_from
 
@@ -67,14 +67,14 @@ def pack(entry: Entry, slot: int) -> bytes:
         entry.version,
         entry.space,
         entry.created_at,
-        _PLACES[entry.settled],
+        _POSITIONS[entry.settled],
     )
     return b"".join((fixed, instants, entry.tail))
 
 
 def unpack(key: bytes, packed: bytes) -> Entry:
-    flags, place, _, link_tag, version, space, created_at, settled = _FIXED.unpack_from(packed)
-    status = REDIRECT_STATUSES[place]
+    flags, number, _, link_tag, version, space, created_at, settled = _FIXED.unpack_from(packed)
+    status = REDIRECT_STATUSES[number]
     starts_at = expires_at = stale_at = None
     tail = TAIL
     if flags & _INSTANTS_FOLLOW:

@@ -90,9 +90,9 @@ def test_an_absence_is_unpacked_as_it_was_packed():
 def test_the_lane_reads_what_the_entry_says(workspace_id, found, slot, later):
     entry = entry_of(workspace_id, found)
     packed = pack(entry, slot)
-    flags, place, read_slot, link_tag = lane_part(packed)
+    flags, status, read_slot, link_tag = lane_part(packed)
     assert (read_slot, link_tag) == (slot, link_tag_of(found.link_id, workspace_id))
-    assert REDIRECT_STATUSES[place] == found.redirect_status
+    assert REDIRECT_STATUSES[status] == found.redirect_status
     assert bool(flags & FORWARDS_QUERY) == found.forward_query
     assert (not flags & ASGI_ONLY) == entry.is_lane_servable
     if entry.is_lane_servable:
