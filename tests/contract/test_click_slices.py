@@ -52,7 +52,7 @@ async def other(settings, clock, kurz) -> AsyncIterator[Kurz]:
 def slicing(database: Any, kurz: Kurz, **options: Any) -> SqlClickStore:
     store = SqlClickStore(database, kurz.clock, max_held_seconds=NO_TIME, **options)
     assert store._pace is not None
-    store._pace.clicks = MIN_CLICKS  # where it would be soon
+    store._pace.size = MIN_CLICKS  # where it would be soon
     return store
 
 
@@ -171,10 +171,10 @@ def test_slices_become_smaller_while_they_hold_others_up():
     pace = SlicePace(0.025)
     for _ in range(20):
         pace.note(0.03, is_full=True)
-    assert pace.clicks == MIN_CLICKS
+    assert pace.size == MIN_CLICKS
     for _ in range(40):
         pace.note(0.001, is_full=True)
-    assert pace.clicks == MAX_CLICKS
+    assert pace.size == MAX_CLICKS
     pace.note(0.001, is_full=False)
     pace.note(0.02, is_full=True)
-    assert pace.clicks == MAX_CLICKS
+    assert pace.size == MAX_CLICKS

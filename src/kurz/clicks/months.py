@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kurz.clicks import counts
+from kurz.clicks import counts, folding
 from kurz.clicks.counts import MAX_OF_MANY, Of
 from kurz.clicks.series import Day, Hours
 from kurz.clock import EPOCH
@@ -84,18 +84,54 @@ def clicks_by_month(days: Iterable[Day]) -> dict[int, int]:
     return {first: sum(day.clicks for day in of) for first, of in by_month}
 
 
-def add_up(days: Iterable[Day]) -> Sum:
-    """`days` have their counts."""
+def touches(row: Day, days: range) -> bool:
+    """Whether any day of the row is among these."""
+    if row.month is None:
+        return row.day in days
+    month = month_of(row.day)
+    return month.start < days.stop and days.start < month.stop
+
+
+def covered(rows: Iterable[Day], days: range) -> range:
+    """These days, and all days of the folded months that touch them."""
+    for row in rows:
+        if row.month is not None and touches(row, days):
+            month = month_of(row.day)
+            days = range(min(days.start, month.start), max(days.stop, month.stop))
+    return days
+
+
+def add_up(rows: Iterable[Day], counted: range | None = None) -> Sum:
+    """`rows` have their counts. `counted`: only rows that touch these days are added up, but the
+    hours of all are known."""
     total: dict[str, int] = {}
     hours: dict[int, Hours] = {}
     clicks = 0
-    for day in days:
-        clicks += day.clicks
-        table = _decode(day.counts)
+    for row in rows:
+        table = _decode(row.counts)
         pop = table.pop
-        hours[day.day] = [pop(key, 0) for key in _HOURS]
-        _add(total, table)
+        if row.month is None:
+            _add_hours(hours, row.day, [pop(key, 0) for key in _HOURS])
+        else:
+            for each in folding.unpack(row.day, row.month):
+                _add_hours(hours, each.day.day, each.hours)
+        if counted is None or touches(row, counted):
+            clicks += row.clicks
+            _add(total, table)
     return Sum(clicks, total, hours)
+
+
+def fold(rows: Sequence[Day]) -> Day:
+    """One row for the rows of a month; one of them may be that of the month so far."""
+    days = folding.spread(rows)
+    found = add_up(rows)
+    counts.merge(found.counts, {}, MAX_OF_MANY)
+    first = month_of(days[0].day).start
+    clicks, people, visitors = (
+        sum(numbers) for numbers in zip(*(it[1:4] for it in days), strict=True)
+    )
+    month = folding.pack(first, days, found.hours)
+    return Day(first, clicks, people, visitors, msgspec.json.encode(found.counts), month)
 
 
 def merge(sums: Iterable[Sum]) -> dict[str, int]:
@@ -115,6 +151,11 @@ def pack(first_day: int, days: Sequence[Day]) -> Month:
 
 def unpack(month: Month) -> Sum:
     return Sum(month.clicks, _decode(month.counts), _decode_hours(month.hours))
+
+
+def _add_hours(hours: dict[int, Hours], day: int, more: Hours) -> None:
+    known = hours.get(day)
+    hours[day] = more if known is None else [*map(sum, zip(known, more, strict=True))]
 
 
 def _add(total: dict[str, int], table: Mapping[str, int]) -> None:

@@ -10,16 +10,19 @@ NOON = 12
 
 
 class Day(NamedTuple):
-    """A subject's day as it is stored; `counts` is JSON."""
+    """A subject's day as it is stored; `counts` is JSON. With `month`, the row is a whole month
+    (`clicks/folding`), and `day` is its first."""
 
     day: int  # since 1970, UTC
     clicks: int
     people: int
     visitors: int
     counts: bytes
+    month: bytes | None = None
 
 
 Hours = Sequence[int]  # people in the 24 hours of a day, then bots
+NO_HOURS: Hours = (0,) * 48
 
 
 class Numbers(NamedTuple):

@@ -8,10 +8,21 @@ from typing import NamedTuple, Protocol
 
 from kurz.clicks.batch import INSTALLATION, Event, Subject, SubjectKind, tag_subject
 from kurz.clicks.breakdowns import LINKS, Breakdown, break_down
+from kurz.clicks.folding import spread
 from kurz.clicks.moments import Moments
-from kurz.clicks.months import Month, Sum, add_up, clicks_by_month, merge, month_of, unpack, without
+from kurz.clicks.months import (
+    Month,
+    Sum,
+    add_up,
+    clicks_by_month,
+    covered,
+    merge,
+    month_of,
+    unpack,
+    without,
+)
 from kurz.clicks.periods import Interval, Period, Pieces, cut, leave_whole
-from kurz.clicks.series import Day, Hours, Numbers, Point, add_points, draw
+from kurz.clicks.series import NO_HOURS, Day, Hours, Numbers, Point, add_points, draw
 from kurz.links import fields
 from kurz.links.errors import TagNotFound
 from kurz.links.model import Link
@@ -45,7 +56,8 @@ class StatsStore(Protocol):
     async def days(
         self, subject: Subject, days: range, *, with_counts: bool = True
     ) -> Sequence[Day]:
-        """The days with clicks, in order. Without counts, `Day.counts` is empty."""
+        """The days with clicks, in order; instead of old days, the folded months that touch the
+        period. Without counts, `Day.counts` is empty."""
 
     async def months(self, subject: Subject, days: range) -> Sequence[Month]:
         """The stored whole months among the days, in order. One may be out of date: then its clicks
@@ -91,7 +103,8 @@ class TopLinks:
 @dataclass(frozen=True, slots=True)
 class StatsReport:
     """`previous` has the numbers of the previous period. `breakdowns` are of `days` (UTC), each
-    under its name. `all_clicks` and `latencies` are of all time."""
+    under its name; of folded months, all days are among them. `all_clicks` and `latencies` are of
+    all time."""
 
     period: Period
     interval: Interval
@@ -143,7 +156,7 @@ class Stats:
             numbers=add_points(points),
             previous=previous,
             points=points,
-            days=period.days_for_breakdowns,
+            days=read.whole_days,
             breakdowns=breakdowns,
             top_links=top_links,
             all_clicks=all_clicks,
@@ -166,24 +179,27 @@ class Stats:
         kept: Sequence[Month] = ()
         if len(whole_days) >= FEWEST_DAYS:
             kept = await self.store.months(subject, whole_days)
-        days = await self.store.days(subject, period.days, with_counts=not kept)
+        rows = await self.store.days(subject, period.days, with_counts=not kept)
         if not kept:
-            return await asyncio.to_thread(_add_up, days, days, (), whole_days)
-        clicks = clicks_by_month(days)
+            return await asyncio.to_thread(_add_up, (), rows, (), whole_days)
+        clicks = clicks_by_month(rows)
         months = [month for month in kept if month.clicks == clicks.get(month.first_day)]
+        stored = {month.first_day for month in months}
+        inside = [row for row in rows if month_of(row.day).start in stored]
+        # Days may be folded between the two reads: of each month, only one of them is used.
         rest = without(period.days, [month_of(month.first_day) for month in months])
-        rows = [day for each in rest for day in await self.store.days(subject, each)]
-        return await asyncio.to_thread(_add_up, days, rows, months, whole_days)
+        rows = [row for each in rest for row in await self.store.days(subject, each)]
+        return await asyncio.to_thread(_add_up, inside, rows, months, whole_days)
 
     async def _previous(self, subject: Subject, period: Period) -> tuple[Period, Numbers]:
         """Only the first and the last day may be partly in the period."""
         earlier = period.previous()
-        days = await self.store.days(subject, earlier.days, with_counts=False)
+        rows = await self.store.days(subject, earlier.days, with_counts=False)
         edges: dict[int, Hours] = {}
         for edge in {earlier.days[0], earlier.days[-1]}:
-            rows = await self.store.days(subject, range(edge, edge + 1))
-            edges |= add_up(rows).hours
-        return earlier, add_points(draw(days, edges, earlier, leave_whole(earlier)))
+            hours = add_up(await self.store.days(subject, range(edge, edge + 1))).hours
+            edges[edge] = hours.get(edge, NO_HOURS)
+        return earlier, add_points(draw(spread(rows), edges, earlier, leave_whole(earlier)))
 
     async def _top_links(self, about: About, top: Breakdown) -> TopLinks:
         found = await self.store.links([int(item.value) for item in top.values], about.space)
@@ -197,29 +213,29 @@ class Stats:
 
 
 class _Read(NamedTuple):
-    """The days of a period; the sums of days for breakdowns; the hours of the other days."""
+    """The days of a period, and of the folded months that touch it; the days for breakdowns, and
+    their sums."""
 
     days: Sequence[Day]
+    whole_days: range
     sums: Sequence[Sum]
-    other_hours: Mapping[int, Hours]
 
 
 def _add_up(
-    days: Sequence[Day], rows: Sequence[Day], months: Iterable[Month], whole_days: range
+    inside: Sequence[Day], rows: Sequence[Day], months: Iterable[Month], whole_days: range
 ) -> _Read:
-    """`rows` are the days that are in none of the months, with their counts."""
-    inside = [day for day in rows if day.day in whole_days]
-    outside = [day for day in rows if day.day not in whole_days]
-    return _Read(days, [add_up(inside), *map(unpack, months)], add_up(outside).hours)
+    """`inside` are the rows of the months, `rows` all others, with their counts."""
+    whole_days = covered(rows, whole_days)
+    sums = [add_up(rows, whole_days), *map(unpack, months)]
+    return _Read(spread((*inside, *rows)), whole_days, sums)
 
 
 def _shape(
     read: _Read, period: Period, pieces: Pieces, top: int
 ) -> tuple[list[Point], dict[str, Breakdown]]:
-    hours = dict(read.other_hours)
+    hours: dict[int, Hours] = {}
     for each in read.sums:
         hours |= each.hours
-    whole_days = period.days_for_breakdowns
-    bots = sum(day.clicks - day.people for day in read.days if day.day in whole_days)
+    bots = sum(day.clicks - day.people for day in read.days if day.day in read.whole_days)
     points = draw(read.days, hours, period, pieces)
     return points, break_down(merge(read.sums), top, bots)

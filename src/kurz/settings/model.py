@@ -175,6 +175,11 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
         values.integer(0, 3650),
         "Days that individual clicks are kept; daily counts are kept permanently.",
     )
+    daily_breakdown_days: int = _setting(
+        400,
+        values.integer(0, 36_500),
+        "Days that breakdowns are kept by day; later they are kept by month. 0: always by day.",
+    )
     destination_checks: str = values.switch("on", "`off`: kurz never requests destinations.")
     check_networks: tuple[str, ...] = _setting(
         (),

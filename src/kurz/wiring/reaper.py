@@ -27,6 +27,7 @@ from kurz.storage.ending.accounts import SqlAccountEnds
 from kurz.storage.ending.housekeeping import SqlHousekeepingStore
 from kurz.storage.ending.reaping import SqlReaperStore
 from kurz.storage.ending.workspaces import SqlWorkspaceEnds
+from kurz.storage.followers.day_folder import DayFolder
 from kurz.storage.followers.month_folder import MonthFolder
 from kurz.storage.jobs.leases import SqlLeaseStore
 from kurz.storage.jobs.runs import SqlRunStore
@@ -137,11 +138,14 @@ def make_periodic_tasks(kurz: Kurz, boot_clock: BootClock | None = None) -> list
     database, kept = kurz.database, kurz.settings.code_quarantine
     clock = kurz.engine.job_clock(kurz.clock)
     schedules = periodic_task_schedules(kurz.settings)
+    kept_days, days = kurz.settings.daily_breakdown_days, None
+    if kept_days:
+        days = DayFolder(database, kept_days, kurz.engine.max_held_seconds)
     tasks: dict[str, Task] = {
         HOUSEKEEPING: Housekeeping(SqlHousekeepingStore(database), clock),
         WORKSPACES: WorkspacePurger(SqlWorkspaceEnds(database, kept), clock),
         DOMAINS: DomainChecks(open_custom_domains(kurz), clock),
-        MONTHS: MonthFolder(database, clock),
+        MONTHS: MonthFolder(database, clock, days),
     }
     leases = SqlLeaseStore(database, clock)
     works: dict[str, Work] = {job: PeriodicTask(task, boot_clock) for job, task in tasks.items()}

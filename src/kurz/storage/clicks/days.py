@@ -13,6 +13,9 @@ import sqlalchemy as sa
 from kurz.clicks import sketch
 from kurz.clicks.batch import DayCounts, Subject, SubjectKind
 from kurz.clicks.counts import MAX_OF_LINK, MAX_OF_MANY, merge
+from kurz.clicks.months import fold
+from kurz.clicks.series import Day
+from kurz.storage.clicks.folding import FoldedMonth, write_folded
 
 Key = tuple[Subject, int]
 _Row = tuple[Any, ...]
@@ -22,6 +25,7 @@ _decode = msgspec.json.Decoder(dict[str, int]).decode
 
 
 _COLUMNS = "clicks, people, visitors, counts, sketch, kind, subject, day"
+_NO_CLICKS: _Row = (0, 0, 0, b"{}", b"", None)
 
 
 class Stale(Exception):
@@ -35,6 +39,9 @@ class MergedDays:
 
     new: list[_Row] = field(default_factory=list)
     changed: list[_Row] = field(default_factory=list)
+    folded: list[FoldedMonth] = field(
+        default_factory=list
+    )  # months that got clicks of their first day
 
 
 def merge_days(connection: sa.Connection, counts_of_days: Mapping[Key, DayCounts]) -> MergedDays:
@@ -47,7 +54,11 @@ def merge_days(connection: sa.Connection, counts_of_days: Mapping[Key, DayCounts
         precision = sketch.PRECISION_OF_LINK if is_link else sketch.PRECISION_OF_MANY
         number = int(kind)
         known = found.get((number, subject, day))
-        before, people, visitors, counts, data = known or (0, 0, 0, b"{}", b"")
+        before, people, visitors, counts, data, month = known or _NO_CLICKS
+        if month is not None:
+            whole = Day(day, before, people, visitors, counts, month)
+            merged.folded.append(_add_to_month(whole, kind, subject, aggregate))
+            continue
         table = _decode(counts)
         merge(table, aggregate.counts, max_values)
         more = sketch.add(data, aggregate.visitors, precision)
@@ -66,6 +77,14 @@ def merge_days(connection: sa.Connection, counts_of_days: Mapping[Key, DayCounts
         else:
             merged.new.append(row)
     return merged
+
+
+def _add_to_month(month: Day, kind: SubjectKind, subject: int, late: DayCounts) -> FoldedMonth:
+    """The row of its first day is that of the whole month."""
+    visitors = sketch.estimate(sketch.add(b"", late.visitors, sketch.PRECISION_OF_MANY))
+    day = Day(month.day, late.clicks, late.people, visitors, _encode(late.counts))
+    replaced = [(month.day, month.clicks)]
+    return FoldedMonth(Subject(kind, subject), fold([month, day]), replaced)
 
 
 def write_days(
@@ -97,7 +116,7 @@ def _read_on_sqlite(connection: sa.Connection, keys: Collection[Key]) -> dict[_R
 
 
 _SQLITE_READ = (
-    "SELECT subject, clicks, people, visitors, counts, sketch FROM click_days"
+    "SELECT subject, clicks, people, visitors, counts, sketch, month FROM click_days"
     " WHERE kind = ? AND day = ? AND subject IN (SELECT value FROM json_each(?))"
 )
 
@@ -111,7 +130,7 @@ def _read_on_postgres(connection: sa.Connection, keys: Collection[Key]) -> dict[
 
 
 _POSTGRES_READ = (
-    "SELECT kind, subject, day, clicks, people, visitors, counts, sketch FROM click_days"
+    "SELECT kind, subject, day, clicks, people, visitors, counts, sketch, month FROM click_days"
     " JOIN unnest($1::smallint[], $2::bigint[], $3::integer[]) AS wanted(kind, subject, day)"
     " USING (kind, subject, day)"
 )
@@ -124,6 +143,8 @@ def _write_on_sqlite(connection: sa.Connection, merged: MergedDays) -> None:
         if rows:
             written += driver.executemany(text, rows).rowcount
     if written != len(merged.changed) + len(merged.new):
+        raise Stale
+    if merged.folded and not write_folded(connection, merged.folded):
         raise Stale
 
 
@@ -147,6 +168,9 @@ def _write_on_postgres(connection: sa.Connection, merged: MergedDays) -> list[Ke
             if len(written) < len(rows):
                 keys = [row[5:8] for row in rows if row[5:8] not in written]
                 stale += [(Subject(SubjectKind(kind), subject), day) for kind, subject, day in keys]
+    for folded in merged.folded:
+        if not write_folded(connection, [folded]):
+            stale.append((folded.subject, folded.month.day))
     return stale
 
 

@@ -45,13 +45,17 @@ def find_busy(
 
 def find_stale(connection: sa.Connection, subject: Subject, before: int) -> list[int]:
     """The first days of months that end before that day and whose stored sums are missing or out of
-    date."""
+    date. Folded months need no sums."""
     of = click_months.c
     query = sa.select(of.first_day, of.clicks)
     query = query.where(of.kind == int(subject.kind), of.subject == subject.id)
     kept = {row[0]: row[1] for row in connection.execute(query)}
-    days = find_days(connection, subject, range(before), with_counts=False)
-    return [first for first, clicks in clicks_by_month(days).items() if kept.get(first) != clicks]
+    rows = find_days(connection, subject, range(before), with_counts=False)
+    clicks = clicks_by_month(rows)
+    for row in rows:
+        if row.month is not None:
+            del clicks[row.day]
+    return [first for first, number in clicks.items() if kept.get(first) != number]
 
 
 def keep_month(connection: sa.Connection, subject: Subject, month: Month) -> None:

@@ -38,19 +38,20 @@ class Slice:
 
 
 class SlicePace:
-    """Adapts the size of slices so that writing one takes at most `max_seconds`. A single slow
-    write may have waited for others, so the size changes in small steps."""
+    """Adapts the size of slices, in clicks or rows, so that writing one takes at most
+    `max_seconds`. A single slow write may have waited for others, so the size changes in small
+    steps."""
 
     def __init__(self, max_seconds: float) -> None:
-        self.clicks = FIRST_CLICKS
+        self.size = FIRST_CLICKS
         self._max_seconds = max_seconds
 
     def note(self, seconds: float, *, is_full: bool) -> None:
-        """Writing a slice took this long. `is_full`: it had as many clicks as it could."""
+        """Writing a slice took this long. `is_full`: it was as large as it could be."""
         if seconds > self._max_seconds:
-            self.clicks = max(self.clicks * 3 // 4, MIN_CLICKS)
+            self.size = max(self.size * 3 // 4, MIN_CLICKS)
         elif is_full and seconds < self._max_seconds * 3 / 4:
-            self.clicks = min(self.clicks * 5 // 4, MAX_CLICKS)
+            self.size = min(self.size * 5 // 4, MAX_CLICKS)
 
 
 def begins_at(batch: Batch, progress: CountedSlices) -> bool:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from kurz.clicks.batch import Event, Subject, SubjectKind
 from kurz.clicks.moments import Moments
-from kurz.clicks.months import Month, months_of
+from kurz.clicks.months import Month, month_of, months_of
 from kurz.clicks.series import Day
 from kurz.clicks.stats import About
 from kurz.links.model import Link
@@ -32,13 +32,15 @@ def find_days(
 ) -> list[Day]:
     of = click_days.c
     counts = of.counts if with_counts else sa.literal(b"", sa.LargeBinary)
-    query = (
-        sa.select(of.day, of.clicks, of.people, of.visitors, counts)
-        .where(of.kind == int(subject.kind), of.subject == subject.id)
-        .where(of.day >= days.start, of.day < days.stop)
-        .order_by(of.day)
-    )
-    return [Day(*row) for row in connection.execute(query)]
+    rows = sa.select(of.day, of.clicks, of.people, of.visitors, counts, of.month)
+    rows = rows.where(of.kind == int(subject.kind), of.subject == subject.id)
+    inside = rows.where(of.day >= days.start, of.day < days.stop)
+    first = month_of(days.start).start
+    if first == days.start:
+        return [Day(*row) for row in connection.execute(inside.order_by(of.day))]
+    # One statement: it sees a month as days, or as folded, but never both.
+    folded = rows.where(of.day == first, of.month.is_not(None))
+    return [Day(*row) for row in connection.execute(folded.union_all(inside).order_by("day"))]
 
 
 def find_months(connection: sa.Connection, subject: Subject, days: range) -> list[Month]:

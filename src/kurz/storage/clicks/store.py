@@ -143,7 +143,7 @@ class SqlClickStore(SqlStore):
                 return False
             slices = Slices(batch, progress)
             while True:
-                slice_ = slices.cut(None if self._pace is None else self._pace.clicks)
+                slice_ = slices.cut(None if self._pace is None else self._pace.size)
                 if not await self._count(slice_):
                     return False
                 if slice_.is_last:

@@ -25,7 +25,7 @@ class Migrations:
     """A history of the schema: Alembic's scripts and the newest revision in them."""
 
     scripts: Path = Path(__file__).parents[1] / "migrations"
-    head: str = "0022"
+    head: str = "0023"
 
     def check(self, connection: sa.Connection) -> None:
         """Raises `SchemaOutdated` unless the schema is this program's."""

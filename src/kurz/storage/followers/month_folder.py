@@ -1,4 +1,4 @@
-"""Adds up past months."""
+"""Adds up past months, and folds old days into them."""
 
 import asyncio
 import time
@@ -22,6 +22,7 @@ from kurz.storage.clicks.months import (
 from kurz.storage.clicks.stats import find_days
 from kurz.storage.engine.database import Database
 from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
+from kurz.storage.followers.day_folder import DayFolder
 
 STRETCH = 2000  # subjects that are checked at a time
 LATE_BATCH = 100  # subjects with late clicks, a transaction
@@ -32,21 +33,23 @@ T = TypeVar("T")
 
 
 class MonthFolder:
-    """Keeps the sums of whole months for subjects with many clicks. Once after the end of a month,
-    all subjects are checked; otherwise, only those that got late clicks. A run continues where the
-    last one stopped. Several runs at once are harmless: a sum is used only if it matches its
-    days."""
+    """Keeps the sums of whole months for subjects with many clicks, and lets `days` fold old days
+    of all subjects. Once after the end of a month, all subjects are checked; otherwise, only those
+    that got late clicks. A run continues where the last one stopped. Several runs at once are
+    harmless: a sum is used only if it matches its days."""
 
     def __init__(
         self,
         database: Database,
         clock: Clock,
+        days: DayFolder | None = None,
         *,
         least_clicks: int = LEAST_CLICKS,
         run_seconds: float = RUN_SECONDS,
     ) -> None:
         self._database = database
         self._clock = clock
+        self._days = days
         self._least_clicks = least_clicks
         self._run_seconds = run_seconds
 
@@ -58,22 +61,29 @@ class MonthFolder:
             return is_stopping() or time.monotonic() >= until
 
         with deadline(LIST_SECONDS):
-            before = first_open_day(self._clock.micros() // DAY_MICROS)
-            months = await self._renew(before, is_over)
-            return {"months": months + await self._check_all(before, is_over)}
+            today = self._clock.micros() // DAY_MICROS
+            months, folded = await self._renew(today, is_over)
+            months += await self._check_all(first_open_day(today), is_over)
+            if self._days is None:
+                return {"months": months}
+            return {"months": months, "folded": folded + await self._days.run(today, is_over)}
 
-    async def _renew(self, before: int, is_over: Callable[[], bool]) -> int:
-        """Adds up months of the subjects that got late clicks; returns how many."""
-        total, is_more = 0, True
+    async def _renew(self, today: int, is_over: Callable[[], bool]) -> tuple[int, int]:
+        """Of the subjects that got late clicks: adds up months, and folds old days. Returns how
+        many."""
+        before, months, folded, is_more = first_open_day(today), 0, 0, True
         while is_more and not is_over():
             late = await _pace(self._database.read(find_late, LATE_BATCH))
+            if self._days is not None:
+                old = range(self._days.first_kept(today))
+                folded += await self._days.fold([it.subject for it in late], old, is_over)
             for subject, _, clicks in late:
                 if clicks >= self._least_clicks:
-                    total += await self._fold(subject, before, is_over)
+                    months += await self._fold(subject, before, is_over)
             if late and not is_over():  # otherwise the last subject may not be done
                 await _pace(self._database.write(forget_late, late))
             is_more = len(late) == LATE_BATCH
-        return total
+        return months, folded
 
     async def _check_all(self, before: int, is_over: Callable[[], bool]) -> int:
         """Adds up months of all subjects, once after the end of each month; returns how many."""
@@ -104,6 +114,8 @@ class MonthFolder:
 
     async def _keep(self, subject: Subject, month: range) -> None:
         days = await self._database.read(find_days, subject, month, with_counts=True)
+        if any(day.month is not None for day in days):  # it was folded meanwhile
+            return
         found = await asyncio.to_thread(pack, month.start, days)
         await self._database.write(keep_month, subject, found)
 

@@ -41,7 +41,8 @@ click_totals = sa.Table(
 
 # What is counted of a subject's day (UTC): `counts` is a JSON object as `clicks/counts` says,
 # `sketch` estimates the visitors. In SQLite's row order, so that the rows of a day, which are
-# written together, are stored together.
+# written together, are stored together. With `month`, the row is a folded month (`clicks/folding`)
+# under its first day, and has no sketch.
 click_days = sa.Table(
     "click_days",
     metadata,
@@ -53,6 +54,7 @@ click_days = sa.Table(
     sa.Column("visitors", sa.BigInteger, nullable=False),
     sa.Column("counts", sa.LargeBinary, nullable=False),
     sa.Column("sketch", sa.LargeBinary, nullable=False),
+    sa.Column("month", sa.LargeBinary),
     **REWRITTEN,
 )
 
@@ -86,6 +88,18 @@ month_position = sa.Table(
     "month_position",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("before", sa.Integer, nullable=False),
+    sa.Column("kind", sa.SmallInteger),
+    sa.Column("subject", sa.BigInteger),
+)
+
+# How far old days are folded: of all subjects up to (`kind`, `subject`), those from the day `since`
+# up to, not including, `before`. NULL: of all subjects, and all days before `since` too.
+fold_position = sa.Table(
+    "fold_position",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("since", sa.Integer, nullable=False),
     sa.Column("before", sa.Integer, nullable=False),
     sa.Column("kind", sa.SmallInteger),
     sa.Column("subject", sa.BigInteger),
