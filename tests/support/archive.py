@@ -229,3 +229,10 @@ async def empty(kurz: Kurz, archiver: Archiver) -> None:
 async def forget_files(kurz: Kurz) -> None:
     """As a database that an older backup was put back into."""
     await kurz.database.write(lambda it: it.execute(sa.delete(archive_files)).rowcount)
+
+
+async def late_click(kurz: Kurz, link: Link, day: int) -> None:
+    start = JournalPosition((link.id + 2**32).to_bytes(16), 0)
+    batch = Batch(start, JournalPosition(start.segment, 1), clicks=1)
+    batch.days[Subject(SubjectKind.LINK, link.id), day] = DayCounts(clicks=1, counts={"cDE": 1})
+    assert await SqlClickStore(kurz.database, kurz.clock).apply(batch)

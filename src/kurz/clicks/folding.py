@@ -9,6 +9,7 @@ import msgspec
 from kurz.clicks.series import Day, Hours
 
 _ALL_HOURS = 48  # of people, then of bots
+_MAX_BYTES = 64 * 1024  # of a month: less than 32 KiB, if kurz wrote it
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[list[int]]).decode
@@ -61,6 +62,8 @@ def spread(rows: Iterable[Day]) -> list[Day]:
 def are_sound(month: bytes, days: int, totals: Sequence[int]) -> bool:
     """Whether these bytes are the days of a month of this length, as `pack` makes them, with these
     clicks, people and visitors in total."""
+    if len(month) > _MAX_BYTES:
+        return False
     try:
         rows = _decode(month)
     except msgspec.MsgspecError:

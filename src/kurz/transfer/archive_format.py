@@ -48,13 +48,14 @@ class _Totals(msgspec.Struct):
     m2: Annotated[float, Meta(ge=0, le=1e40)]  # 2^53 times the square of that
 
 
-class _Day(msgspec.Struct):
+class _Day(msgspec.Struct, omit_defaults=True):
     day: date
     clicks: _Count
     people: _Count
     visitors: _Count
     counts: msgspec.Raw
     sketch: bytes
+    month: bytes | None = None
 
 
 class _Archive(msgspec.Struct, kw_only=True):
@@ -337,6 +338,6 @@ def _tags(tags: msgspec.Raw) -> tuple[str, ...]:
 
 def _days(days: Sequence[_Day]) -> list[CountedDay]:
     return [
-        CountedDay(it.day, it.clicks, it.people, it.visitors, bytes(it.counts), it.sketch)
+        CountedDay(it.day, it.clicks, it.people, it.visitors, bytes(it.counts), it.sketch, it.month)
         for it in days
     ]

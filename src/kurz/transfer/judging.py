@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime
 
 import msgspec
 
-from kurz.clicks import counts, sketch
+from kurz.clicks import counts, folding, sketch
+from kurz.clicks.months import month_of
 from kurz.clock import EPOCH
 from kurz.links import urls
 from kurz.links.ending.archives import ArchivedLink, CountedDay
@@ -75,6 +76,14 @@ def _check_days(days: Collection[CountedDay], now: datetime) -> None:
             raise FieldRefused(f"`counts` of {day.day} are not valid.", field="days")
         if not sketch.is_sound(day.sketch):
             raise FieldRefused(f"`sketch` of {day.day} is not valid.", field="days")
+        if day.month is not None and not _is_month(day, day.month):
+            raise FieldRefused(f"`month` of {day.day} is not valid.", field="days")
+
+
+def _is_month(day: CountedDay, month: bytes) -> bool:
+    days = month_of((day.day - EPOCH.date()).days)
+    totals = day.clicks, day.people, day.visitors
+    return day.day.day == 1 and folding.are_sound(month, len(days), totals)
 
 
 def _are_counts(data: bytes) -> bool:

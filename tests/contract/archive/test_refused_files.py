@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from structlog.testing import capture_logs
 
+from kurz.clicks.folding import pack
 from kurz.links.ending.archives import ArchivedLink, CountedDay, Obstacle
 from kurz.links.errors import ArchiveFileBroken, ArchiveFileForeign, ArchiveFileNotFound
 from kurz.links.model import Link, Scope
@@ -177,6 +178,8 @@ DAYS: dict[str, list[CountedDay]] = {
     "counts": [CountedDay(TODAY, 1, 1, 1, b'{"c": "DE"}', b"")],
     "letter": [CountedDay(TODAY, 1, 1, 1, b'{"?DE": 1}', b"")],
     "sketch": [CountedDay(TODAY, 1, 1, 1, b"{}", b"\x0c" + bytes(9))],
+    "month": [CountedDay(TODAY, 1, 1, 1, b"{}", b"", b"\xc1")],
+    "middle of a month": [CountedDay(date(2026, 2, 2), 0, 0, 0, b"{}", b"", pack(0, (), {}))],
 }
 
 

@@ -14,15 +14,19 @@ from kurz.links.model import Link, LinkType, Scope, Status
 from kurz.safety.audit import OPERATOR
 from kurz.storage.clicks.store import SqlClickStore
 from kurz.storage.ending import archive as archive_storage
+from kurz.storage.followers.day_folder import DayFolder
+from kurz.storage.followers.month_folder import MonthFolder
 from kurz.storage.schema.clicks import click_days, click_totals
 from kurz.storage.schema.jobs import code_quarantine
 from kurz.storage.schema.links import changes, history, link_tags
 from kurz.wiring.archive import open_archive
 from support.archive import (
     OWNER,
+    add_days,
     archived_ids,
     click,
     counted,
+    late_click,
     living_ids,
     make_swept,
     names_in_place,
@@ -81,6 +85,26 @@ async def test_a_link_comes_back_as_it_was(kurz, archiver, clock):
         assert after.status is Status.ACTIVE
         assert after.expires_at is after.deleted_at is after.swept_at is None
         assert after.updated_at == clock.now()
+
+
+async def test_folded_months_come_back_as_they_were(kurz, archiver, clock):
+    """Also together with days that were not folded yet, which are then folded too."""
+    [link] = await make_swept(kurz, 1)
+    await add_days(kurz, link, 100)
+    today = clock.micros() // MICROS_OF_DAY
+    folder = MonthFolder(kurz.database, clock, DayFolder(kurz.database, 30))
+    await folder.run()
+    await late_click(kurz, link, today - 95)
+    before = await counted(kurz, link.id)
+    months = [row.month for row in await rows(kurz, click_days) if row.month is not None]
+    assert len(months) > 1
+    await run_until_done(kurz, archiver)
+    assert await counted(kurz, link.id) == [[], []]
+    [_] = await restore(kurz, await only_file(kurz))
+    assert await counted(kurz, link.id) == before
+    assert (await folder.run())["folded"] == 2  # the late day, and the month that it is added to
+    [totals], days = await counted(kurz, link.id)
+    assert sum(row[3] for row in days) == totals[2] == 101
 
 
 async def test_a_link_that_comes_back_is_told_to_everybody(kurz, archiver, clock):

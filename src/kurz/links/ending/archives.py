@@ -24,7 +24,8 @@ class CountedTotals(NamedTuple):
 
 
 class CountedDay(NamedTuple):
-    """What was counted for a link on a day; `counts` is JSON, `sketch` estimates the visitors."""
+    """What was counted for a link on a day; `counts` is JSON, `sketch` estimates the visitors. With
+    `month`, it is a whole month (`clicks/folding`), and `day` is its first."""
 
     day: date
     clicks: int
@@ -32,6 +33,7 @@ class CountedDay(NamedTuple):
     visitors: int
     counts: bytes
     sketch: bytes
+    month: bytes | None = None
 
 
 class ArchiveState(NamedTuple):

@@ -135,10 +135,9 @@ def _find_days(connection: sa.Connection, ids: Collection[int]) -> dict[int, lis
     found: dict[int, list[CountedDay]] = defaultdict(list)
     for row in connection.execute(query):
         day = date.fromordinal(_FIRST_DAY + row.day)
+        counts, sketch = bytes(row.counts), bytes(row.sketch)
         found[row.subject].append(
-            CountedDay(
-                day, row.clicks, row.people, row.visitors, bytes(row.counts), bytes(row.sketch)
-            )
+            CountedDay(day, row.clicks, row.people, row.visitors, counts, sketch, row.month)
         )
     return found
 

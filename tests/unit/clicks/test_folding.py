@@ -1,0 +1,122 @@
+"""Days of a month, folded into one row."""
+
+import json
+from datetime import date
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kurz.clicks.folding import are_sound, pack, spread, unpack
+from kurz.clicks.months import add_up, covered, fold, touches
+from kurz.clicks.series import Day
+from kurz.clock import EPOCH
+
+FIRST = (date(2026, 2, 1) - EPOCH.date()).days
+FEBRUARY = range(FIRST, FIRST + 28)
+
+
+@st.composite
+def days(draw: st.DrawFn) -> Day:
+    hours = draw(st.dictionaries(st.integers(0, 47), st.integers(1, 2**40), max_size=5))
+    values = draw(st.dictionaries(st.sampled_from("DE FR CH".split()), st.integers(1, 9)))
+    keys = {f"{'hH'[hour // 24]}{hour % 24:02}": number for hour, number in hours.items()}
+    keys |= {f"c{country}": number for country, number in values.items()}
+    people = sum(number for hour, number in hours.items() if hour < 24)
+    visitors = draw(st.integers(0, people))
+    day = draw(st.sampled_from(FEBRUARY))
+    return Day(day, sum(hours.values()), people, visitors, json.dumps(keys).encode())
+
+
+def by_day(found: list[Day]) -> dict[int, tuple[int, int, int]]:
+    return {it.day: it[1:4] for it in found}
+
+
+@given(st.lists(days(), min_size=1, unique_by=lambda it: it.day), st.lists(days()))
+def test_nothing_is_lost_of_days_and_hours_however_often_they_are_folded(first, more):
+    whole = before = fold(first)
+    everything = [*first]
+    for late in more:
+        everything.append(late)
+        assert spread([whole, late]) == spread(everything)
+        whole = fold([whole, late])
+    assert whole.day == before.day == FIRST
+    assert spread([whole]) == spread(everything)
+    sums = add_up(everything)
+    assert add_up([whole]).counts == sums.counts
+    assert {k: [*v] for k, v in add_up([whole]).hours.items()} == {
+        k: [*v] for k, v in sums.hours.items()
+    }
+    assert (whole.clicks, whole.people, whole.visitors) == tuple(
+        sum(it[at] for it in everything) for at in (1, 2, 3)
+    )
+    assert whole.month is not None
+    assert are_sound(whole.month, 28, whole[1:4])
+
+
+def test_a_folded_day_takes_few_bytes():
+    day = Day(FIRST + 9, 5, 5, 4, b'{"h09": 2, "h17": 3, "cDE": 5, "bFirefox": 5, "r": 5}')
+    month = fold([day]).month
+    assert month is not None
+    assert len(month) <= 10
+
+
+def test_a_month_has_as_many_values_as_a_day_of_a_workspace():
+    rows = [
+        Day(
+            FIRST + number,
+            100,
+            100,
+            1,
+            json.dumps({f"r{number}-{n}.example": 1 for n in range(100)}).encode(),
+        )
+        for number in range(20)
+    ]
+    folded = json.loads(fold(rows).counts)
+    assert len(folded) == 301
+    assert sum(folded.values()) == 2000
+
+
+def test_the_days_of_breakdowns_are_those_of_whole_folded_months():
+    day = Day(FIRST + 9, 1, 1, 1, b'{"h09": 1}')
+    month = fold([day])
+    inside = range(FIRST + 20, FIRST + 22)
+    assert touches(month, inside)
+    assert covered([day], inside) == inside
+    assert covered([month], inside) == FEBRUARY
+    assert covered([month], range(FIRST + 20, FIRST + 40)) == range(FIRST, FIRST + 40)
+    for outside in (range(FIRST - 3, FIRST), range(FIRST + 28, FIRST + 31)):
+        assert not touches(month, outside)
+        assert covered([month], outside) == outside
+    assert add_up([month, day._replace(counts=b'{"h09": 1, "cDE": 1}')], inside).counts == {}
+
+
+LIES = {
+    "nothing": b"",
+    "no list": msgspec.msgpack.encode({"a": 1}),
+    "too short": [[0, 1, 1]],
+    "half an hour": [[0, 1, 1, 1, 3]],
+    "hour 48": [[0, 1, 1, 1, 48, 1]],
+    "an hour twice": [[0, 1, 1, 1, 3, 1, 3, 1]],
+    "negative": [[0, 1, 1, 1, 3, -1]],
+    "day 29": [[28, 1, 1, 1]],
+    "a day twice": [[3, 1, 1, 1], [3, 0, 0, 0]],
+    "wrong order": [[4, 1, 1, 1], [3, 0, 0, 0]],
+    "other sums": [[3, 2, 1, 1]],
+    "long": [[0, 1, 1, 1]] + [[0] * 4] * 20_000,
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_what_no_month_contains_is_found(lie):
+    data = lie if isinstance(lie, bytes) else msgspec.msgpack.encode(lie)
+    assert not are_sound(data, 28, (1, 1, 1))
+
+
+def test_what_a_month_contains_is_sound():
+    numbers = Day(FIRST + 3, 1, 1, 1, b"")
+    data = pack(FIRST, [numbers], {FIRST + 3: [0, 1, *[0] * 46]})
+    assert are_sound(data, 28, (1, 1, 1))
+    [(day, hours)] = unpack(FIRST, data)
+    assert (day, sum(hours), hours[1]) == (numbers, 1, 1)
