@@ -20,7 +20,7 @@ FEBRUARY = range(FIRST, FIRST + 28)
 @st.composite
 def days(draw: st.DrawFn) -> Day:
     hours = draw(st.dictionaries(st.integers(0, 47), st.integers(1, 2**40), max_size=5))
-    values = draw(st.dictionaries(st.sampled_from("DE FR CH".split()), st.integers(1, 9)))
+    values = draw(st.dictionaries(st.sampled_from(["DE", "FR", "CH"]), st.integers(1, 9)))
     keys = {f"{'hH'[hour // 24]}{hour % 24:02}": number for hour, number in hours.items()}
     keys |= {f"c{country}": number for country, number in values.items()}
     people = sum(number for hour, number in hours.items() if hour < 24)
