@@ -124,6 +124,12 @@ class SchemaOutdated(Conflict):
     title = "Database schema does not match this version"
 
 
+class CompactingRefused(Conflict):
+    """The database cannot be compacted while it is used, or without more free space."""
+
+    title = "Database cannot be compacted now"
+
+
 @contextmanager
 def renamed(field: str, name: str) -> Iterator[None]:
     """Refusals of `field` inside have the name that the request has for it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kurz.cli import bans, imports, output, reports, values
+from kurz.cli.compact import compact
 from kurz.cli.counter import counter
 from kurz.cli.lists import lists
 from kurz.cli.quotas import quota, workspace_quota
@@ -323,7 +324,7 @@ def _account(account: "Account") -> dict[str, Any]:
     return output.fields_of(account, "id", "email", "is_admin", *instants, "may_import_many")
 
 
-for command in (quota, reaper, lists, counter):
+for command in (quota, reaper, lists, counter, compact):
     admin.command()(command)
 workspace.command("quota")(workspace_quota)
 for group in (

@@ -11,6 +11,7 @@
 `reaper`: the reaper.
 `checks`: checks of destinations.
 `rescreen`: screening of existing links.
+`compacting`: gives unused space of the database back.
 `health`: the health of an instance.
 `worker_numbers`: what a worker has counted.
 `worker`: a worker of `kurz serve`.

@@ -6,6 +6,7 @@
 `totals`: all clicks of a subject.
 `days`: the counts of a subject's day.
 `months`: the sums of a subject's month.
+`folding`: old days, folded into months.
 `events`: individual clicks.
 `event_reader`: individual clicks for an export, in the order of their keys.
 `stats`: what reports read.

@@ -16,4 +16,5 @@
 `pages`: parts of lists.
 `rows`: rows as objects.
 `migrate`: upgrades the schema.
+`space`: the space that a database takes.
 """

@@ -69,7 +69,8 @@ class Migrations:
 
     def _upgrade_sqlite(self, path: Path, backups: Path, now: datetime) -> Path | None:
         path.touch(mode=0o600)  # it holds the keys; SQLite gives its other files the same mode
-        with sqlite.create_engine(path).connect() as connection:
+        is_new = not path.stat().st_size
+        with sqlite.create_engine(path, is_new=is_new).connect() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             found = revision(connection)
             if found == self.head:

@@ -32,6 +32,7 @@ CACHE_KIB = (
 )  # a connection's page cache: with SQLite's default of 2 MiB, indexes are read repeatedly
 DIRECT_CACHE_KIB = 4 * 1024  # enough for the upper pages of an index; links have their own cache
 FAILED_SECONDS = 60.0  # how long a failed write is reported if no other follows
+INCREMENTAL = 2  # of `auto_vacuum`: free pages can be released a few at a time
 BUSY_TIMEOUT_SECONDS = 2.0  # how long a write may wait for another process before it is a 503
 
 _LOCKED = "Another program has locked the database. Try again."
@@ -65,9 +66,10 @@ def create_engine(
     *,
     cache_kib: int = CACHE_KIB,
     is_synced: bool = True,
+    is_new: bool = False,
 ) -> sa.Engine:
     """An engine whose connections leave transactions to us: BEGIN and COMMIT are sent as text.
-    Without `is_synced` a commit does not wait for the disk: power loss may undo the last commits,
+    `is_new`: the file is empty. Without `is_synced` a commit does not wait for the disk: power loss may undo the last commits,
     but damages nothing. This holds for a WAL only."""
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=str(path)),
@@ -83,6 +85,8 @@ def create_engine(
     @sa.event.listens_for(engine, "connect")
     def configure(connection: sa.engine.interfaces.DBAPIConnection, _: object) -> None:
         cursor = connection.cursor()
+        if is_new:  # before anything is written
+            cursor.execute(f"PRAGMA auto_vacuum={INCREMENTAL}")
         cursor.execute(f"PRAGMA journal_mode={journal_mode}")
         cursor.execute(f"PRAGMA synchronous={synchronous}")
         cursor.execute(f"PRAGMA cache_size=-{cache_kib}")

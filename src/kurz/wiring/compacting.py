@@ -1,0 +1,105 @@
+"""Gives the space that a database does not use back to the file system."""
+
+import asyncio
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from kurz.errors import CompactingRefused
+from kurz.rounds import rest_after
+from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
+from kurz.storage.engine.space import (
+    PAGES_AT_ONCE,
+    FileSpace,
+    TableSpace,
+    measure_file,
+    measure_tables,
+    release_pages,
+    rewrite_file,
+    shorten_file,
+    vacuum,
+)
+from kurz.wiring.core import Kurz
+
+APPLICATION = "kurz compact"  # in pg_stat_activity
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """Bytes before and after. `tables` of PostgreSQL: before and after, the largest first."""
+
+    before: int
+    after: int
+    tables: Sequence[tuple[TableSpace, TableSpace]] = ()
+
+
+class Tell(Protocol):
+    def __call__(self, text: str) -> None:
+        """Shows what is about to be done."""
+
+
+async def compact(kurz: Kurz, tell: Tell) -> Compacted:
+    """Raises `CompactingRefused` if it is not possible now."""
+    if kurz.settings.is_embedded:
+        return await _compact_file(kurz, tell)
+    return await _vacuum_tables(kurz, tell)
+
+
+async def _compact_file(kurz: Kurz, tell: Tell) -> Compacted:
+    path, read = kurz.settings.database_path, kurz.database.read
+    before = await read(measure_file)
+    if before.is_incremental:
+        tell(f"{show_bytes(before.free_bytes)} of {show_bytes(before.total_bytes)} are free.")
+        is_more = True
+        while is_more:
+            started = time.monotonic()
+            with deadline(LIST_SECONDS):
+                is_more = await kurz.database.write(release_pages, PAGES_AT_ONCE)
+            await asyncio.sleep(rest_after(started))
+        await read(shorten_file)
+    else:
+        _check_rewriting(kurz, path, before)
+        tell(f"Rewriting {show_bytes(before.total_bytes)}. This may take minutes.")
+        await asyncio.to_thread(rewrite_file, path)
+    return Compacted(before.total_bytes, (await read(measure_file)).total_bytes)
+
+
+def _check_rewriting(kurz: Kurz, path: Path, found: FileSpace) -> None:
+    """A file of an older version is rewritten once, as a whole."""
+    if kurz.engine.has_listeners():
+        raise CompactingRefused(
+            "This database was created by an older version of kurz and must be rewritten once."
+            " Stop kurz serve, run this command again, then start it."
+        )
+    # A temporary copy, and the log from which it is copied back.
+    needed = 2 * (found.total_bytes - found.free_bytes)
+    free = shutil.disk_usage(path.parent).free
+    if free < needed:
+        raise CompactingRefused(
+            f"Rewriting the database needs {show_bytes(needed)} of free space in {path.parent},"
+            f" which has {show_bytes(free)}."
+        )
+
+
+async def _vacuum_tables(kurz: Kurz, tell: Tell) -> Compacted:
+    from kurz.storage.engine.hosts import PostgresHosts
+
+    before = await kurz.database.read(measure_tables)
+    total = sum(table.total_bytes for table in before)
+    tell(f"Vacuuming {len(before)} tables of {show_bytes(total)}.")
+    hosts = PostgresHosts(kurz.settings.database_url or "", wanted="primary")
+    session = {"application_name": APPLICATION, "statement_timeout": "0"}
+    await vacuum(partial(hosts.connect, session), [table.name for table in before])
+    after = {table.name: table for table in await kurz.database.read(measure_tables)}
+    pairs = [(table, after[table.name]) for table in before if table.name in after]
+    return Compacted(total, sum(table.total_bytes for table in after.values()), pairs)
+
+
+def show_bytes(number: int) -> str:
+    if number < 1024**3:
+        return f"{number / 1024**2:,.1f} MiB"
+    return f"{number / 1024**3:,.1f} GiB"
