@@ -33,6 +33,7 @@ from kurz.settings.load import LoadedSettings, warnings_about
 from kurz.settings.model import Settings
 from kurz.storage.engine.database import Database
 from kurz.storage.engine.migrate import Migrations
+from kurz.storage.engine.space import FileSpace, measure_file
 from kurz.storage.followers.timekeeper import ask_clock
 from kurz.storage.jobs.runs import last_runs
 from kurz.storage.people.accounts import has_admin
@@ -42,6 +43,7 @@ from kurz.wiring.screen import open_list_provider
 
 # A browser keeps a connection for seconds, so these are a few hundred visits a second.
 FEW_CONNECTIONS = 2000
+MUCH_FREE_BYTES, MUCH_FREE_SHARE = 100 * 1024**2, 0.25  # of a database's file
 REDIS_SECONDS = 2.0  # many times what kurz itself would wait
 _REDIS_KINDS = {
     RedisKind.SERVER: "a single server",
@@ -137,7 +139,8 @@ def _database(engine: Engine) -> list[DoctorFinding]:
             clock = [] if instant_ns is None else [_clock(time.time_ns() - instant_ns)]
             runs = await database.read(last_runs, JOB, 1)
             checks = await database.read(last_runs, CHECKS, 1)
-            more = [*clock, *_skipped("reaper", runs), *_skipped("checks", checks)]
+            space = [] if engine.folder is None else _space(await database.read(measure_file))
+            more = [*clock, *space, *_skipped("reaper", runs), *_skipped("checks", checks)]
             return await database.read(has_admin), more
         finally:
             await database.close()
@@ -165,6 +168,15 @@ def _clock(ahead_ns: int) -> DoctorFinding:
         f"this machine is {abs(ahead_ns) / 1e9:.1f} s {where} the database. kurz uses the"
         " database's time. Synchronize both with NTP.",
     )
+
+
+def _space(found: FileSpace) -> list[DoctorFinding]:
+    """Whether much of the database's file is free."""
+    free, total = found.free_bytes, found.total_bytes
+    if free < MUCH_FREE_BYTES or free < MUCH_FREE_SHARE * total:
+        return []
+    says = f"{free >> 20:,} of {total >> 20:,} MiB are unused. Run: kurz admin compact"
+    return [_warning("space", says)]
 
 
 def _skipped(job: str, runs: Sequence[Run]) -> list[DoctorFinding]:

@@ -44,31 +44,32 @@ class Tell(Protocol):
 
 async def compact(kurz: Kurz, tell: Tell) -> Compacted:
     """Raises `CompactingRefused` if it is not possible now."""
-    if kurz.settings.is_embedded:
-        return await _compact_file(kurz, tell)
-    return await _vacuum_tables(kurz, tell)
+    folder = kurz.engine.folder
+    if folder is None:
+        return await _vacuum_tables(kurz, tell)
+    return await _compact_file(kurz, folder, tell)
 
 
-async def _compact_file(kurz: Kurz, tell: Tell) -> Compacted:
-    path, read = kurz.settings.database_path, kurz.database.read
+async def _compact_file(kurz: Kurz, folder: Path, tell: Tell) -> Compacted:
+    read = kurz.database.read
     before = await read(measure_file)
     if before.is_incremental:
         tell(f"{show_bytes(before.free_bytes)} of {show_bytes(before.total_bytes)} are free.")
-        is_more = True
-        while is_more:
+        # Pages that become free meanwhile are left for new rows.
+        for _ in range(before.free_pages // PAGES_AT_ONCE + 1):
             started = time.monotonic()
             with deadline(LIST_SECONDS):
-                is_more = await kurz.database.write(release_pages, PAGES_AT_ONCE)
+                await kurz.database.write(release_pages, PAGES_AT_ONCE)
             await asyncio.sleep(rest_after(started))
-        await read(shorten_file)
+        await asyncio.to_thread(shorten_file, kurz.settings.database_path)
     else:
-        _check_rewriting(kurz, path, before)
+        _check_rewriting(kurz, folder, before)
         tell(f"Rewriting {show_bytes(before.total_bytes)}. This may take minutes.")
-        await asyncio.to_thread(rewrite_file, path)
+        await asyncio.to_thread(rewrite_file, kurz.settings.database_path)
     return Compacted(before.total_bytes, (await read(measure_file)).total_bytes)
 
 
-def _check_rewriting(kurz: Kurz, path: Path, found: FileSpace) -> None:
+def _check_rewriting(kurz: Kurz, folder: Path, found: FileSpace) -> None:
     """A file of an older version is rewritten once, as a whole."""
     if kurz.engine.has_listeners():
         raise CompactingRefused(
@@ -77,10 +78,10 @@ def _check_rewriting(kurz: Kurz, path: Path, found: FileSpace) -> None:
         )
     # A temporary copy, and the log from which it is copied back.
     needed = 2 * (found.total_bytes - found.free_bytes)
-    free = shutil.disk_usage(path.parent).free
+    free = shutil.disk_usage(folder).free
     if free < needed:
         raise CompactingRefused(
-            f"Rewriting the database needs {show_bytes(needed)} of free space in {path.parent},"
+            f"Rewriting the database needs {show_bytes(needed)} of free space in {folder},"
             f" which has {show_bytes(free)}."
         )
 

@@ -1,5 +1,6 @@
 """The space that a database takes, and giving back what it does not use."""
 
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,8 +24,13 @@ class FileSpace(NamedTuple):
     """Of SQLite's file. Its log, which is emptied all the time, is not part of it."""
 
     total_bytes: int
-    free_bytes: int  # in pages that are used again before the file grows
+    page_bytes: int
+    free_pages: int  # which are used again before the file grows
     is_incremental: bool  # free pages can be released a few at a time
+
+    @property
+    def free_bytes(self) -> int:
+        return self.free_pages * self.page_bytes
 
 
 def measure_file(connection: sa.Connection) -> FileSpace:
@@ -34,30 +40,40 @@ def measure_file(connection: sa.Connection) -> FileSpace:
 
     page = ask("page_size")
     is_incremental = ask("auto_vacuum") == sqlite.INCREMENTAL
-    return FileSpace(ask("page_count") * page, ask("freelist_count") * page, is_incremental)
+    return FileSpace(ask("page_count") * page, page, ask("freelist_count"), is_incremental)
 
 
-def release_pages(connection: sa.Connection, limit: int) -> bool:
-    """Removes some free pages from the end of SQLite's file, after moving used ones there to free
-    ones. False: none are left."""
-    connection.exec_driver_sql(f"PRAGMA incremental_vacuum({limit})").all()
-    return bool(connection.exec_driver_sql("PRAGMA freelist_count").scalar_one())
+def release_pages(connection: sa.Connection, limit: int) -> None:
+    """Takes some free pages off SQLite's file; used ones at its end are moved to free ones."""
+    driver: Any = connection.connection.driver_connection
+    driver.execute(f"PRAGMA incremental_vacuum({limit})").fetchall()  # a row for each page
 
 
-def shorten_file(connection: sa.Connection) -> None:
+def shorten_file(path: Path) -> None:
     """Applies the log to SQLite's file, as far as nobody still reads an older state. Only then does
-    the file become shorter."""
-    connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)").all()
+    the file become shorter. Raises `StoreUnavailable`."""
+    _execute(path, "PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def rewrite_file(path: Path) -> None:
     """Rewrites SQLite's file without free pages, so that later ones can be released a few at a
     time. Nobody else can write meanwhile. Raises `StoreUnavailable`."""
+    with _temporary_files_in(path.parent):
+        _execute(
+            path,
+            f"PRAGMA auto_vacuum={sqlite.INCREMENTAL}",
+            "VACUUM",
+            "PRAGMA wal_checkpoint(TRUNCATE)",
+        )
+
+
+def _execute(path: Path, *statements: str) -> None:
+    """On a connection of its own, because they cannot run in a transaction."""
     try:
-        with _temporary_files_in(path.parent), sqlite.create_engine(path).connect() as connection:
-            connection.exec_driver_sql(f"PRAGMA auto_vacuum={sqlite.INCREMENTAL}")
-            connection.exec_driver_sql("VACUUM")
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").all()
+        with sqlite.create_engine(path).connect() as connection:
+            driver: Any = connection.connection.driver_connection
+            for text in statements:
+                driver.execute(text).fetchall()
     except Exception as error:
         outage = sqlite.translate(error)
         if outage is None:
@@ -68,8 +84,6 @@ def rewrite_file(path: Path) -> None:
 @contextmanager
 def _temporary_files_in(folder: Path) -> Iterator[None]:
     """SQLite's copy would not fit into a system's small folder for temporary files."""
-    import os
-
     before = os.environ.get("SQLITE_TMPDIR")
     os.environ["SQLITE_TMPDIR"] = str(folder)
     try:

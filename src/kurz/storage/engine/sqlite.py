@@ -69,8 +69,8 @@ def create_engine(
     is_new: bool = False,
 ) -> sa.Engine:
     """An engine whose connections leave transactions to us: BEGIN and COMMIT are sent as text.
-    `is_new`: the file is empty. Without `is_synced` a commit does not wait for the disk: power loss may undo the last commits,
-    but damages nothing. This holds for a WAL only."""
+    `is_new`: the file is empty. Without `is_synced` a commit does not wait for the disk: power loss
+    may undo the last commits, but damages nothing. This holds for a WAL only."""
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=str(path)),
         module=driver,
