@@ -11,7 +11,7 @@ WORKERS ?= 4
 # compile everything again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run setup web test test-repeat check format lock test-faults bench bench-clicks bench-create bench-growth bench-jobs bench-list bench-overload bench-peers bench-reaper bench-redirect bench-screening bench-sign-in bench-start bench-stats bench-transfer openapi clean need-python browser
+.PHONY: help run setup web test test-repeat check format lock test-faults bench bench-clicks bench-create bench-growth bench-jobs bench-list bench-overload bench-peers bench-reaper bench-redirect bench-screening bench-sign-in bench-space bench-start bench-stats bench-transfer openapi clean need-python browser
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -52,7 +52,7 @@ format: setup ## Format the code and mend what can be mended by machine
 test-faults: web browser ## Run the long proofs: kills and outages, many rounds
 	@KURZ_TEST_DEADLINES=strict $(BIN)/pytest -n 1 -m "long or deadlines"
 
-bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening bench-jobs bench-overload bench-growth ## Run every benchmark, except bench-peers
+bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening bench-jobs bench-overload bench-space bench-growth ## Run every benchmark, except bench-peers
 
 bench-clicks: setup ## How fast clicks are counted, and what visitors notice of it (needs a C compiler)
 	@$(BIN)/python benchmarks/clicks.py
@@ -91,6 +91,9 @@ bench-screening: setup ## What a list of a million hosts costs
 
 bench-start: setup ## How fast it starts, and what it takes while idle
 	@$(BIN)/python benchmarks/start.py
+
+bench-space: setup ## How much space clicks take, before and after old days are folded
+	@$(BIN)/python benchmarks/space.py
 
 bench-stats: setup ## How long reports take with ten million clicks
 	@$(BIN)/python benchmarks/stats.py

@@ -79,7 +79,7 @@ class Data:
         for link_id in range(1, self.links + 1):
             subject = Subject(SubjectKind.LINK, link_id)
             for day, clicks in self._clicks_of(link_id):
-                yield self._row(subject, day, clicks, *self._day_of_link(clicks))
+                yield self._row(subject, day, clicks, *self.day_of_link(clicks))
             if link_id % stretch == 0:
                 yield from itertools.islice(wide, len(self._wide))
         yield from wide
@@ -111,7 +111,7 @@ class Data:
         """As many as come if so many are expected."""
         return max(0, round(self._chance.gauss(expected, math.sqrt(expected))))
 
-    def _day_of_link(self, clicks: int) -> tuple[int, bytes]:
+    def day_of_link(self, clicks: int) -> tuple[int, bytes]:
         """How many are people, and the counts."""
         pool = self._pool.setdefault(clicks, [])
         if clicks > POOLED_CLICKS or len(pool) < POOL:

@@ -209,7 +209,8 @@ async def test_reports_are_exact_at_every_moment_of_folding_and_after_every_fail
             return await kurz.database.write(run)
 
     for _ in range(500):
-        folder = DayFolder(Dying(), KEPT_DAYS)
+        dying: Any = Dying()
+        folder = DayFolder(dying, KEPT_DAYS)
         try:
             await folder.run(day_of(NOW.date()), lambda: False)
         except Killed:

@@ -49,7 +49,8 @@ def start(kurz: Kurz, environment: dict[str, str]) -> subprocess.Popen[str]:
 
 
 async def numbers(kurz: Kurz) -> list[object]:
-    now, found = kurz.clock.now(), []
+    now = kurz.clock.now()
+    found: list[object] = []
     abouts = [About(Subject(SubjectKind.LINK, link_id)) for link_id in (1, 50, 100)]
     for about in (*abouts, EVERYTHING):
         for days in (700, 400, 333):

@@ -108,14 +108,16 @@ def add_up(rows: Iterable[Day], counted: range | None = None) -> Sum:
     hours: dict[int, Hours] = {}
     clicks = 0
     for row in rows:
-        table = _decode(row.counts)
-        pop = table.pop
+        is_counted = counted is None or touches(row, counted)
         if row.month is None:
+            table = _decode(row.counts)
+            pop = table.pop
             _add_hours(hours, row.day, [pop(key, 0) for key in _HOURS])
         else:
+            table = folding.unpack_counts(row.month) if is_counted else {}
             for each in folding.unpack(row.day, row.month):
                 _add_hours(hours, each.day.day, each.hours)
-        if counted is None or touches(row, counted):
+        if is_counted:
             clicks += row.clicks
             _add(total, table)
     return Sum(clicks, total, hours)
@@ -130,8 +132,8 @@ def fold(rows: Sequence[Day]) -> Day:
     clicks, people, visitors = (
         sum(numbers) for numbers in zip(*(it[1:4] for it in days), strict=True)
     )
-    month = folding.pack(first, days, found.hours)
-    return Day(first, clicks, people, visitors, msgspec.json.encode(found.counts), month)
+    month = folding.pack(first, days, found.hours, found.counts)
+    return Day(first, clicks, people, visitors, b"{}", month)
 
 
 def merge(sums: Iterable[Sum]) -> dict[str, int]:

@@ -11,7 +11,7 @@ NOON = 12
 
 class Day(NamedTuple):
     """A subject's day as it is stored; `counts` is JSON. With `month`, the row is a whole month
-    (`clicks/folding`), and `day` is its first."""
+    (`clicks/folding`), which has the counts, and `day` is its first."""
 
     day: int  # since 1970, UTC
     clicks: int

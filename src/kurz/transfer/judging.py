@@ -83,7 +83,8 @@ def _check_days(days: Collection[CountedDay], now: datetime) -> None:
 def _is_month(day: CountedDay, month: bytes) -> bool:
     days = month_of((day.day - EPOCH.date()).days)
     totals = day.clicks, day.people, day.visitors
-    return day.day.day == 1 and folding.are_sound(month, len(days), totals)
+    found = folding.read_strictly(month, len(days), totals)
+    return day.day.day == 1 and found is not None and _are_counts(found)
 
 
 def _are_counts(data: bytes) -> bool:

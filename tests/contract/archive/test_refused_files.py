@@ -179,7 +179,10 @@ DAYS: dict[str, list[CountedDay]] = {
     "letter": [CountedDay(TODAY, 1, 1, 1, b'{"?DE": 1}', b"")],
     "sketch": [CountedDay(TODAY, 1, 1, 1, b"{}", b"\x0c" + bytes(9))],
     "month": [CountedDay(TODAY, 1, 1, 1, b"{}", b"", b"\xc1")],
-    "middle of a month": [CountedDay(date(2026, 2, 2), 0, 0, 0, b"{}", b"", pack(0, (), {}))],
+    "counts of a month": [
+        CountedDay(date(2026, 2, 1), 0, 0, 0, b"{}", b"", pack(0, (), {}, {"?": 1}))
+    ],
+    "middle of a month": [CountedDay(date(2026, 2, 2), 0, 0, 0, b"{}", b"", pack(0, (), {}, {}))],
 }
 
 

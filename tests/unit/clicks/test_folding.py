@@ -1,6 +1,8 @@
 """Days of a month, folded into one row."""
 
 import json
+import tracemalloc
+import zlib
 from datetime import date
 
 import msgspec
@@ -8,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kurz.clicks.folding import are_sound, pack, spread, unpack
+from kurz.clicks.folding import pack, read_strictly, spread, unpack, unpack_counts
 from kurz.clicks.months import add_up, covered, fold, touches
 from kurz.clicks.series import Day
 from kurz.clock import EPOCH
@@ -52,14 +54,19 @@ def test_nothing_is_lost_of_days_and_hours_however_often_they_are_folded(first, 
         sum(it[at] for it in everything) for at in (1, 2, 3)
     )
     assert whole.month is not None
-    assert are_sound(whole.month, 28, whole[1:4])
+    counts = read_strictly(whole.month, 28, whole[1:4])
+    assert counts is not None
+    assert json.loads(counts) == unpack_counts(whole.month) == sums.counts
 
 
 def test_a_folded_day_takes_few_bytes():
-    day = Day(FIRST + 9, 5, 5, 4, b'{"h09": 2, "h17": 3, "cDE": 5, "bFirefox": 5, "r": 5}')
-    month = fold([day]).month
+    counts = b'"cDE": 5, "bFirefox": 5, "rnews.example": 5, "sperson": 5'
+    rows = [
+        Day(day, 5, 5, 4, b'{"h%02d": 2, "h17": 3, %s}' % (day % 17, counts)) for day in FEBRUARY
+    ]
+    month = fold(rows).month
     assert month is not None
-    assert len(month) <= 10
+    assert len(month) <= 28 * 9 + len(counts) + 20
 
 
 def test_a_month_has_as_many_values_as_a_day_of_a_workspace():
@@ -73,7 +80,9 @@ def test_a_month_has_as_many_values_as_a_day_of_a_workspace():
         )
         for number in range(20)
     ]
-    folded = json.loads(fold(rows).counts)
+    month = fold(rows).month
+    assert month is not None
+    folded = unpack_counts(month)
     assert len(folded) == 301
     assert sum(folded.values()) == 2000
 
@@ -92,6 +101,7 @@ def test_the_days_of_breakdowns_are_those_of_whole_folded_months():
     assert add_up([month, day._replace(counts=b'{"h09": 1, "cDE": 1}')], inside).counts == {}
 
 
+GOOD = zlib.compress(b"{}")
 LIES = {
     "nothing": b"",
     "no list": msgspec.msgpack.encode({"a": 1}),
@@ -104,19 +114,27 @@ LIES = {
     "a day twice": [[3, 1, 1, 1], [3, 0, 0, 0]],
     "wrong order": [[4, 1, 1, 1], [3, 0, 0, 0]],
     "other sums": [[3, 2, 1, 1]],
-    "long": [[0, 1, 1, 1]] + [[0] * 4] * 20_000,
+    "long": [[0, 1, 1, 1], *[[0] * 4] * 300_000],
+    "a bomb": msgspec.msgpack.encode([[[0, 1, 1, 1]], zlib.compress(bytes(2**26))]),
+    "cut off": msgspec.msgpack.encode([[[0, 1, 1, 1]], GOOD[:-1]]),
+    "not compressed": msgspec.msgpack.encode([[[0, 1, 1, 1]], b"{}"]),
 }
 
 
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
 def test_what_no_month_contains_is_found(lie):
-    data = lie if isinstance(lie, bytes) else msgspec.msgpack.encode(lie)
-    assert not are_sound(data, 28, (1, 1, 1))
+    data = lie if isinstance(lie, bytes) else msgspec.msgpack.encode([lie, GOOD])
+    tracemalloc.start()
+    try:
+        assert read_strictly(data, 28, (1, 1, 1)) is None
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_a_month_contains_is_sound():
     numbers = Day(FIRST + 3, 1, 1, 1, b"")
-    data = pack(FIRST, [numbers], {FIRST + 3: [0, 1, *[0] * 46]})
-    assert are_sound(data, 28, (1, 1, 1))
+    data = pack(FIRST, [numbers], {FIRST + 3: [0, 1, *[0] * 46]}, {"cDE": 1})
+    assert read_strictly(data, 28, (1, 1, 1)) == b'{"cDE":1}'
     [(day, hours)] = unpack(FIRST, data)
     assert (day, sum(hours), hours[1]) == (numbers, 1, 1)

@@ -27,7 +27,7 @@ from kurz.storage.engine.database import Database
 
 STRETCH = 2000  # subjects that are looked at in one read
 AT_ONCE = 200  # subjects whose days are read together
-ROWS = 2000  # a transaction, where no other writer waits for it
+ROWS = 1000  # a transaction, where only loaders wait for it
 ATTEMPTS = 5  # for a slice whose rows change meanwhile
 
 T = TypeVar("T")
