@@ -8,7 +8,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from kurz.clicks.batch import SubjectKind
 from kurz.clicks.months import first_open_day
 from kurz.settings.model import Settings
 from kurz.storage.engine.deadlines import deadline
-from kurz.storage.engine.space import FileSpace, measure_file
+from kurz.storage.engine.space import measure_file
 from kurz.storage.followers.day_folder import DayFolder
 from kurz.wiring.compacting import compact
 from kurz.wiring.core import Kurz, open_kurz
@@ -106,7 +106,7 @@ async def measure(
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> Any:
+async def opened(settings: Settings) -> AsyncIterator[Kurz]:
     await prepare(settings, upgrades_postgres=True)
     async with open_kurz(settings) as kurz:
         yield kurz
@@ -131,7 +131,7 @@ async def on_sqlite(rows: Rows, folder: Path) -> None:
             await kurz.database.write(fill)
 
         async def size() -> int:
-            found: FileSpace = await kurz.database.read(measure_file)
+            found = await kurz.database.read(measure_file)
             return found.total_bytes - found.free_bytes - empty
 
         await measure(kurz, rows, size, time.process_time)

@@ -42,8 +42,8 @@ class SlicePace:
     `max_seconds`. A single slow write may have waited for others, so the size changes in small
     steps."""
 
-    def __init__(self, max_seconds: float) -> None:
-        self.size = FIRST_CLICKS
+    def __init__(self, max_seconds: float, size: int = FIRST_CLICKS) -> None:
+        self.size = size
         self._max_seconds = max_seconds
 
     def note(self, seconds: float, *, is_full: bool) -> None:

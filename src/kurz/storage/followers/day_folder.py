@@ -28,6 +28,7 @@ from kurz.storage.engine.database import Database
 STRETCH = 2000  # subjects that are looked at in one read
 AT_ONCE = 200  # subjects whose days are read together
 ROWS = 1000  # a transaction, where only loaders wait for it
+FIRST_ROWS = 250  # on SQLite: most of them are on a page of their own
 ATTEMPTS = 5  # for a slice whose rows change meanwhile
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class DayFolder:
     ) -> None:
         self._database = database
         self._kept_days = kept_days
-        self._pace = None if max_held_seconds is None else SlicePace(max_held_seconds)
+        self._pace = None if max_held_seconds is None else SlicePace(max_held_seconds, FIRST_ROWS)
 
     def first_kept(self, today: int) -> int:
         """Days before this one are folded."""
