@@ -2362,9 +2362,10 @@ export interface components {
         };
         /**
          * BreakdownsRead
-         * @description Covers the UTC days from `first_day` to `last_day`. All but `kinds` and `bots` count people
-         *     only. A referrer is a host; `unknown` referrers are direct visits, or browsers that sent
-         *     none.
+         * @description Covers the UTC days from `first_day` to `last_day`. Old breakdowns are stored by month; they
+         *     cover whole months, even if the period has only some of their days. All but `kinds` and `bots`
+         *     count people only. A referrer is a host; `unknown` referrers are direct visits, or browsers that
+         *     sent none.
          */
         BreakdownsRead: {
             /** First Day */

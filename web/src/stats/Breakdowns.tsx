@@ -1,12 +1,12 @@
 import { useState } from "react";
 import type { Schemas } from "../api/client";
-import { useTexts } from "../strings/language";
+import { localeOf, useLanguage, useTexts } from "../strings/language";
 import { stats as texts } from "../strings/stats";
 import { useFormats } from "../ui/format";
 import styles from "./Breakdowns.module.css";
 import { Count } from "./Count";
 import { useNames } from "./names";
-import type { Shown } from "./period";
+import { DAY_MS, type Shown } from "./period";
 import type { Report } from "./subject";
 
 const FEW = 6; // as many as one takes in at once
@@ -22,14 +22,19 @@ export function Breakdowns({ report, shown }: { report: Report; shown: Shown }) 
     const isBot = ({ value }: { value: string }) => value !== "person" && value !== "private";
     const kinds = { values: breakdowns.kinds.values.filter(isBot), other: 0, unknown: 0 };
     return (
-      <div className={styles.columns} data-two>
+      <>
+        <WholeMonths report={report} />
+        <div className={styles.columns} data-two>
         <Bars title={words.botNames} of={breakdowns.bots} />
         <Bars title={words.kinds} of={kinds} name={names.sort} />
       </div>
+      </>
     );
   }
   return (
-    <div className={styles.columns}>
+    <>
+      <WholeMonths report={report} />
+      <div className={styles.columns}>
       <Bars title={words.countries} of={breakdowns.countries} name={names.country} />
       <Bars title={words.referrers} of={breakdowns.referrers} unknown={words.direct} />
       <Bars title={words.devices} of={breakdowns.devices} name={names.device} />
@@ -37,6 +42,23 @@ export function Breakdowns({ report, shown }: { report: Report; shown: Shown }) 
       <Bars title={words.systems} of={breakdowns.systems} />
       <Bars title={words.languages} of={breakdowns.languages} name={names.language} />
     </div>
+    </>
+  );
+}
+
+/** Said if they cover more than the period: older ones are stored by month. */
+function WholeMonths({ report }: { report: Report }) {
+  const words = useTexts(texts);
+  const locale = localeOf(useLanguage());
+  const first = new Date(report.breakdowns.first_day);
+  const last = new Date(report.breakdowns.last_day);
+  // Their days are of UTC, so they may begin up to a day earlier than a period of days.
+  const isWider =
+    first.getTime() < Date.parse(report.from) - DAY_MS || last.getTime() > Date.parse(report.to);
+  if (!isWider) return null;
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: "long", timeZone: "UTC" });
+  return (
+    <p className={styles.note}>{words.wholeMonths(format.format(first), format.format(last))}</p>
   );
 }
 

@@ -70,6 +70,8 @@ export const stats = texts({
     languages: "Languages",
     botNames: "Bots",
     kinds: "Bot types",
+    wholeMonths: (first: string, last: string) =>
+      `Details of older clicks are stored by month. These cover ${first} to ${last}.`,
     direct: "Direct / none",
     unknown: "Unknown",
     others: "Other",
@@ -163,6 +165,8 @@ export const stats = texts({
     languages: "Sprachen",
     botNames: "Bots",
     kinds: "Arten von Bots",
+    wholeMonths: (first: string, last: string) =>
+      `Einzelheiten älterer Klicks sind nach Monaten gespeichert. Diese reichen vom ${first} bis zum ${last}.`,
     direct: "Direkt / keine",
     unknown: "Unbekannt",
     others: "Andere",
