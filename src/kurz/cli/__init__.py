@@ -18,6 +18,7 @@
 `quotas`: `kurz admin quota`.
 `imports`: `kurz admin allow-imports` and `limit-imports`.
 `counter`: `kurz admin counter`.
+`compact`: `kurz admin compact`.
 `reaper`: `kurz admin reaper`; `reaper_output`: how it prints runs.
 `session`: opens the settings and the store for a command.
 `output`: prints results, as text or JSON.

@@ -27,6 +27,7 @@ Reporting:
 `series`: numbers over time.
 `breakdowns`: the largest values of each kind.
 `months`: sums of days, and stored sums of months.
+`folding`: old days in one row for each month.
 `live`: numbers as they change.
 `click`: individual clicks as people see them.
 `view`: a report as the API and `--json` show it.

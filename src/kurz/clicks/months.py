@@ -107,7 +107,7 @@ def add_up(rows: Iterable[Day], counted: range | None = None) -> Sum:
     total: dict[str, int] = {}
     hours: dict[int, Hours] = {}
     clicks = 0
-    for row in rows:
+    for row in folding.with_added(rows):
         is_counted = counted is None or touches(row, counted)
         if row.month is None:
             table = _decode(row.counts)

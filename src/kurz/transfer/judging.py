@@ -82,7 +82,7 @@ def _check_days(days: Collection[CountedDay], now: datetime) -> None:
 
 def _is_month(day: CountedDay, month: bytes) -> bool:
     days = month_of((day.day - EPOCH.date()).days)
-    totals = day.clicks, day.people, day.visitors
+    totals = day.clicks, day.people
     found = folding.read_strictly(month, len(days), totals)
     return day.day.day == 1 and found is not None and _are_counts(found)
 

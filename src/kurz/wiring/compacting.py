@@ -5,7 +5,6 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -44,13 +43,13 @@ class Tell(Protocol):
 
 async def compact(kurz: Kurz, tell: Tell) -> Compacted:
     """Raises `CompactingRefused` if it is not possible now."""
-    folder = kurz.engine.folder
-    if folder is None:
+    file = kurz.engine.file
+    if file is None:
         return await _vacuum_tables(kurz, tell)
-    return await _compact_file(kurz, folder, tell)
+    return await _compact_file(kurz, file, tell)
 
 
-async def _compact_file(kurz: Kurz, folder: Path, tell: Tell) -> Compacted:
+async def _compact_file(kurz: Kurz, file: Path, tell: Tell) -> Compacted:
     read = kurz.database.read
     before = await read(measure_file)
     if before.is_incremental:
@@ -61,11 +60,11 @@ async def _compact_file(kurz: Kurz, folder: Path, tell: Tell) -> Compacted:
             with deadline(LIST_SECONDS):
                 await kurz.database.write(release_pages, PAGES_AT_ONCE)
             await asyncio.sleep(rest_after(started))
-        await asyncio.to_thread(shorten_file, kurz.settings.database_path)
+        await asyncio.to_thread(shorten_file, file)
     else:
-        _check_rewriting(kurz, folder, before)
+        _check_rewriting(kurz, file.parent, before)
         tell(f"Rewriting {show_bytes(before.total_bytes)}. This may take minutes.")
-        await asyncio.to_thread(rewrite_file, kurz.settings.database_path)
+        await asyncio.to_thread(rewrite_file, file)
     return Compacted(before.total_bytes, (await read(measure_file)).total_bytes)
 
 
@@ -87,14 +86,10 @@ def _check_rewriting(kurz: Kurz, folder: Path, found: FileSpace) -> None:
 
 
 async def _vacuum_tables(kurz: Kurz, tell: Tell) -> Compacted:
-    from kurz.storage.engine.hosts import PostgresHosts
-
     before = await kurz.database.read(measure_tables)
     total = sum(table.total_bytes for table in before)
     tell(f"Vacuuming {len(before)} tables of {show_bytes(total)}.")
-    hosts = PostgresHosts(kurz.settings.database_url or "", wanted="primary")
-    session = {"application_name": APPLICATION, "statement_timeout": "0"}
-    await vacuum(partial(hosts.connect, session), [table.name for table in before])
+    await vacuum(kurz.engine.connector(APPLICATION), [table.name for table in before])
     after = {table.name: table for table in await kurz.database.read(measure_tables)}
     pairs = [(table, after[table.name]) for table in before if table.name in after]
     return Compacted(total, sum(table.total_bytes for table in after.values()), pairs)

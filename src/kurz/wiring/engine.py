@@ -1,6 +1,6 @@
 """Which engine runs, and everything that follows from it. No other module asks."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +29,8 @@ from kurz.storage.links.quota_turns import QuotaTurns
 from kurz.storage.routes.sqlite import SqliteRouteStore
 
 if TYPE_CHECKING:  # their driver is not needed on SQLite
+    import asyncpg
+
     from kurz.storage.engine.postgres import PostgresDatabase
     from kurz.storage.routes.postgres import PostgresRouteStore
     from kurz.storage.routes.replicas import Replicas
@@ -59,6 +61,11 @@ class Engine:
     def folder(self) -> Path | None:
         """Where the database is, if not on a server."""
         return None if self._is_remote else self.settings.data_dir.resolve()
+
+    @property
+    def file(self) -> Path | None:
+        """The database, if it is a file."""
+        return None if self._is_remote else self.settings.database_path
 
     @property
     def version(self) -> str | None:
@@ -198,6 +205,13 @@ class Engine:
             return PipeWaker(self.settings.feed_dir)
         from kurz.feed.postgres import APPLICATION, CHANNEL, PostgresWakeUps
         from kurz.feed.remote import RemoteWaker
+
+        wake = partial(database.write, wake_listeners, CHANNEL)
+        return RemoteWaker(wake, partial(listen, self.connector(APPLICATION)))
+
+    def connector(self, application: str) -> "Callable[[], Awaitable[asyncpg.Connection]]":
+        """Opens connections to PostgreSQL outside the pool: to the writable server, whatever the
+        address asks for. `application` is their name in pg_stat_activity."""
         from kurz.storage.engine.hosts import PostgresHosts
 
         # Its own connections: it needs the writable server, whatever the address asks for.
@@ -206,6 +220,8 @@ class Engine:
         wake = partial(database.write, wake_listeners, CHANNEL)
         wake_ups = PostgresWakeUps(connect, wake)
         return RemoteWaker(wake_ups.send, wake_ups.listen)
+        hosts = PostgresHosts(self.settings.database_url or "", wanted="primary")
+        return partial(hosts.connect, {"application_name": application})
 
     def deadlines(self) -> Deadlines:
         return Deadlines(
