@@ -25,9 +25,9 @@ export function Breakdowns({ report, shown }: { report: Report; shown: Shown }) 
       <>
         <WholeMonths report={report} />
         <div className={styles.columns} data-two>
-        <Bars title={words.botNames} of={breakdowns.bots} />
-        <Bars title={words.kinds} of={kinds} name={names.sort} />
-      </div>
+          <Bars title={words.botNames} of={breakdowns.bots} />
+          <Bars title={words.kinds} of={kinds} name={names.sort} />
+        </div>
       </>
     );
   }
@@ -35,13 +35,13 @@ export function Breakdowns({ report, shown }: { report: Report; shown: Shown }) 
     <>
       <WholeMonths report={report} />
       <div className={styles.columns}>
-      <Bars title={words.countries} of={breakdowns.countries} name={names.country} />
-      <Bars title={words.referrers} of={breakdowns.referrers} unknown={words.direct} />
-      <Bars title={words.devices} of={breakdowns.devices} name={names.device} />
-      <Bars title={words.browsers} of={breakdowns.browsers} />
-      <Bars title={words.systems} of={breakdowns.systems} />
-      <Bars title={words.languages} of={breakdowns.languages} name={names.language} />
-    </div>
+        <Bars title={words.countries} of={breakdowns.countries} name={names.country} />
+        <Bars title={words.referrers} of={breakdowns.referrers} unknown={words.direct} />
+        <Bars title={words.devices} of={breakdowns.devices} name={names.device} />
+        <Bars title={words.browsers} of={breakdowns.browsers} />
+        <Bars title={words.systems} of={breakdowns.systems} />
+        <Bars title={words.languages} of={breakdowns.languages} name={names.language} />
+      </div>
     </>
   );
 }
