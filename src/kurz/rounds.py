@@ -24,6 +24,14 @@ def rest_after(started: float, share: float = HALF, most: float = MAX_REST_SECON
     return min((time.monotonic() - started) * (1 / share - 1), most)
 
 
+async def paced(work: Awaitable[T]) -> T:
+    """Does the work, then pauses for as long."""
+    started = time.monotonic()
+    result = await work
+    await asyncio.sleep(rest_after(started))
+    return result
+
+
 async def wait_at_most(event: asyncio.Event, seconds: float) -> None:
     """Until it is set, or the time is over. No `asyncio.wait_for`: in Python 3.11 it loses a
     cancellation that comes together with the event."""

@@ -11,13 +11,14 @@ import sqlalchemy as sa
 from kurz.clicks.batch import INSTALLATION, Batch, DayCounts, JournalPosition, Subject, SubjectKind
 from kurz.clicks.breakdowns import Value
 from kurz.clicks.counts import VisitKind
+from kurz.clicks.months import month_of
 from kurz.clicks.periods import Interval, read_period
 from kurz.clicks.stats import EVERYTHING, About, StatsReport, about_link, about_space
 from kurz.clock import EPOCH
 from kurz.errors import StoreUnavailable
 from kurz.links.model import Draft
 from kurz.storage.clicks.folding import find_fold_position, prepare_slice
-from kurz.storage.clicks.months import find_late
+from kurz.storage.clicks.months import find_late, find_stale
 from kurz.storage.clicks.stats import find_days
 from kurz.storage.clicks.store import SqlClickStore
 from kurz.storage.followers import day_folder
@@ -316,6 +317,30 @@ async def test_sums_of_folded_months_are_not_kept_twice(kurz, links):
     assert min(kept) == first
     clock_runs = await folder_of(kurz.database, kurz, least_clicks=1).run()
     assert clock_runs == {"months": 0, "folded": 0}
+
+
+@pytest.mark.usefixtures("year")
+async def test_folded_months_are_not_added_up_again(kurz):
+    """Also if a month is folded while it is added up."""
+    folder = folder_of(kurz.database, kurz, least_clicks=1)
+    await folder.run()
+    before = day_of(date(2025, 11, 1))
+    assert await kurz.database.read(find_stale, INSTALLATION, before) == []
+    await folder._keep(INSTALLATION, month_of(before - 1))
+    query = sa.select(sa.func.min(click_months.c.first_day))
+    assert await kurz.database.read(lambda it: it.execute(query).scalar_one()) == before
+
+
+@pytest.mark.usefixtures("year")
+async def test_a_slice_has_whole_months(kurz, links):
+    subject, days = Subject(SubjectKind.LINK, links[0].id), range(day_of(date(2025, 11, 1)))
+    whole = await kurz.database.read(prepare_slice, [subject], days, 1000)
+    lengths = [len(month.replaced) for month in whole.months]
+    assert len(lengths) == 10
+    for rows in (lengths[0], lengths[0] + 1, lengths[0] + lengths[1]):
+        some = await kurz.database.read(prepare_slice, [subject], days, rows)
+        number = 2 if rows == lengths[0] + lengths[1] else 1
+        assert [len(month.replaced) for month in some.months] == lengths[:number]
 
 
 @pytest.mark.usefixtures("year")

@@ -4,6 +4,7 @@ table."""
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 import typer
 
@@ -14,6 +15,7 @@ from kurz.clicks.exports import StatsFormat, write_series
 from kurz.clicks.periods import Interval
 from kurz.clicks.series import Point
 from kurz.clicks.stats import StatsReport, TopLinks
+from kurz.clock import EPOCH
 
 SHOWN = 5  # values of each breakdown
 HEIGHT = 6  # lines of a chart
@@ -42,6 +44,12 @@ def print_report(title: str, report: StatsReport, addresses: Mapping[int, str]) 
         return
     typer.echo()
     _print_series(report)
+    if report.days != period.days_for_breakdowns:
+        first, last = (EPOCH + timedelta(days=day) for day in (report.days[0], report.days[-1]))
+        output.print_hint(
+            "Details of old clicks are stored by month. Below, they cover"
+            f" {first:%Y-%m-%d} to {last:%Y-%m-%d}."
+        )
     if report.top_links is not None and report.top_links.links:
         _print_links(report.top_links, addresses)
     for name in _BREAKDOWNS:

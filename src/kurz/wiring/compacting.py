@@ -1,6 +1,7 @@
 """Gives the space that a database does not use back to the file system."""
 
 import asyncio
+import contextlib
 import shutil
 import time
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from kurz.storage.engine.space import (
     PAGES_AT_ONCE,
     FileSpace,
     TableSpace,
+    copies_in_memory,
     measure_file,
     measure_tables,
     release_pages,
@@ -62,27 +64,44 @@ async def _compact_file(kurz: Kurz, file: Path, tell: Tell) -> Compacted:
             await asyncio.sleep(rest_after(started))
         await asyncio.to_thread(shorten_file, file)
     else:
-        _check_rewriting(kurz, file.parent, before)
+        is_in_memory = await read(copies_in_memory)
+        _check_rewriting(kurz, file.parent, before, is_in_memory=is_in_memory)
         tell(f"Rewriting {show_bytes(before.total_bytes)}. This may take minutes.")
         await asyncio.to_thread(rewrite_file, file)
     return Compacted(before.total_bytes, (await read(measure_file)).total_bytes)
 
 
-def _check_rewriting(kurz: Kurz, folder: Path, found: FileSpace) -> None:
-    """A file of an older version is rewritten once, as a whole."""
+def _check_rewriting(kurz: Kurz, folder: Path, found: FileSpace, *, is_in_memory: bool) -> None:
+    """A file of an older version is rewritten once, as a whole. That takes a temporary copy, which
+    may be in memory, and the log from which it is copied back."""
     if kurz.engine.has_listeners():
         raise CompactingRefused(
             "This database was created by an older version of kurz and must be rewritten once."
             " Stop kurz serve, run this command again, then start it."
         )
-    # A temporary copy, and the log from which it is copied back.
-    needed = 2 * (found.total_bytes - found.free_bytes)
+    size = found.total_bytes - found.free_bytes
+    needed = size if is_in_memory else 2 * size
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise CompactingRefused(
             f"Rewriting the database needs {show_bytes(needed)} of free space in {folder},"
             f" which has {show_bytes(free)}."
         )
+    memory = _free_memory() if is_in_memory else None
+    if memory is not None and memory < size:
+        raise CompactingRefused(
+            f"Rewriting the database needs {show_bytes(size)} of memory, and"
+            f" {show_bytes(memory)} are available."
+        )
+
+
+def _free_memory() -> int | None:
+    """None: this system does not say."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return None
 
 
 async def _vacuum_tables(kurz: Kurz, tell: Tell) -> Compacted:

@@ -150,7 +150,7 @@ def _write_on_sqlite(connection: sa.Connection, merged: MergedDays) -> None:
 
 _SQLITE_UPDATE = (
     "UPDATE click_days SET clicks = ?, people = ?, visitors = ?, counts = ?, sketch = ?"
-    " WHERE kind = ? AND subject = ? AND day = ? AND clicks = ?"
+    " WHERE kind = ? AND subject = ? AND day = ? AND clicks = ? AND month IS NULL"
 )
 _SQLITE_INSERT = (
     f"INSERT INTO click_days ({_COLUMNS})"  # noqa: S608
@@ -183,7 +183,8 @@ _POSTGRES_UPDATE = (
     " visitors = new.visitors, counts = new.counts, sketch = new.sketch"
     f" FROM unnest({_ARRAYS}, $9::bigint[]) AS new({_COLUMNS}, before)"
     " WHERE old.kind = new.kind AND old.subject = new.subject AND old.day = new.day"
-    " AND old.clicks = new.before RETURNING old.kind, old.subject, old.day"
+    " AND old.clicks = new.before AND old.month IS NULL"
+    " RETURNING old.kind, old.subject, old.day"
 )
 _POSTGRES_INSERT = (
     f"INSERT INTO click_days ({_COLUMNS})"  # noqa: S608

@@ -82,8 +82,8 @@ def find_due(
 def prepare_slice(
     connection: sa.Connection, subjects: Sequence[Subject], days: range, limit: int
 ) -> FoldSlice:
-    """The first months of the first subjects, up to this many rows; at least a whole month.
-    `subjects` are of one kind; `days` begin and end with a month."""
+    """The first months of the first subjects, up to this many rows, which are those of a month or
+    more. `subjects` are of one kind; `days` begin and end with a month."""
     kind = subjects[0].kind
     query = sa.select(*_ROW).where(*_are_due(connection, kind, subjects, days))
     rows = connection.execute(query.order_by(_of.subject, _of.day).limit(limit + 1)).all()

@@ -1,8 +1,6 @@
 """The space that a database takes, and giving back what it does not use."""
 
-import os
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,6 +47,12 @@ def release_pages(connection: sa.Connection, limit: int) -> None:
     driver.execute(f"PRAGMA incremental_vacuum({limit})").fetchall()  # a row for each page
 
 
+def copies_in_memory(connection: sa.Connection) -> bool:
+    """Whether SQLite was compiled to keep temporary copies in memory, whatever is set."""
+    options = connection.exec_driver_sql("PRAGMA compile_options").scalars().all()
+    return "TEMP_STORE=3" in options
+
+
 def shorten_file(path: Path) -> None:
     """Applies the log to SQLite's file, as far as nobody still reads an older state. Only then does
     the file become shorter. Raises `StoreUnavailable`."""
@@ -58,13 +62,14 @@ def shorten_file(path: Path) -> None:
 def rewrite_file(path: Path) -> None:
     """Rewrites SQLite's file without free pages, so that later ones can be released a few at a
     time. Nobody else can write meanwhile. Raises `StoreUnavailable`."""
-    with _temporary_files_in(path.parent):
-        _execute(
-            path,
-            f"PRAGMA auto_vacuum={sqlite.INCREMENTAL}",
-            "VACUUM",
-            "PRAGMA wal_checkpoint(TRUNCATE)",
-        )
+    folder = str(path.parent).replace("'", "''")
+    _execute(
+        path,
+        f"PRAGMA temp_store_directory='{folder}'",  # /tmp may be too small for a copy
+        f"PRAGMA auto_vacuum={sqlite.INCREMENTAL}",
+        "VACUUM",
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+    )
 
 
 def _execute(path: Path, *statements: str) -> None:
@@ -79,20 +84,6 @@ def _execute(path: Path, *statements: str) -> None:
         if outage is None:
             raise
         raise outage from error
-
-
-@contextmanager
-def _temporary_files_in(folder: Path) -> Iterator[None]:
-    """SQLite's copy would not fit into a system's small folder for temporary files."""
-    before = os.environ.get("SQLITE_TMPDIR")
-    os.environ["SQLITE_TMPDIR"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["SQLITE_TMPDIR"]
-        else:
-            os.environ["SQLITE_TMPDIR"] = before
 
 
 class TableSpace(NamedTuple):

@@ -2,15 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import TypeVar
 
 import sqlalchemy as sa
 
 from kurz.clicks.batch import Subject
 from kurz.clicks.months import first_open_day
-from kurz.rounds import rest_after
+from kurz.rounds import paced, rest_after
 from kurz.storage.clicks.folding import (
     FoldedMonth,
     FoldPosition,
@@ -30,8 +29,6 @@ AT_ONCE = 200  # subjects whose days are read together
 ROWS = 1000  # a transaction, where only loaders wait for it
 FIRST_ROWS = 250  # on SQLite: most of them are on a page of their own
 ATTEMPTS = 5  # for a slice whose rows change meanwhile
-
-T = TypeVar("T")
 
 
 class _Changed(Exception):
@@ -77,7 +74,7 @@ class DayFolder:
             position = FoldPosition(position.before, before, None)
         days, after, folded = range(position.since, position.before), position.after, 0
         while not is_over():
-            found = await _pace(self._database.read(find_due, after, STRETCH, days))
+            found = await paced(self._database.read(find_due, after, STRETCH, days))
             folded += await self.fold(found.due, days, is_over)
             if is_over():  # the next run looks at this stretch again
                 break
@@ -121,10 +118,3 @@ class DayFolder:
             subjects = [it for it in subjects if it >= slice_.months[-1].subject]
             await asyncio.sleep(rest_after(started))
         return folded
-
-
-async def _pace(work: Awaitable[T]) -> T:
-    started = time.monotonic()
-    result = await work
-    await asyncio.sleep(rest_after(started))
-    return result

@@ -2,14 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
 
 from kurz.clicks.batch import Subject
 from kurz.clicks.months import first_open_day, month_of, pack
 from kurz.clicks.visitors import DAY_MICROS
 from kurz.clock import Clock
-from kurz.rounds import rest_after
+from kurz.rounds import paced
 from kurz.storage.clicks.months import (
     find_busy,
     find_late,
@@ -28,8 +27,6 @@ STRETCH = 2000  # subjects that are checked at a time
 LATE_BATCH = 100  # subjects with late clicks, a transaction
 LEAST_CLICKS = 5000  # in total: a report of fewer is fast day by day
 RUN_SECONDS = 300.0  # much less than its lease
-
-T = TypeVar("T")
 
 
 class MonthFolder:
@@ -73,7 +70,7 @@ class MonthFolder:
         many."""
         before, months, folded, is_more = first_open_day(today), 0, 0, True
         while is_more and not is_over():
-            late = await _pace(self._database.read(find_late, LATE_BATCH))
+            late = await paced(self._database.read(find_late, LATE_BATCH))
             if self._days is not None:
                 old = range(self._days.first_kept(today))
                 folded += await self._days.fold([it.subject for it in late], old, is_over)
@@ -81,7 +78,7 @@ class MonthFolder:
                 if clicks >= self._least_clicks:
                     months += await self._fold(subject, before, is_over)
             if late and not is_over():  # otherwise the last subject may not be done
-                await _pace(self._database.write(forget_late, late))
+                await paced(self._database.write(forget_late, late))
             is_more = len(late) == LATE_BATCH
         return months, folded
 
@@ -95,7 +92,7 @@ class MonthFolder:
         total = 0
         while is_more and not is_over():
             look = self._database.read(find_busy, after, STRETCH, self._least_clicks)
-            found = await _pace(look)
+            found = await paced(look)
             for subject in found.busy:
                 total += await self._fold(subject, before, is_over)
             if is_over():  # the next run checks this stretch again
@@ -105,10 +102,10 @@ class MonthFolder:
         return total
 
     async def _fold(self, subject: Subject, before: int, is_over: Callable[[], bool]) -> int:
-        stale = [] if is_over() else await _pace(self._database.read(find_stale, subject, before))
+        stale = [] if is_over() else await paced(self._database.read(find_stale, subject, before))
         kept = 0
         while kept < len(stale) and not is_over():
-            await _pace(self._keep(subject, month_of(stale[kept])))
+            await paced(self._keep(subject, month_of(stale[kept])))
             kept += 1
         return kept
 
@@ -118,10 +115,3 @@ class MonthFolder:
             return
         found = await asyncio.to_thread(pack, month.start, days)
         await self._database.write(keep_month, subject, found)
-
-
-async def _pace(work: Awaitable[T]) -> T:
-    started = time.monotonic()
-    result = await work
-    await asyncio.sleep(rest_after(started))
-    return result
