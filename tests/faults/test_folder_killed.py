@@ -79,7 +79,7 @@ async def test_whoever_is_killed_every_report_stays_as_it_was(kurz, environment)
     kills, left = 0, {await unfolded(kurz, first_kept)}
     for _ in range(ROUNDS):
         with start(kurz, environment) as process:
-            await asyncio.sleep(rng.uniform(0, 1.5))
+            await asyncio.sleep(rng.uniform(0, 0.2))
             kills += process.poll() is None
             process.kill()
         left.add(await unfolded(kurz, first_kept))
