@@ -207,19 +207,14 @@ class Engine:
         from kurz.feed.remote import RemoteWaker
 
         wake = partial(database.write, wake_listeners, CHANNEL)
-        return RemoteWaker(wake, partial(listen, self.connector(APPLICATION)))
+        wake_ups = PostgresWakeUps(self.connector(APPLICATION), wake)
+        return RemoteWaker(wake_ups.send, wake_ups.listen)
 
     def connector(self, application: str) -> "Callable[[], Awaitable[asyncpg.Connection]]":
         """Opens connections to PostgreSQL outside the pool: to the writable server, whatever the
         address asks for. `application` is their name in pg_stat_activity."""
         from kurz.storage.engine.hosts import PostgresHosts
 
-        # Its own connections: it needs the writable server, whatever the address asks for.
-        hosts = PostgresHosts(self.settings.database_url, wanted="primary")
-        connect = partial(hosts.connect, {"application_name": APPLICATION})
-        wake = partial(database.write, wake_listeners, CHANNEL)
-        wake_ups = PostgresWakeUps(connect, wake)
-        return RemoteWaker(wake_ups.send, wake_ups.listen)
         hosts = PostgresHosts(self.settings.database_url or "", wanted="primary")
         return partial(hosts.connect, {"application_name": application})
 
