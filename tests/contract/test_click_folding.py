@@ -276,9 +276,9 @@ async def test_a_slice_has_whole_months(kurz, links):
     whole = await kurz.database.read(prepare_slice, [subject], days, 1000)
     lengths = [len(month.replaced) for month in whole.months]
     assert len(lengths) == 10
-    for rows in (lengths[0], lengths[0] + 1, lengths[0] + lengths[1]):
-        some = await kurz.database.read(prepare_slice, [subject], days, rows)
-        number = 2 if rows == lengths[0] + lengths[1] else 1
+    for limit in (lengths[0], lengths[0] + 1, lengths[0] + lengths[1]):
+        some = await kurz.database.read(prepare_slice, [subject], days, limit)
+        number = 2 if limit == lengths[0] + lengths[1] else 1
         assert [len(month.replaced) for month in some.months] == lengths[:number]
 
 
