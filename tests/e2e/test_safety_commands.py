@@ -28,6 +28,7 @@ LOOKS = {
     ("bans",),
     ("lists",),
     ("audit",),
+    ("compact",),  # changes only how the database is stored
 }
 EMAIL = "ada@example.com"
 
