@@ -44,7 +44,6 @@ def _open(url: str, timeout_seconds: float, connections: int) -> Redis:
         max_connections=connections,
         # The caller has its own timeout around everything; one for each step would cost a tenth of
         # the CPU time of a command.
-        timeout=None,
         socket_timeout=None,
         socket_connect_timeout=timeout_seconds,
         protocol=2,  # this and the next save a new connection three round trips

@@ -108,10 +108,13 @@ class _Learnt(Topology):
         self._begin()
 
     async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
-        await self._drop_all_but(())
+        self._began_at = float("inf")  # commands that fail later start nothing
+        try:
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.wait((self._task,))
+        finally:  # also if this is cancelled
+            await self._drop_all_but(())
 
     @abstractmethod
     async def _learn(self) -> None:
@@ -159,9 +162,11 @@ class Sentinels(_Learnt):
         return self._master
 
     async def close(self) -> None:
-        await super().close()
-        for sentinel in self._sentinels:
-            await sentinel.aclose()
+        try:
+            await super().close()
+        finally:
+            for sentinel in self._sentinels:
+                await sentinel.aclose()
 
     async def _learn(self) -> None:
         for sentinel in tuple(self._sentinels):

@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +13,7 @@ from servers.web import redirects, says
 from support.calls import watch_connects
 from support.checking import INSIDE, OUTSIDE, make_checker
 from support.findings import BROKEN, NO_ANSWER, NOT_PUBLIC, OK, UNKNOWN, answered
+from support.sockets import open_sockets
 
 
 async def test_a_name_has_several_addresses_and_one_that_answers_is_enough(dns, web, checker):
@@ -108,11 +108,6 @@ async def test_what_is_inside_and_what_does_not_exist_are_one_answer(dns, web, i
         ]
     assert set(findings) == {NOT_PUBLIC}
     assert inner.visits == 0
-
-
-def open_sockets() -> int:
-    descriptors = Path("/proc/self/fd").iterdir()
-    return sum("socket:" in str(it.readlink()) for it in descriptors if it.is_symlink())
 
 
 @pytest.mark.parametrize("turns", range(8))
