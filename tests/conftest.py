@@ -9,7 +9,6 @@ from uuid import uuid4
 
 import pytest
 import structlog
-import uvloop
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -24,6 +23,7 @@ from support import compiled, memory
 from support.browser import Chromium
 from support.clock import FrozenClock
 from support.engines import first_and_last
+from support.loops import Loop
 from support.migrated import copy_database
 from support.patience import PATIENCE
 from support.people import People
@@ -69,8 +69,7 @@ def plain_tracebacks() -> None:
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """The event loop of kurz itself, which also takes less time than the usual one."""
-    return {"uvloop": uvloop.new_event_loop}
+    return {"uvloop": Loop}
 
 
 def pytest_collection_finish() -> None:
