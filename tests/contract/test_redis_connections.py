@@ -72,3 +72,17 @@ async def test_a_command_that_is_cancelled_as_it_ends_gives_its_connection_back(
     async with asyncio.timeout(PATIENT):
         await pool.release(await pool.get_connection())
     await pool.aclose()
+
+
+async def test_nobody_waits_for_the_end_of_a_returned_connection(valkey):
+    pool = Pool.from_url(valkey.url, max_connections=1, socket_connect_timeout=PATIENT)
+    connection = await pool.get_connection()
+    connection.mark_for_reconnect()  # type: ignore[no-untyped-call]
+    connection.socket_connect_timeout = 0  # redis-py also limits the time of closing by it
+    await pool.release(connection)
+    assert not connection.is_connected
+    connection.socket_connect_timeout = PATIENT
+    assert await pool.get_connection() is connection
+    assert connection.is_connected
+    await pool.release(connection)
+    await pool.aclose()
