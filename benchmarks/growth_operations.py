@@ -280,6 +280,6 @@ OPERATIONS = (
         Expectation(100),
         after=_undo_deletion,
     ),
-    Operation("fold months, nothing to do", _fold, Expectation(50)),
+    Operation("add up months, nothing to do", _fold, Expectation(50)),
     Operation("reaper, nothing to do", _reap),
 )

@@ -47,7 +47,7 @@ def print_report(title: str, report: StatsReport, addresses: Mapping[int, str]) 
     if report.days != period.days_for_breakdowns:
         first, last = (EPOCH + timedelta(days=day) for day in (report.days[0], report.days[-1]))
         output.print_hint(
-            "Details of old clicks are stored by month. Below, they cover"
+            "Older breakdowns are stored by month. The breakdowns below cover"
             f" {first:%Y-%m-%d} to {last:%Y-%m-%d}."
         )
     if report.top_links is not None and report.top_links.links:

@@ -77,21 +77,21 @@ def _check_rewriting(kurz: Kurz, folder: Path, found: FileSpace, *, is_in_memory
     if kurz.engine.has_listeners():
         raise CompactingRefused(
             "This database was created by an older version of kurz and must be rewritten once."
-            " Stop kurz serve, run this command again, then start it."
+            " Stop kurz serve, run this command again, then start kurz serve."
         )
     size = found.total_bytes - found.free_bytes
     needed = size if is_in_memory else 2 * size
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise CompactingRefused(
-            f"Rewriting the database needs {show_bytes(needed)} of free space in {folder},"
-            f" which has {show_bytes(free)}."
+            f"Rewriting the database needs {show_bytes(needed)} of free space in {folder}, but"
+            f" only {show_bytes(free)} is available. Free some space and run this command again."
         )
     memory = _free_memory() if is_in_memory else None
     if memory is not None and memory < size:
         raise CompactingRefused(
-            f"Rewriting the database needs {show_bytes(size)} of memory, and"
-            f" {show_bytes(memory)} are available."
+            f"Rewriting the database needs {show_bytes(size)} of memory, but only"
+            f" {show_bytes(memory)} is available. Stop other programs and run this command again."
         )
 
 

@@ -71,7 +71,7 @@ export const stats = texts({
     botNames: "Bots",
     kinds: "Bot types",
     wholeMonths: (first: string, last: string) =>
-      `Details of older clicks are stored by month. These cover ${first} to ${last}.`,
+      `Older breakdowns are stored by month. The breakdowns below cover ${first} to ${last}.`,
     direct: "Direct / none",
     unknown: "Unknown",
     others: "Other",
@@ -166,7 +166,7 @@ export const stats = texts({
     botNames: "Bots",
     kinds: "Arten von Bots",
     wholeMonths: (first: string, last: string) =>
-      `Einzelheiten älterer Klicks sind nach Monaten gespeichert. Diese reichen vom ${first} bis zum ${last}.`,
+      `Ältere Aufschlüsselungen sind nach Monaten gespeichert. Die folgenden reichen vom ${first} bis zum ${last}.`,
     direct: "Direkt / keine",
     unknown: "Unbekannt",
     others: "Andere",
