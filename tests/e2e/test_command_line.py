@@ -240,6 +240,17 @@ def test_a_port_that_is_taken_is_explained(terminal, start_program, tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("command", ["list", "doctor", "serve"])
+def test_a_data_folder_that_cannot_be_used_is_named(terminal, tmp_path, command):
+    folder = tmp_path / ("x" * 300)
+    done = terminal.run(command, KURZ_DATA_DIR=str(folder))
+    assert done.returncode == 78
+    assert str(folder) in done.stderr
+    assert "cannot be used: File name too long." in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_the_command_line_works_beside_a_running_server(start_program, tmp_path):
     """Another process hears of a change within a second, on a machine that is not busy."""
     program = start_program()

@@ -1,5 +1,6 @@
 """`kurz admin compact`, beside a running server and without one."""
 
+import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,26 @@ def test_a_new_database_is_compacted_beside_the_server(server, data_dir):
     again = terminal.json("admin", "compact")
     assert again["bytes_before"] == again["bytes_after"] == path.stat().st_size
     assert again["tables"] == []
+
+
+@on_sqlite
+@pytest.mark.parametrize("is_older", [False, True])
+def test_a_file_that_somebody_reads_is_shortened_later(terminal, tmp_path, is_older):
+    terminal.do("create", URL)
+    path = tmp_path / "data" / "kurz.db"
+    if is_older:
+        make_older(path)
+    leave_space(path)
+    before = path.stat().st_size
+    driver: Any = default_driver
+    with closing(driver.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM links").fetchall()
+        done = terminal.run("admin", "compact", "--json")
+        assert done.returncode == 0, done.stderr
+        assert "cannot become shorter yet" in done.stderr
+        assert json.loads(done.stdout)["bytes_after"] == path.stat().st_size == before
+    assert terminal.json("admin", "compact")["bytes_after"] < before - 7 * MIB
 
 
 @on_sqlite

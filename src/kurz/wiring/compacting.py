@@ -27,6 +27,7 @@ from kurz.storage.engine.space import (
 from kurz.wiring.core import Kurz
 
 APPLICATION = "kurz compact"  # in pg_stat_activity
+SHORTENING_TRIES, SHORTENING_PAUSE_SECONDS = 20, 0.1  # while others read an older state
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,27 @@ async def _compact_file(kurz: Kurz, file: Path, tell: Tell) -> Compacted:
             with deadline(LIST_SECONDS):
                 await kurz.database.write(release_pages, PAGES_AT_ONCE)
             await asyncio.sleep(rest_after(started))
-        await asyncio.to_thread(shorten_file, file)
     else:
         is_in_memory = await read(copies_in_memory)
         _check_rewriting(kurz, file.parent, before, is_in_memory=is_in_memory)
         tell(f"Rewriting {show_bytes(before.total_bytes)}. This may take minutes.")
         await asyncio.to_thread(rewrite_file, file)
-    return Compacted(before.total_bytes, (await read(measure_file)).total_bytes)
+    return Compacted(before.total_bytes, await _shorten(kurz, file, tell))
+
+
+async def _shorten(kurz: Kurz, file: Path, tell: Tell) -> int:
+    """Cuts off what is not used at the end of the file; returns its size."""
+    for _ in range(SHORTENING_TRIES):
+        size = await asyncio.to_thread(shorten_file, file)
+        used = (await kurz.database.read(measure_file)).total_bytes
+        if size <= used:
+            return used
+        await asyncio.sleep(SHORTENING_PAUSE_SECONDS)
+    tell(
+        "Another program is reading the database, so its file cannot become shorter yet. Run this"
+        " command again when that program has finished."
+    )
+    return size
 
 
 def _check_rewriting(kurz: Kurz, folder: Path, found: FileSpace, *, is_in_memory: bool) -> None:

@@ -90,7 +90,10 @@ class Engine:
     @property
     def is_there(self) -> bool:
         """False: the data folder has no database yet."""
-        return self._is_remote or self.settings.database_path.exists()
+        try:
+            return self._is_remote or self.settings.database_path.exists()
+        except OSError as error:
+            raise _unusable(self.settings.data_dir, error) from None
 
     @property
     def has_write_ahead_log(self) -> bool:
@@ -235,10 +238,7 @@ async def prepare(settings: Settings, *, upgrades_postgres: bool) -> Path | None
             settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             return migrations.upgrade_sqlite(settings.database_path, settings.backup_dir, now)
         except OSError as error:
-            raise SettingRefused(
-                f"The data folder {settings.data_dir} cannot be used: {error.strerror}. Check"
-                " its permissions, or set KURZ_DATA_DIR to another folder."
-            ) from None
+            raise _unusable(settings.data_dir, error) from None
     from kurz.storage.engine.postgres import PostgresDatabase
 
     database = PostgresDatabase(settings.database_url, deadlines=Engine(settings).deadlines())
@@ -247,3 +247,10 @@ async def prepare(settings: Settings, *, upgrades_postgres: bool) -> Path | None
     finally:
         await database.close()
     return None
+
+
+def _unusable(data_dir: Path, error: OSError) -> SettingRefused:
+    return SettingRefused(
+        f"The data folder {data_dir} cannot be used: {error.strerror}. Check its permissions, or"
+        " set KURZ_DATA_DIR to another folder."
+    )

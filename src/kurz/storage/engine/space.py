@@ -53,10 +53,11 @@ def copies_in_memory(connection: sa.Connection) -> bool:
     return "TEMP_STORE=3" in options
 
 
-def shorten_file(path: Path) -> None:
+def shorten_file(path: Path) -> int:
     """Applies the log to SQLite's file, as far as nobody still reads an older state. Only then does
-    the file become shorter. Raises `StoreUnavailable`."""
+    the file become shorter. Returns its size. Raises `StoreUnavailable`."""
     _execute(path, "PRAGMA wal_checkpoint(PASSIVE)")
+    return path.stat().st_size
 
 
 def rewrite_file(path: Path) -> None:
