@@ -17,6 +17,7 @@ from support.wire import Wire
 VISITORS = 8
 VISITS = 100  # of each
 LEAST_SHARE = 0.05  # of one of two workers; usually it is half, and less beside other work
+ROUNDS = 5
 
 
 def make_link(program: Program) -> str:
@@ -71,11 +72,16 @@ def test_two_workers_share_new_connections(start_program, tmp_path: Path, mode):
         begin.wait()
         return {visit(program, path, mode, visitor) for _ in range(VISITS)}
 
-    with ThreadPoolExecutor(VISITORS) as threads:
-        assert set().union(*threads.map(visit_again_and_again, range(VISITORS))) == {302}
-    segments = list_segments(tmp_path / "kurz-data" / "journal")
-    shares = [sum(1 for _ in read(segment)) / (VISITORS * VISITS) for segment in segments]
-    print(f"shares: {shares}")
-    assert sum(shares) == 1
-    assert len(shares) == 2
-    assert min(shares) >= LEAST_SHARE
+    # On a busy machine, one worker may get little time for a while.
+    for rounds in range(1, ROUNDS + 1):
+        with ThreadPoolExecutor(VISITORS) as threads:
+            assert set().union(*threads.map(visit_again_and_again, range(VISITORS))) == {302}
+        segments = list_segments(tmp_path / "kurz-data" / "journal")
+        visits = rounds * VISITORS * VISITS
+        counts = [sum(1 for _ in read(segment)) for segment in segments]
+        print(f"visits of each worker: {counts}")
+        assert sum(counts) == visits
+        if len(counts) == 2 and min(counts) >= LEAST_SHARE * visits:
+            break
+    assert len(counts) == 2
+    assert min(counts) >= LEAST_SHARE * visits
