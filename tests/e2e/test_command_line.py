@@ -241,7 +241,7 @@ def test_a_port_that_is_taken_is_explained(terminal, start_program, tmp_path):
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("command", ["list", "doctor", "serve"])
+@pytest.mark.parametrize("command", ["list", "serve"])
 def test_a_data_folder_that_cannot_be_used_is_named(terminal, tmp_path, command):
     folder = tmp_path / ("x" * 300)
     done = terminal.run(command, KURZ_DATA_DIR=str(folder))

@@ -90,9 +90,6 @@ def main() -> None:
     except BrokenPipeError:
         _leave_quietly()
     except OSError as error:
-        if error.filename is not None:
-            _fail(f"{error.filename} cannot be used: {error.strerror}.")
-            sys.exit(EXIT_CONFIG)
         _discard_output()
         _fail(f"The output cannot be written: {error.strerror}.")
         sys.exit(EXIT_OUTPUT)
