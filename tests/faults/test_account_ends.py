@@ -2,11 +2,7 @@
 once, and none answers meanwhile."""
 
 import asyncio
-import os
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +11,7 @@ from kurz.links.model import Link, Status
 from kurz.storage.schema.links import changes, links
 from kurz.storage.schema.people import ending_accounts
 from kurz.wiring.core import Kurz
+from support.beside import start_beside
 from support.endings import make, multiply, rows
 from support.engines import without_redis
 from support.people import People
@@ -29,20 +26,6 @@ ROUNDS = 200  # at most; far fewer are needed
 def clock() -> SystemClock:
     """The processes use the clock of the machine."""
     return SystemClock()
-
-
-def start(kurz: Kurz, environment: dict[str, str]) -> subprocess.Popen[str]:
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("KURZ_")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "support.ender_process"],
-        cwd=Path(__file__).parents[1],
-        env={**inherited, "KURZ_DATA_DIR": str(kurz.settings.data_dir), **environment},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
 
 
 async def answers(kurz: Kurz, some: list[Link]) -> set[str]:
@@ -64,7 +47,7 @@ async def test_whoever_is_killed_each_link_ends_once_and_none_answers(
     assert await kurz.account_store.delete(person.id, kurz.clock.now())
     kills = 0
     for number in range(1, ROUNDS + 1):
-        with start(kurz, environment) as process:
+        with start_beside(kurz, "support.ender_process", environment) as process:
             # Soon at first, so that a fast machine does not end all links before the second kill.
             await asyncio.sleep(rng.uniform(0, min(0.05 * number, 1.5)))
             kills += process.poll() is None

@@ -1,12 +1,8 @@
 """The process that folds old days of clicks is killed again and again: no report changes."""
 
 import asyncio
-import os
 import random
-import subprocess
-import sys
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -19,6 +15,7 @@ from kurz.clicks.visitors import DAY_MICROS
 from kurz.clock import SystemClock
 from kurz.storage.schema.clicks import click_days, click_totals
 from kurz.wiring.core import Kurz
+from support.beside import start_beside
 from support.counted import Clicks
 from support.engines import without_redis
 
@@ -32,20 +29,6 @@ ROUNDS = 200  # at most; far fewer are needed
 def clock() -> SystemClock:
     """The processes use the clock of the machine."""
     return SystemClock()
-
-
-def start(kurz: Kurz, environment: dict[str, str]) -> subprocess.Popen[str]:
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("KURZ_")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "support.folder_process"],
-        cwd=Path(__file__).parents[1],
-        env={**inherited, "KURZ_DATA_DIR": str(kurz.settings.data_dir), **environment},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
 
 
 async def numbers(kurz: Kurz) -> list[object]:
@@ -78,7 +61,7 @@ async def test_whoever_is_killed_every_report_stays_as_it_was(kurz, environment)
     first_kept = first_open_day(kurz.clock.micros() // DAY_MICROS, 100)
     kills, left = 0, {await unfolded(kurz, first_kept)}
     for _ in range(ROUNDS):
-        with start(kurz, environment) as process:
+        with start_beside(kurz, "support.folder_process", environment) as process:
             await asyncio.sleep(rng.uniform(0, 0.2))
             kills += process.poll() is None
             process.kill()

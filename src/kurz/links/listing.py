@@ -30,9 +30,8 @@ class Listing:
         page = found.links[:limit]
         has_more = len(found.links) > limit
         end = PageEnd(found.values[limit - 1], page[-1].id) if has_more else found.stopped_at
-        if (
-            wanted.sort.field == Sort.CLICKS.field
-        ):  # of a long list, a page has them nearly in order
+        if wanted.sort.field == Sort.CLICKS.field:
+            # The store sorts long lists only nearly by the clicks that the page shows.
             page = sorted(
                 page, key=lambda it: (it.redirect_count, it.id), reverse=wanted.sort.is_descending
             )

@@ -97,7 +97,7 @@ class LinkService:
         allowances: tuple[Allowance, ...] = (),
     ) -> list[Created | KurzError | None]:
         """Creates links of one caller with an account in one transaction. None: `create` must
-        decide, because the code or URL may be taken, or a quota may be used up."""
+        decide, because the code or URL may be taken, or a quota may not allow it."""
         now, hosts = self._clock.now(), await self._own_hosts.get()
         links: list[Link] = []
         refused: dict[int, KurzError] = {}

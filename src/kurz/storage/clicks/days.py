@@ -39,9 +39,8 @@ class MergedDays:
 
     new: list[_Row] = field(default_factory=list)
     changed: list[_Row] = field(default_factory=list)
-    folded: list[FoldedMonth] = field(
-        default_factory=list
-    )  # months that got clicks of their first day
+    # Months that got clicks of their first day.
+    folded: list[FoldedMonth] = field(default_factory=list)
 
 
 def merge_days(connection: sa.Connection, counts_of_days: Mapping[Key, DayCounts]) -> MergedDays:
