@@ -29,9 +29,7 @@ web: setup ## Build the dashboard, if its sources have changed
 
 test: web browser ## Run the tests, on real PostgreSQL and Redis servers and a real browser
 	@$(BIN)/python scripts/web.py test
-	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long" || { \
-		echo "Once more, one at a time, what failed while everything ran at once:"; \
-		$(BIN)/pytest -m "not long" --last-failed --last-failed-no-failures=none --exitfirst; }
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long"
 
 test-repeat: web browser ## Run the tests N times and list what failed; BUSY=1: on a busy machine
 	@$(BIN)/python scripts/repeat_tests.py $(if $(BUSY),--busy) $(or $(N),10) -- -n $(WORKERS) --dist worksteal -m "not long"
