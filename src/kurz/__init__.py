@@ -18,4 +18,4 @@
 `many_hosts`: addresses that name several hosts.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
