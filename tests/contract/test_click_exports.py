@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from kurz.clicks.batch import Event, JournalPosition
+from kurz.clicks.batch import Event, JournalPosition, tag_subject
 from kurz.clicks.exports import StatsFormat, write_events
 from kurz.clicks.periods import Period
 from kurz.clicks.stats import EVERYTHING, About, about_link, about_space
@@ -31,6 +31,7 @@ from kurz.storage.clicks.stats import SqlStatsStore
 from kurz.storage.clicks.store import SqlClickStore
 from kurz.storage.engine.deadlines import LONG_SECONDS, deadline
 from kurz.storage.schema.clicks import click_events
+from kurz.storage.schema.links import link_tags
 from kurz.wiring.core import Kurz
 from support import batches
 from support.batches import MICROS_OF_DAY, stored_events
@@ -295,6 +296,29 @@ async def test_an_export_goes_by_the_index_of_links_and_by_the_days_of_the_perio
         assert f"click_events_{days[0]}_pkey" in rows_plan
         assert "Seq Scan on click_events" not in keys_plan + rows_plan
         assert partitions_in(plans) == held == set(days)
+
+
+@on_postgres
+@pytest.mark.parametrize(("many_links", "is_joined"), [(10_000, False), (10, True)])
+async def test_the_links_of_a_tag_are_looked_up_one_by_one_unless_there_are_too_many(
+    filled, monkeypatch, many_links, is_joined
+):
+    monkeypatch.setattr(event_reader, "MANY_LINKS", many_links)
+    about = About(tag_subject(SPACE, "red"), SPACE, "red")
+    tagged = range(1, LINKS, 3)
+
+    def read(connection: sa.Connection) -> tuple[str, list[DayKeys]]:
+        row = {"space": SPACE, "tag": "red", "in_trash": False}
+        connection.execute(sa.insert(link_tags), [{**row, "link_id": it} for it in tagged])
+        connection.execute(sa.text("ANALYZE link_tags"))
+        plans: list[str] = []
+        with plans_of(connection, plans, "click_events"):
+            found = find_keys(connection, about, [FIRST_DAY, FIRST_DAY + 1], -1, KEYS_AT_ONCE)
+        return plans[0], found
+
+    plan, found = await filled.database.write(read)
+    assert ("Join" in plan) is is_joined
+    assert [len(keys.ids) for keys in found] == [len(tagged) * CLICKS_A_DAY // LINKS] * 2
 
 
 @on_postgres

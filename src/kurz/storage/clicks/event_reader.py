@@ -28,7 +28,13 @@ GROWTH = 4
 # The keys of a tag are sorted by an expression. Sorted by the key itself, an engine would walk
 # along the key through all clicks, because it expects to find enough of the tag's clicks early.
 _BY_KEY, _FOUND_FIRST = "day, id", "day + 0, id + 0"
-_TAGGED = "link_id IN (SELECT link_id FROM link_tags WHERE space = :space AND tag = :tag)"
+_LINKS_OF_TAG = "SELECT link_id FROM link_tags WHERE space = :space AND tag = :tag"
+_TAGGED = f"link_id IN ({_LINKS_OF_TAG})"
+# PostgreSQL joins both tables if a tag has a thousand links, and reads all clicks of the days. It
+# looks up the elements of an array in the index, however many there are.
+_LOOKED_UP = f"link_id = ANY(ARRAY({_LINKS_OF_TAG}))"
+_COUNT_LINKS = f"SELECT count(*) FROM ({_LINKS_OF_TAG} LIMIT :limit) AS counted"  # noqa: S608
+MANY_LINKS = 10_000  # of a tag: from here, reading all clicks of a day takes less
 
 
 class DayKeys(NamedTuple):
@@ -72,7 +78,7 @@ def find_keys(
     """The first clicks of these days. `after`, for a single day: those with higher numbers. The
     days are in the statement's text, so PostgreSQL plans for their partitions and locks no
     others."""
-    condition, order, values = _condition(about)
+    condition, order, values = _condition(connection, about)
     if len(days) == 1:
         inside = f"day = {days[0]} AND id > :after"
         values["after"] = after
@@ -87,7 +93,7 @@ def find_keys(
     return [DayKeys(day, [row[1] for row in of_day]) for day, of_day in by_day]
 
 
-def _condition(about: About) -> tuple[str, str, dict[str, Any]]:
+def _condition(connection: sa.Connection, about: About) -> tuple[str, str, dict[str, Any]]:
     """The condition for the clicks, the order in which they are found, and the values."""
     kind, number = about.subject
     if kind is SubjectKind.LINK:
@@ -95,8 +101,15 @@ def _condition(about: About) -> tuple[str, str, dict[str, Any]]:
     if kind is SubjectKind.SPACE:
         return "space = :space", _BY_KEY, {"space": number}
     if kind is SubjectKind.TAG:
-        return _TAGGED, _FOUND_FIRST, {"space": about.space, "tag": about.tag}
+        values = {"space": about.space, "tag": about.tag}
+        is_looked_up = connection.dialect.name != "sqlite" and _has_few_links(connection, values)
+        return _LOOKED_UP if is_looked_up else _TAGGED, _FOUND_FIRST, values
     return "true", _BY_KEY, {}
+
+
+def _has_few_links(connection: sa.Connection, tag: dict[str, Any]) -> bool:
+    number = connection.execute(sa.text(_COUNT_LINKS), tag | {"limit": MANY_LINKS}).scalar_one()
+    return bool(number < MANY_LINKS)
 
 
 def find_rows(connection: sa.Connection, about: About, part: Sequence[DayKeys]) -> list[Event]:
