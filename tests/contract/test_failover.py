@@ -17,6 +17,7 @@ from kurz.wiring.core import open_kurz
 from kurz.wiring.engine import prepare
 from servers.fault_proxy import FaultProxy
 from servers.postgres import PostgresPair, PostgresServer
+from support.patience import PATIENT
 from support.postgres_troubles import set_read_only
 from support.slack import DEADLINES, slack
 
@@ -220,7 +221,8 @@ async def test_lookups_believe_a_server_only_in_its_role(pair):
             await lookups.find(0, "x")
         lookups.close()
     for server, is_replica in ((pair.primary, False), (pair.standby, True)):
-        lookups = Lookups(PostgresHosts(server.url()), is_replica=is_replica)
+        hosts = PostgresHosts(server.url())
+        lookups = Lookups(hosts, is_replica=is_replica, seconds=PATIENT.lookup_seconds)
         assert (await lookups.find(0, "x")).route is None
         lookups.close()
     both = f"postgresql://postgres@127.0.0.1:{pair.primary.port},127.0.0.1:{pair.standby.port}/"
@@ -248,7 +250,8 @@ async def test_of_a_server_that_turns_read_only_lookups_believe_links_but_no_abs
     async with open_kurz(settings) as kurz:
         code = (await kurz.links.create(Draft(original_url="https://example.com/"))).link.short_code
     with FaultProxy(own_postgres.port) as proxy:
-        lookups = Lookups(PostgresHosts(f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres"))
+        hosts = PostgresHosts(f"postgresql://postgres@127.0.0.1:{proxy.port}/postgres")
+        lookups = Lookups(hosts, seconds=PATIENT.lookup_seconds)
         assert (await lookups.find(0, "none")).route is None
         set_read_only(own_postgres, "on")
         for _ in range(3):

@@ -21,6 +21,7 @@ from kurz.storage.routes.lookups import Lookups
 from kurz.storage.routes.postgres import PostgresRouteStore
 from kurz.storage.routes.sqlite import SqliteRouteStore
 from support.links import NOW, link, route_of
+from support.patience import PATIENT
 
 HOUR = timedelta(hours=1)
 
@@ -163,7 +164,7 @@ async def test_a_direct_lookup_keeps_no_read_open(kurz, routes, settings):
 async def test_codes_asked_for_together_are_looked_up_together(kurz):
     for number in range(120):
         assert await kurz.store.insert(link(f"code{number}", workspace_id=number % 3)) is not None
-    lookups = Lookups(kurz.database.hosts)
+    lookups = Lookups(kurz.database.hosts, seconds=PATIENT.lookup_seconds)
     codes = [(number % 4, f"code{number}") for number in range(150)]
     answers = await asyncio.gather(*(lookups.find(*code) for code in (*codes, *codes)))
     for (workspace_id, code), (route, _) in zip((*codes, *codes), answers, strict=True):
@@ -194,7 +195,7 @@ async def test_a_code_that_cannot_be_asked_for_fails_alone(kurz, routes, mistake
 async def test_the_index_is_used_however_small_the_table_was_at_first(kurz):
     assert await kurz.store.insert(link("abc")) is not None
     await kurz.database.write(lambda connection: connection.execute(sa.text("ANALYZE links")))
-    lookups = Lookups(kurz.database.hosts)
+    lookups = Lookups(kurz.database.hosts, seconds=PATIENT.lookup_seconds)
     await lookups.find(0, "x")
     statement = lookups._lines[0]._statement
     plan = str(await statement.explain([0] * 100, [f"code{number}" for number in range(100)]))
