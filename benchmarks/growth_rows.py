@@ -52,6 +52,8 @@ class Links(list_rows.Data):
             expires = NOW - self._chance.randrange(6 * DAY)
             if state[0] == "ACTIVE":
                 state = ("EXPIRED", *state[1:])
+        elif expires is not None:
+            expires = max(expires, NOW + DAY)  # none expires during the benchmark
         return (created, updated, expires, deleted), state
 
 
