@@ -130,6 +130,12 @@ class CompactingRefused(Conflict):
     title = "Database cannot be compacted now"
 
 
+class UpgradeRefused(Conflict):
+    """An instance that still runs could not use the schema."""
+
+    title = "Schema cannot be upgraded now"
+
+
 @contextmanager
 def renamed(field: str, name: str) -> Iterator[None]:
     """Refusals of `field` inside have the name that the request has for it."""

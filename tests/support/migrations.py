@@ -13,8 +13,9 @@ import sqlalchemy as sa
 from kurz.links.model import Draft
 from kurz.settings.model import Settings
 from kurz.storage.engine import sqlite
-from kurz.storage.engine.migrate import Migrations, revision
+from kurz.storage.engine.migrate import Migrations
 from kurz.storage.engine.postgres import PostgresDatabase
+from kurz.storage.engine.schema_state import revision
 from kurz.storage.schema import clicks, jobs, links, people, safety  # noqa: F401  the tables
 from kurz.storage.schema.base import metadata
 from kurz.wiring.core import open_kurz
@@ -121,7 +122,7 @@ def describe(connection: sa.Connection) -> dict[str, dict[str, Any]]:
             "indexes": indexes.get(name, {}),
         }
         for name in inspector.get_table_names()
-        if name != "alembic_version"
+        if name not in ("alembic_version", "schema_revision")
     }
     if connection.dialect.name == "sqlite":
         for name, sql in connection.execute(sa.text("SELECT name, sql FROM sqlite_master")):

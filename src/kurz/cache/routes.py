@@ -71,7 +71,8 @@ class RedisRouteCache:
         max_pending: int = MAX_PENDING,
     ) -> None:
         self._client = client
-        self._prefix = f"kurz:{namespace}:route:"
+        # With the format, so that versions of kurz with another one do not see these values.
+        self._prefix = f"kurz:{namespace}:route-{FORMAT}:"
         self._clock = clock
         self._breaker = breaker or Breaker("Redis")
         self._max_pending = max_pending

@@ -11,9 +11,11 @@ from kurz.jobs.boot_clock import BootClock
 from kurz.server.scoreboard import Scoreboard
 from kurz.server.usage import own_usage
 from kurz.storage.engine.database import Database
+from kurz.storage.engine.rounds import StoreRounds
 from kurz.storage.followers.backlogs import Backlogs
 from kurz.storage.followers.change_log_trimmer import ChangeLogTrimmer
 from kurz.storage.followers.event_trimmer import EventTrimmer
+from kurz.storage.followers.instance_register import InstanceRegister
 from kurz.storage.followers.link_counter import LinkCounter
 from kurz.storage.followers.search_indexer import SearchIndexer
 from kurz.wiring.checks import are_on as are_checks_on
@@ -87,7 +89,7 @@ async def _open_followers(
     settings, clock = kurz.settings, kurz.clock
     are_followed = are_checks_on(settings)
     backlogs = Backlogs(database, are_followed=are_followed)
-    jobs: list[Backlogs | SearchIndexer | ChangeLogTrimmer | EventTrimmer | LinkCounter] = [
+    jobs: list[StoreRounds | SearchIndexer] = [
         backlogs,
         ChangeLogTrimmer(database, clock, are_followed=are_followed, is_believed=is_believed),
         EventTrimmer(
@@ -97,6 +99,8 @@ async def _open_followers(
     ]
     if kurz.engine.has_search_index:
         jobs.append(SearchIndexer(database))
+    if kurz.engine.is_remote:
+        jobs.append(InstanceRegister(kurz.database, clock))
     for job in jobs:
         job.start()
     try:

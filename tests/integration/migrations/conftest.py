@@ -13,9 +13,11 @@ from support.migrations import HEAD, NEXT
 SECOND = """
 import sqlalchemy as sa
 from alembic import op
+from kurz.storage.migrations.online import build_index
 
 revision = "{next}"
 down_revision = "{head}"
+{works_with}
 
 
 def upgrade():
@@ -31,14 +33,17 @@ engine = without_redis
 
 @pytest.fixture
 def second(tmp_path: Path) -> Callable[..., Migrations]:
-    """Makes a history with one more step than ours; `then` is what the step does at its end."""
+    """Makes a history with one more step than ours; `then` is what the step does at its end.
+    `works_with`: the oldest schema whose programs still work after it."""
 
-    def make(then: str = "pass") -> Migrations:
+    def make(then: str = "pass", works_with: str = NEXT) -> Migrations:
         scripts = tmp_path / "migrations"
         shutil.rmtree(scripts, ignore_errors=True)
         shutil.copytree(Migrations().scripts, scripts)
         (scripts / "versions" / f"{NEXT}_second.py").write_text(
-            SECOND.format(then=then, head=HEAD, next=NEXT)
+            SECOND.format(
+                then=then, head=HEAD, next=NEXT, works_with=f'works_with = "{works_with}"'
+            )
         )
         return Migrations(scripts=scripts, head=NEXT)
 

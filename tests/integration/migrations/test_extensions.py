@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from kurz.errors import StoreUnavailable
 from kurz.settings.model import Settings
-from kurz.storage.engine.migrate import revision
+from kurz.storage.engine.schema_state import revision
 from kurz.wiring.core import open_kurz
 from support.migrations import (
     HEAD,

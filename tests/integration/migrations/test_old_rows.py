@@ -10,7 +10,8 @@ from kurz.clicks.batch import Batch, JournalPosition
 from kurz.links.model import Draft, Filter, Scope, Sort, Status
 from kurz.settings.model import Settings
 from kurz.storage.clicks.store import SqlClickStore
-from kurz.storage.engine.migrate import Migrations, revision
+from kurz.storage.engine.migrate import Migrations
+from kurz.storage.engine.schema_state import revision
 from kurz.storage.schema.base import metadata
 from kurz.wiring.core import open_kurz
 from kurz.wiring.engine import prepare

@@ -13,7 +13,8 @@ import httpx2
 import pytest
 
 import kurz
-from kurz.storage.engine.migrate import Migrations, revision
+from kurz.storage.engine.migrate import Migrations
+from kurz.storage.engine.schema_state import revision
 from support.engines import DATABASES, usually_on
 from support.long_run import in_the_long_run
 from support.migrations import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from kurz.storage.engine.migrate import revision
+from kurz.storage.engine.schema_state import revision
 from kurz.wiring.core import open_kurz
 from kurz.wiring.engine import prepare
 from support.migrations import (

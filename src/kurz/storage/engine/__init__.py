@@ -15,6 +15,6 @@
 `rounds`: background work of the store.
 `pages`: parts of lists.
 `rows`: rows as objects.
-`migrate`: upgrades the schema.
+`migrate`: upgrades the schema; `schema_state`: which schema a database has.
 `space`: the space that a database takes.
 """

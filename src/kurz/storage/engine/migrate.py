@@ -1,23 +1,38 @@
-"""Upgrades the schema of a database, safely even if several instances start at once."""
+"""Upgrades the schema of a database, safely even if several instances start at once, and on
+PostgreSQL while others use it."""
 
+import asyncio
 import os
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.util import await_only
 
-from kurz.errors import SchemaOutdated
+from kurz.errors import SchemaOutdated, StoreBusy
 from kurz.files import open_new
 from kurz.storage.engine import sqlite
-from kurz.storage.engine.database import Database
-from kurz.storage.engine.deadlines import MIGRATION_SECONDS, deadline
+from kurz.storage.engine.schema_state import REVISIONS, SchemaState, find_state, revision
 
-_LOCK = 0x6B75727A  # "kurz": the advisory lock of instances that migrate
+if TYPE_CHECKING:  # its driver is not needed on SQLite
+    from kurz.storage.engine.postgres import PostgresDatabase
+
+_LOCK = 0x6B75727B  # "kur{": the advisory lock of instances that migrate
+_LOCK_PAUSE_SECONDS = 0.5
+# Queries of others queue behind a migration that waits for a table. So it soon gives up, and tries
+# again later.
+_TABLE_MILLISECONDS = 100
+_TABLE_PAUSE_SECONDS = 1.0
+_TABLE_TRIES = 300
 # Between two statements a migration may load modules or compute what it writes next.
-_PAUSE = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
+_SESSION = (
+    "SET idle_in_transaction_session_timeout = '60s'",
+    f"SET lock_timeout = '{_TABLE_MILLISECONDS}ms'",
+)
+_LOCK_NOT_AVAILABLE = "55P03"
 
 
 @dataclass(frozen=True)
@@ -25,17 +40,17 @@ class Migrations:
     """A history of the schema: Alembic's scripts and the newest revision in them."""
 
     scripts: Path = Path(__file__).parents[1] / "migrations"
-    head: str = "0023"
+    head: str = "0024"
 
     def check(self, connection: sa.Connection) -> None:
-        """Raises `SchemaOutdated` unless the schema is this program's."""
-        found = revision(connection)
-        if found == self.head:
+        """Raises `SchemaOutdated` unless this program can use the schema."""
+        found = find_state(connection)
+        if found is not None and found.suits(self.head):
             return
         self._refuse_newer(found)
         raise SchemaOutdated(
-            f"The database has {'schema ' + found if found else 'no schema'}, but this version"
-            f" of kurz needs {self.head}. Run `kurz migrate`."
+            f"The database has {'schema ' + found.newest if found else 'no schema'}, but this"
+            f" version of kurz needs {self.head}. Run `kurz migrate`."
         )
 
     def upgrade_sqlite(self, path: Path, backups: Path, now: datetime) -> Path | None:
@@ -50,60 +65,94 @@ class Migrations:
                 raise
             raise outage from error
 
-    async def upgrade_postgres(self, database: Database, *, only_if_empty: bool) -> bool:
+    async def upgrade_postgres(self, database: "PostgresDatabase", *, only_if_empty: bool) -> bool:
         """Creates or upgrades the schema, one instance at a time; True if there was anything to do.
-        `only_if_empty` leaves an existing schema unchanged."""
+        `only_if_empty` leaves an existing schema unchanged. On an existing schema, each migration
+        is a transaction: after a failure, the next run continues with the one that failed."""
+        if not self._has_work(await database.read(find_state), only_if_empty=only_if_empty):
+            return False
+        return await database.run_alone(self._upgrade_postgres, only_if_empty)
 
-        def upgrade(connection: sa.Connection) -> bool:
-            connection.execute(sa.text(_PAUSE))
-            connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
-            found = revision(connection)
-            if found == self.head or (found is not None and only_if_empty):
-                return False
-            self._refuse_newer(found)
-            self._upgrade(connection)
+    def _has_work(self, found: SchemaState | None, *, only_if_empty: bool) -> bool:
+        if found is None:
             return True
+        self._refuse_newer(found)
+        return found.newest < self.head and not only_if_empty
 
-        with deadline(MIGRATION_SECONDS):
-            return await database.write(upgrade)
+    def _upgrade_postgres(self, connection: sa.Connection, only_if_empty: bool) -> bool:  # noqa: FBT001
+        _wait_for_lock(connection)
+        found = find_state(connection)
+        if not self._has_work(found, only_if_empty=only_if_empty):
+            return False
+        for statement in _SESSION:
+            connection.exec_driver_sql(statement)
+        if found is None:
+            self._upgrade(connection)
+            connection.commit()
+            return True
+        return self._upgrade_in_use(connection)
+
+    def _upgrade_in_use(self, connection: sa.Connection) -> bool:
+        """A transaction for each migration."""
+        for _ in range(_TABLE_TRIES):
+            connection.commit()
+            try:
+                self._upgrade(connection, is_in_use=True)
+            except sa.exc.DBAPIError as error:
+                connection.rollback()
+                if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
+                    raise
+                await_only(asyncio.sleep(_TABLE_PAUSE_SECONDS))
+            else:
+                return True
+        raise StoreBusy(
+            "The schema was not upgraded completely, because other sessions keep a table locked."
+            " Run `kurz migrate` again when they have finished."
+        )
 
     def _upgrade_sqlite(self, path: Path, backups: Path, now: datetime) -> Path | None:
         path.touch(mode=0o600)  # it holds the keys; SQLite gives its other files the same mode
         is_new = not path.stat().st_size
         with sqlite.create_engine(path, is_new=is_new).connect() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
-            found = revision(connection)
-            if found == self.head:
+            found = find_state(connection)
+            if not self._has_work(found, only_if_empty=False):
                 return None
-            self._refuse_newer(found)
-            name = f"{path.stem}-{found}-{now:%Y%m%dT%H%M%SZ}.db"
+            name = f"{path.stem}-{found and found.newest}-{now:%Y%m%dT%H%M%SZ}.db"
             backup = _back_up(path, backups / name) if found else None
             self._upgrade(connection)
             connection.exec_driver_sql("COMMIT")
             return backup
 
-    def _refuse_newer(self, found: str | None) -> None:
-        if found is not None and found > self.head:
+    def _refuse_newer(self, found: SchemaState | None) -> None:
+        if found is not None and found.oldest > self.head:
             raise SchemaOutdated(
-                f"The database has schema {found}, but this version of kurz only knows"
+                f"The database has schema {found.newest}, but this version of kurz only knows"
                 f" {self.head}. Use a newer version of kurz."
             )
 
-    def _upgrade(self, connection: sa.Connection) -> None:
+    def _upgrade(self, connection: sa.Connection, *, is_in_use: bool = False) -> None:
         from alembic import command  # late: commands that do not migrate start faster without it
         from alembic.config import Config
 
         config = Config()
         config.set_main_option("script_location", str(self.scripts).replace("%", "%%"))
-        config.attributes["connection"] = connection
+        config.attributes |= {"connection": connection, "is_in_use": is_in_use}
+        found = revision(connection)
+        if found is not None and not sa.inspect(connection).has_table(REVISIONS):
+            command.stamp(config, found)  # until now, Alembic used another table
+        if is_in_use:
+            connection.commit()  # Alembic begins a transaction for each migration
         command.upgrade(config, "head")
 
 
-def revision(connection: sa.Connection) -> str | None:
-    """The schema's revision; None for a database without one."""
-    if not sa.inspect(connection).has_table("alembic_version"):
-        return None
-    return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+def _wait_for_lock(connection: sa.Connection) -> None:
+    """Without a transaction that waits: building an index would wait for its end."""
+    query = sa.text(f"SELECT pg_try_advisory_lock({_LOCK})")
+    while not connection.execute(query).scalar_one():
+        connection.commit()
+        await_only(asyncio.sleep(_LOCK_PAUSE_SECONDS))
+    connection.commit()
 
 
 def tell_version(connection: sa.Connection) -> tuple[str, str | None]:

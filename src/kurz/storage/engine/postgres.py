@@ -124,6 +124,26 @@ class PostgresDatabase:
     async def look_up(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._run(self.deadlines.lookup_seconds, query, args, kwargs)
 
+    async def run_alone(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Without a deadline, on a connection of its own that is closed afterwards. The query
+        begins and ends its transactions itself."""
+        engine = create_async_engine(
+            "postgresql+asyncpg://",
+            async_creator=self.hosts.connect,
+            hide_parameters=True,
+            poolclass=sa.NullPool,
+        )
+        try:
+            async with engine.connect() as connection:
+                return await connection.run_sync(query, *args, **kwargs)
+        except Exception as error:
+            outage = translate(error)
+            if outage is None:
+                raise
+            raise outage from error
+        finally:
+            await engine.dispose()
+
     async def check(self) -> None:
         if await self._run(CHECK_SECONDS, _is_read_only, (), {}):
             raise StoreUnavailable("The database is read-only at the moment. Try again.")

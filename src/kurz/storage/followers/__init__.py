@@ -9,5 +9,6 @@
 `event_trimmer`: deletes old individual clicks.
 `change_log_trimmer`: deletes old rows of the change log.
 `backlogs`: how far the others are behind the change log.
+`instance_register`: the instances that run, and their versions.
 `timekeeper`: the clock of the process, set by the database.
 """

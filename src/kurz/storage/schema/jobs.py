@@ -90,3 +90,14 @@ code_quarantine = sa.Table(
     sa.Column("until", sa.BigInteger, nullable=False, index=True),
     sqlite_with_rowid=False,
 )
+
+# The servers that share the database, by random names. Each renews its row, by the database's
+# clock, and removes it when it stops.
+instances = sa.Table(
+    "instances",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("version", sa.Text, nullable=False),  # of kurz
+    sa.Column("schema", sa.Text, nullable=False),  # that it needs
+    sa.Column("seen_at", sa.BigInteger, nullable=False),
+)
