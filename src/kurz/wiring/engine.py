@@ -50,87 +50,91 @@ class Engine:
     settings: Settings
 
     @property
-    def is_remote(self) -> bool:
-        """Whether other instances may use the database, too."""
+    def _is_remote(self) -> bool:
         return not self.settings.is_embedded
 
     @property
     def name(self) -> str:
-        return "PostgreSQL" if self.is_remote else "SQLite"
+        return "PostgreSQL" if self._is_remote else "SQLite"
 
     @property
     def folder(self) -> Path | None:
         """Where the database is, if not on a server."""
-        return None if self.is_remote else self.settings.data_dir.resolve()
+        return None if self._is_remote else self.settings.data_dir.resolve()
 
     @property
     def file(self) -> Path | None:
         """The database, if it is a file."""
-        return None if self.is_remote else self.settings.database_path
+        return None if self._is_remote else self.settings.database_path
 
     @property
     def version(self) -> str | None:
         """Of the engine that runs inside kurz; None: ask the server."""
-        return None if self.is_remote else default_driver.sqlite_version
+        return None if self._is_remote else default_driver.sqlite_version
 
     @property
     def is_shared(self) -> bool:
         """Whether other workers or instances may serve the same links."""
-        return self.is_remote or self.settings.workers > 1
+        return self._is_remote or self.settings.workers > 1
+
+    @property
+    def has_instances(self) -> bool:
+        """Whether several instances may use the database."""
+        return self._is_remote
 
     @property
     def has_tiers(self) -> bool:
         """Whether links are also read from Redis and replicas. SQLite answers faster than Redis."""
-        return self.is_remote
+        return self._is_remote
 
     @property
     def is_secret_shared(self) -> bool:
         """False: every instance may have its own secret."""
-        return not self.is_remote or self.settings.secret is not None
+        return not self._is_remote or self.settings.secret is not None
 
     @property
     def is_there(self) -> bool:
         """False: the data folder has no database yet."""
         try:
-            return self.is_remote or self.settings.database_path.exists()
+            return self._is_remote or self.settings.database_path.exists()
         except OSError as error:
             raise _unusable(self.settings.data_dir, error) from None
 
     @property
     def has_write_ahead_log(self) -> bool:
-        return self.is_remote or can_use_wal(default_driver.sqlite_version_info)
+        return self._is_remote or can_use_wal(default_driver.sqlite_version_info)
 
     @property
     def has_search_index(self) -> bool:
         """Whether a text index must be kept up to date after the writes."""
-        return not self.is_remote
+        return not self._is_remote
 
     @property
     def max_held_seconds(self) -> float | None:
-        return None if self.is_remote else MAX_HELD_SECONDS
+        return None if self._is_remote else MAX_HELD_SECONDS
 
     def has_listeners(self) -> bool:
         """False: no process of a server runs."""
-        return self.is_remote or is_anybody_listening(self.settings.feed_dir)
+        return self._is_remote or is_anybody_listening(self.settings.feed_dir)
 
     def quota_turns(self) -> QuotaTurns | None:
         """For engines on which the rows of quotas are locked. If a write may take longer than by
         default, so may the writes ahead of it."""
-        if not self.is_remote:
+        if not self._is_remote:
             return None
         write_seconds = self.deadlines().write_seconds
         return QuotaTurns(TURN_SECONDS * max(write_seconds / USUAL.write_seconds, 1.0))
 
     def time_source(self, database: Database) -> Database | None:
         """The database whose clock is followed; None: the machine's clock."""
-        return database if self.is_remote else None
+        return database if self._is_remote else None
 
     def job_clock(self, clock: Clock) -> Clock:
         """PostgreSQL's clock is followed; without it, the machine's may have been set back."""
-        return clock if self.is_remote else EarliestClock(clock)
+        return clock if self._is_remote else EarliestClock(clock)
 
     def write_problem(self, database: Database) -> str | None:
-        return None if self.is_remote else cast("SqliteDatabase", database).write_problem
+        return None if self._is_remote else cast("SqliteDatabase", database).write_problem
 
     def open_database(self, *, is_background: bool = False) -> Database:
         settings = self.settings
@@ -166,7 +170,7 @@ class Engine:
         """For followers of the change log. What they write is derived from the links, and after a
         power loss they continue from their stored position. They therefore do not wait for the
         disk, which took most of their time on SQLite."""
-        if self.is_remote:
+        if self._is_remote:
             yield database
             return
         unsynced = self._open_sqlite(cache_kib=BACKGROUND_CACHE_KIB, is_synced=False)
@@ -194,7 +198,7 @@ class Engine:
         self, database: Database, replicas: "Replicas | None"
     ) -> "SqliteRouteStore | PostgresRouteStore":
         """Links as the read path looks them up."""
-        if not self.is_remote:
+        if not self._is_remote:
             return SqliteRouteStore(cast("SqliteDatabase", database))
         from kurz.storage.routes.lookups import Lookups
         from kurz.storage.routes.postgres import PostgresRouteStore

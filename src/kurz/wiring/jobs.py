@@ -99,7 +99,7 @@ async def _open_followers(
     ]
     if kurz.engine.has_search_index:
         jobs.append(SearchIndexer(database))
-    if kurz.engine.is_remote:
+    if kurz.engine.has_instances:
         jobs.append(InstanceRegister(kurz.database, clock))
     for job in jobs:
         job.start()
