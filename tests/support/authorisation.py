@@ -11,7 +11,7 @@ import httpx2
 from kurz.links.model import Draft, Link, Scope
 from kurz.people.access import Permission, Role
 from kurz.people.accounts import Account
-from kurz.people.keyring import Keyring
+from kurz.people.keyring import Keyring, Keys
 from kurz.people.tokens import Tokens
 from kurz.people.workspaces import Workspace
 from kurz.safety.abuse_reports import Category, Complaint, ReportState
@@ -265,9 +265,11 @@ class World:
         await kurz.keys.revoke(key.id, owner.id)
         ring = Keyring(keep_secret(kurz.settings))
         yesterday = FrozenClock(now - timedelta(hours=24, seconds=31))  # 30 are forgiven
-        expired, _ = Tokens(ring.key("tokens"), yesterday).issue(owner.id, owner.account.epoch)
-        forged, _ = Tokens(secrets.token_bytes(32), kurz.clock).issue(owner.id, owner.account.epoch)
-        wrong_use, _ = Tokens(ring.key("receipts"), kurz.clock).issue(owner.id, owner.account.epoch)
+        expired, _ = Tokens(ring.keys("tokens"), yesterday).issue(owner.id, owner.account.epoch)
+        others = Tokens(Keys(secrets.token_bytes(32)), kurz.clock)
+        forged, _ = others.issue(owner.id, owner.account.epoch)
+        receipts = Tokens(ring.keys("receipts"), kurz.clock)
+        wrong_use, _ = receipts.issue(owner.id, owner.account.epoch)
         outdated, _ = people.tokens.issue(owner.id, owner.account.epoch - 1)
         gone, _ = people.tokens.issue(4_711, 0)
         tokens = {

@@ -10,6 +10,7 @@ from typing import Any
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from kurz.people.keyring import Keys
 from kurz.people.tokens import Tokens
 from support.clock import FrozenClock
 
@@ -45,7 +46,7 @@ class Forger:
             "jti": "AAAAAAAAAAAAAAAAAAAAAA",
             "epoch": 0,
         }
-        self.genuine, _ = Tokens(key, clock).issue(account_id, 0)
+        self.genuine, _ = Tokens(Keys(key), clock).issue(account_id, 0)
 
     def raw(
         self, header: bytes, payload: bytes, key: bytes | None = None, digest: str = "sha256"

@@ -36,7 +36,7 @@ class People:
     @property
     def tokens(self) -> Tokens:
         keyring = Keyring(keep_secret(self._kurz.settings))
-        return Tokens(keyring.key("tokens"), self._kurz.clock)
+        return Tokens(keyring.keys("tokens"), self._kurz.clock)
 
     async def add(self, email: str | None = None, *, is_admin: bool = False) -> Person:
         """An account, signed in; its password is `PASSWORD`."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from kurz.clock import Clock
+from kurz.people.keyring import Keys
 
 LIFE = timedelta(days=180)
 _COOKIE = re.compile(
@@ -28,15 +29,15 @@ class Devices:
     """The signature covers the e-mail address, which is not in the cookie. So it is checked before
     any lookup, and the cookie has no effect for another account."""
 
-    def __init__(self, key: bytes, clock: Clock) -> None:
-        self._key = key
+    def __init__(self, keys: Keys, clock: Clock) -> None:
+        self._keys = keys
         self._clock = clock
 
     def issue(self, account_id: int, epoch: int, email: str) -> str:
         """A new one for each sign-in, with its own limit."""
         issued_at = int(self._clock.now().timestamp())
         text = f"1.{account_id}.{epoch}.{issued_at}.{secrets.token_urlsafe(16)}"
-        return f"{text}.{self._sign(text, email)}"
+        return f"{text}.{_sign(text, email, self._keys.current)}"
 
     def read(self, cookie: str, email: str) -> Device | None:
         """None: not ours, not for this address, or too old."""
@@ -45,12 +46,14 @@ class Devices:
             return None
         text, account_id, epoch, issued_at, device_id, signature = match.groups()
         age_seconds = self._clock.now().timestamp() - int(issued_at)
-        if not hmac.compare_digest(self._sign(text, email), signature):
+        signatures = (_sign(text, email, key) for key in self._keys.accepted)
+        if not any(hmac.compare_digest(it, signature) for it in signatures):
             return None
         if age_seconds >= LIFE.total_seconds():
             return None
         return Device(int(account_id), int(epoch), device_id)
 
-    def _sign(self, text: str, email: str) -> str:
-        signed = f"{text}.{email}".encode(errors="surrogatepass")
-        return hmac.digest(self._key, signed, "sha256").hex()
+
+def _sign(text: str, email: str, key: bytes) -> str:
+    signed = f"{text}.{email}".encode(errors="surrogatepass")
+    return hmac.digest(key, signed, "sha256").hex()

@@ -1,5 +1,6 @@
 """Session tokens: JWT, HS256, for 24 hours. Only what we issued, as we issued it, is accepted."""
 
+import contextlib
 import hmac
 import re
 import secrets
@@ -13,6 +14,7 @@ from joserfc.jwk import OctKey
 
 from kurz.clock import Clock
 from kurz.people.errors import CredentialRefused
+from kurz.people.keyring import Keys
 
 ALGORITHM = "HS256"
 TYPE = "kurz+jwt"
@@ -38,8 +40,8 @@ class TokenClaims:
 
 
 class Tokens:
-    def __init__(self, key: bytes, clock: Clock) -> None:
-        self._key = OctKey.import_key(key)
+    def __init__(self, keys: Keys, clock: Clock) -> None:
+        self._keys = [OctKey.import_key(key) for key in keys.accepted]
         self._clock = clock
         self._registry = jwt.JWTClaimsRegistry(
             now=self._seconds,
@@ -65,31 +67,39 @@ class Tokens:
             "jti": secrets.token_urlsafe(16),
             "epoch": epoch,
         }
-        return self._sign(claims), now + LIFE
+        return _sign(claims, self._keys[0]), now + LIFE
 
     def read(self, token: str) -> TokenClaims:
         """The content of a token, if it is ours and has not expired; otherwise
         `CredentialRefused`."""
         if len(token) > MAX_LENGTH:
             raise CredentialRefused(_REFUSED)
+        *earlier, last = self._keys
+        for key in earlier:
+            with contextlib.suppress(CredentialRefused):
+                return self._read(token, key)
+        return self._read(token, last)
+
+    def _read(self, token: str, key: OctKey) -> TokenClaims:
         try:
-            decoded = jwt.decode(token, self._key, algorithms=[ALGORITHM])
+            decoded = jwt.decode(token, key, algorithms=[ALGORITHM])
             if decoded.header != _HEADER:  # no `kid`, `jku`, `crit` or other type is ever ours
                 raise CredentialRefused(_REFUSED)
             self._registry.validate(decoded.claims)
             claims = _claims(decoded.claims)
             # Exactly as issued: base64 and JSON have many spellings of the same bytes and values.
-            if not hmac.compare_digest(self._sign(decoded.claims).encode(), token.encode()):
+            if not hmac.compare_digest(_sign(decoded.claims, key).encode(), token.encode()):
                 raise CredentialRefused(_REFUSED)
             return claims
         except (JoseError, ValueError, TypeError, AttributeError, RecursionError):
             raise CredentialRefused(_REFUSED) from None
 
-    def _sign(self, claims: dict[str, Any]) -> str:
-        return jwt.encode(_HEADER, claims, self._key, algorithms=[ALGORITHM])
-
     def _seconds(self) -> int:
         return int(self._clock.now().timestamp())
+
+
+def _sign(claims: dict[str, Any], key: OctKey) -> str:
+    return jwt.encode(_HEADER, claims, key, algorithms=[ALGORITHM])
 
 
 def _claims(claims: dict[str, Any]) -> TokenClaims:

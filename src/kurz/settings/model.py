@@ -88,6 +88,12 @@ class Settings(LimitSettings, LoadSettings, WebSettings):
         " folder.",
         is_secret=True,
     )
+    secret_previous: str | None = _setting(
+        None,
+        values.check_secret,
+        "Another secret whose tokens are accepted, while the secret is being changed.",
+        is_secret=True,
+    )
     admin_email: str | None = _setting(
         None, values.text, "First administrator, created at startup if there is none yet."
     )

@@ -84,7 +84,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
     root_workspace_id = await _root_workspace_id(kurz)
     hosts = _hosts(kurz, root_workspace_id)
     proxies = TrustedProxies(settings.trusted_proxies)
-    keyring = Keyring(keep_secret(settings))
+    keyring = Keyring(keep_secret(settings), settings.secret_previous)
     limits = open_limits(kurz, keyring)
     dashboard = _dashboard(kurz)
     own_links = None if dashboard is None else _own_links(settings)
@@ -244,18 +244,18 @@ def _context(
     reaper_admin: ReaperAdmin,
 ) -> Context:
     settings, database, clock = kurz.settings, kurz.database, kurz.clock
-    tokens = Tokens(keyring.key("tokens"), clock)
+    tokens = Tokens(keyring.keys("tokens"), clock)
     return Context(
         services=kurz,
         options=_options(settings, root_workspace_id),
         state=state,
         sessions=Sessions(
             tokens,
-            Devices(keyring.key("devices"), clock),
+            Devices(keyring.keys("devices"), clock),
             Identity(tokens, kurz.account_store, kurz.keys, clock),
         ),
         limits=limits,
-        receipts=Receipts(SqlReceiptStore(database), keyring.key("receipts"), clock, limits),
+        receipts=Receipts(SqlReceiptStore(database), keyring.keys("receipts"), clock, limits),
         imports=Imports(
             ImportLimits(settings.limit_import_rows, settings.limit_import_rows_allowed),
             SqlImportSlots(database, clock),

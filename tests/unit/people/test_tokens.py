@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kurz.people.errors import CredentialRefused
+from kurz.people.keyring import Keys
 from kurz.people.tokens import LEEWAY_SECONDS, MAX_LENGTH, Tokens
 from support.clock import FrozenClock
 from support.forged_tokens import DAY, FORGERIES, Forger
@@ -17,7 +18,7 @@ KEY = bytes(range(32))
 
 @pytest.fixture
 def tokens(clock):
-    return Tokens(KEY, clock)
+    return Tokens(Keys(KEY), clock)
 
 
 @pytest.fixture
@@ -85,9 +86,20 @@ def test_no_two_tokens_have_the_same_id(tokens):
 
 
 def test_a_token_of_another_installation_is_refused(tokens, clock):
-    token, _ = Tokens(KEY[::-1], clock).issue(7, 0)
+    token, _ = Tokens(Keys(KEY[::-1]), clock).issue(7, 0)
     with pytest.raises(CredentialRefused):
         tokens.read(token)
+
+
+def test_tokens_of_an_earlier_key_are_read_and_those_of_the_current_one_issued(clock):
+    earlier, current = Tokens(Keys(KEY), clock), Tokens(Keys(KEY[::-1]), clock)
+    both = Tokens(Keys(KEY[::-1], (KEY,)), clock)
+    assert both.read(earlier.issue(7, 0)[0]).account_id == 7
+    assert current.read(both.issue(8, 0)[0]).account_id == 8
+    with pytest.raises(CredentialRefused):
+        earlier.read(both.issue(8, 0)[0])
+    with pytest.raises(CredentialRefused):
+        both.read(Tokens(Keys(b"x" * 32), clock).issue(7, 0)[0])
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 29, -1, -29, -DAY + 1, -DAY, -DAY - 29])
@@ -121,12 +133,12 @@ def test_a_fraction_of_a_second_does_not_make_a_token_of_the_future(tokens, cloc
 @given(st.text(max_size=200))
 def test_any_text_is_refused_and_nothing_else_happens(text):
     with pytest.raises(CredentialRefused):
-        Tokens(KEY, FrozenClock()).read(text)
+        Tokens(Keys(KEY), FrozenClock()).read(text)
 
 
 @given(st.data())
 def test_a_token_with_any_one_letter_changed_is_refused(data):
-    tokens = Tokens(KEY, FrozenClock())
+    tokens = Tokens(Keys(KEY), FrozenClock())
     token, _ = tokens.issue(7, 0)
     position = data.draw(st.integers(0, len(token) - 1))
     letter = data.draw(st.characters().filter(lambda letter: letter != token[position]))

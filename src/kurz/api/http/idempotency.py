@@ -1,5 +1,6 @@
 """`Idempotency-Key`: the same request, sent again, gets the same answer and does nothing more."""
 
+import contextlib
 import hashlib
 import json
 import secrets
@@ -16,6 +17,7 @@ from kurz.api.http.responses import ApiAnswer
 from kurz.clock import Clock
 from kurz.errors import KurzError, Unavailable
 from kurz.people.errors import IdempotencyKeyRefused, IdempotencyKeyReused, RequestInFlight
+from kurz.people.keyring import Keys
 from kurz.people.limits import LimitClass, Limits
 from kurz.people.receipts import KEPT, AlreadyAnswered, Receipt, ReceiptStore, hash_key
 
@@ -33,10 +35,10 @@ class Receipts:
     """Answers are stored encrypted, because they may contain what is shown only once: a claim
     token, a key. Without the installation's secret, the database reveals nothing of them."""
 
-    def __init__(self, store: ReceiptStore, key: bytes, clock: Clock, limits: Limits) -> None:
+    def __init__(self, store: ReceiptStore, keys: Keys, clock: Clock, limits: Limits) -> None:
         self._store = store
-        self._key = key
-        self._cipher = AESGCM(key)
+        self._key = keys.current
+        self._ciphers = [AESGCM(key) for key in keys.accepted]
         self._clock = clock
         self._limits = limits
         self._in_flight: set[RequestKey] = set()
@@ -153,19 +155,20 @@ class Receipts:
     def _seal(self, request_key: RequestKey, answer: ApiAnswer) -> bytes:
         nonce = secrets.token_bytes(_NONCE_BYTES)
         text = json.dumps([answer.status, answer.body.decode(), answer.headers]).encode()
-        return nonce + self._cipher.encrypt(nonce, text, _bound_to(request_key))
+        return nonce + self._ciphers[0].encrypt(nonce, text, _bound_to(request_key))
 
     def _open(self, request_key: RequestKey, sealed: bytes) -> ApiAnswer:
         nonce, rest = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
-        try:
-            text = self._cipher.decrypt(nonce, rest, _bound_to(request_key))
-        except InvalidTag:  # doing everything again would be worse than losing the answer
-            raise IdempotencyKeyReused(
-                "This request was already answered, but the installation's secret has changed"
-                " since then. Use a new Idempotency-Key."
-            ) from None
-        status, body, headers = json.loads(text)
-        return ApiAnswer(status, body.encode(), {**headers, "idempotency-replayed": "true"})
+        for cipher in self._ciphers:
+            with contextlib.suppress(InvalidTag):
+                text = cipher.decrypt(nonce, rest, _bound_to(request_key))
+                status, body, headers = json.loads(text)
+                return ApiAnswer(status, body.encode(), {**headers, "idempotency-replayed": "true"})
+        # Doing everything again would be worse than losing the answer.
+        raise IdempotencyKeyReused(
+            "This request was already answered, but the installation's secret has changed since"
+            " then. Use a new Idempotency-Key."
+        )
 
 
 def _request_key(request: Request, caller: str, part: str) -> RequestKey | None:
