@@ -27,6 +27,8 @@ class Program:
     or `kill` it can be started again, on the same port. Its log is appended to the file `log`.
     `file_limit` is how many files each of its processes may have open."""
 
+    start_seconds = START_SECONDS
+
     def __init__(
         self, environment: dict[str, str], log: Path, *, file_limit: int | None = None
     ) -> None:
@@ -193,7 +195,7 @@ class Program:
         stdout = self._stdout
         assert stdout is not None
         text = ""
-        watchdog = threading.Timer(START_SECONDS, partial(_kill_group, self.process.pid))
+        watchdog = threading.Timer(self.start_seconds, partial(_kill_group, self.process.pid))
         watchdog.start()
         try:
             while "stop " not in text:
