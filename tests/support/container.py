@@ -1,0 +1,86 @@
+"""Builds the image of deploy/Dockerfile and runs it, as root and without a registry.
+
+The base image is made of Debian's packages. The options are those with which containers also run
+inside another container: `chroot` for building, `runc` with few limits for running.
+"""
+
+import subprocess
+from pathlib import Path
+
+from support.observed import ROOT
+
+BASE = ROOT / ".venv" / "deploy" / "base.tar"
+IMAGE = "localhost/kurz-test"
+BASE_IMAGE = "localhost/kurz-test-base"
+PODMAN = ["podman", "--runtime=runc", "--cgroup-manager=cgroupfs"]
+RUN = ["--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024", "--network=host"]
+# As the system's, also where it trusts a certificate of its own.
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+
+
+def call(*command: str | Path, is_checked: bool = True) -> str:
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if is_checked:
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def build(folder: Path) -> None:
+    if not BASE.exists():
+        BASE.parent.mkdir(exist_ok=True)
+        packages = "--include=python3,python3-venv,ca-certificates"
+        call("mmdebstrap", "--quiet", "--variant=essential", packages, "bookworm", BASE)
+    call(*PODMAN, "import", "--quiet", BASE, BASE_IMAGE)
+    settings = folder / "pip.conf"
+    settings.write_text(f"[global]\ncert = {CERTIFICATES}\ndisable-pip-version-check = true\n")
+    command = ["buildah", "build", "--isolation=chroot", "--format=docker", f"--tag={IMAGE}"]
+    command += [
+        f"--volume={CERTIFICATES}:{CERTIFICATES}:ro",
+        f"--volume={settings}:/etc/pip.conf:ro",
+    ]
+    command += [f"--build-arg=BASE={BASE_IMAGE}", "--file=deploy/Dockerfile", "."]
+    call(*command)
+
+
+def remove() -> None:
+    call(*PODMAN, "rmi", "--force", IMAGE, BASE_IMAGE, is_checked=False)
+
+
+class Container:
+    """One that runs `kurz serve` on a port of this machine, with a read-only root file system."""
+
+    def __init__(self, name: str, data: Path, port: int, *options: str) -> None:
+        self._name = name
+        self._data = data
+        self._port = port
+        self._options = options
+
+    def start(self) -> None:
+        call(*PODMAN, "run", "--detach", f"--name={self._name}", *self._arguments())
+
+    def start_again(self) -> None:
+        call(*PODMAN, "start", self._name)
+
+    def _arguments(self) -> list[str]:
+        mounts = [f"--volume={self._data}:/data", f"--env=KURZ_PORT={self._port}"]
+        return [*RUN, "--read-only", "--cap-drop=all", *mounts, *self._options, IMAGE]
+
+    def run(self, *command: str) -> str:
+        """Inside."""
+        return call(*PODMAN, "exec", self._name, *command)
+
+    def is_healthy(self) -> bool:
+        command = [*PODMAN, "healthcheck", "run", self._name]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+    def kill(self) -> None:
+        call(*PODMAN, "kill", self._name)
+        call(*PODMAN, "wait", self._name)
+
+    def stop(self) -> int:
+        """Its exit code."""
+        call(*PODMAN, "stop", "--time=60", self._name)
+        return int(call(*PODMAN, "wait", self._name))
+
+    def remove(self) -> None:
+        call(*PODMAN, "rm", "--force", self._name, is_checked=False)
