@@ -8,7 +8,6 @@ import sys
 PROGRAMS = {
     "buildah": "buildah",
     "caddy": "caddy",
-    "docker-compose": "docker-compose",
     "haproxy": "haproxy",
     "mmdebstrap": "mmdebstrap",
     "nginx": "nginx-light",
