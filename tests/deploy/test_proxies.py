@@ -13,15 +13,15 @@ import httpx2
 import pytest
 
 from support.certificates import server_context
-from support.installed import DESTINATION
+from support.installed import DESTINATION, InstalledProgram
 from support.observed import ROOT
-from support.program import Program
+from support.program import KURZ
 
 PROXIES = ROOT / "deploy" / "proxies"
 HOST = "go.example.com"
-KURZ = "127.0.0.1:8080"
+UPSTREAM = "127.0.0.1:8080"
 VISITOR, OTHER_VISITOR = "127.0.0.5", "127.0.0.6"  # 127.0.0.1 is a trusted proxy
-START_SECONDS = 120.0
+START_SECONDS = 300.0  # a busy machine
 
 Prepare = Callable[[Path, dict[str, int]], list[str]]
 
@@ -45,7 +45,7 @@ def replace(name: str, folder: Path, changes: dict[str, str]) -> Path:
 
 def nginx(folder: Path, ports: dict[str, int]) -> list[str]:
     changes = {
-        KURZ: f"127.0.0.1:{ports['kurz']}",
+        UPSTREAM: f"127.0.0.1:{ports['kurz']}",
         "listen 80;": f"listen {ports['http']};",
         "listen 443 ssl": f"listen {ports['https']} ssl",
         "/etc/ssl/go.example.com.pem": str(folder / "server.pem"),
@@ -60,7 +60,7 @@ def nginx(folder: Path, ports: dict[str, int]) -> list[str]:
 
 def haproxy(folder: Path, ports: dict[str, int]) -> list[str]:
     changes = {
-        KURZ: f"127.0.0.1:{ports['kurz']}",
+        UPSTREAM: f"127.0.0.1:{ports['kurz']}",
         "bind :80\n": f"bind 127.0.0.1:{ports['http']}\n",
         "bind :443 ssl": f"bind 127.0.0.1:{ports['https']} ssl",
         "/etc/ssl/go.example.com.pem": str(folder / "server.pem"),
@@ -74,35 +74,39 @@ def caddy(folder: Path, ports: dict[str, int]) -> list[str]:
     options += f"http_port {ports['http']}\nhttps_port {ports['https']}\n"
     changes = {
         "{\n\ton_demand_tls": f"{{\n{options}\ton_demand_tls",
-        KURZ: f"127.0.0.1:{ports['kurz']}",
+        UPSTREAM: f"127.0.0.1:{ports['kurz']}",
     }
     path = replace("Caddyfile", folder, changes)
     return ["caddy", "run", "--adapter", "caddyfile", "--config", str(path)]
 
 
-@pytest.fixture
-def program(tmp_path) -> Iterator[Program]:
-    data = tmp_path / "data"
-    settings = {"KURZ_RATE_LIMITS": "on", "KURZ_LIMIT_MISS": "3/h", "KURZ_DATA_DIR": str(data)}
-    started = Program(settings, tmp_path / "log").start()
-    yield started
-    started.stop()
-
-
-@pytest.fixture(params=[nginx, haproxy, caddy], ids=lambda it: it.__name__)
-def https(request, program, tmp_path) -> Iterator[int]:
+@pytest.fixture(params=[nginx, haproxy, caddy], ids=lambda it: it.__name__, scope="module")
+def https(request, tmp_path_factory) -> Iterator[int]:
     """The port on which the proxy answers HTTPS."""
-    server_context(tmp_path, HOST)  # writes server.pem
-    ports = {"http": free_port(), "https": free_port(), "kurz": program.port}
-    command = request.param(tmp_path, ports)
-    with (tmp_path / "proxy.log").open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=tmp_path)
+    folder = tmp_path_factory.mktemp(request.param.__name__)
+    data = folder / "data"
+    data.mkdir(mode=0o700)
+    settings = {"KURZ_RATE_LIMITS": "on", "KURZ_LIMIT_MISS": "3/h", "KURZ_DATA_DIR": str(data)}
+    program = InstalledProgram([KURZ], settings, folder / "log").start()
     try:
-        wait_for(ports["https"], process, tmp_path / "proxy.log")
-        yield ports["https"]
+        server_context(folder, HOST)  # writes server.pem
+        ports = {"http": free_port(), "https": free_port(), "kurz": program.port}
+        with running(request.param(folder, ports), folder / "proxy.log") as process:
+            wait_for(ports["https"], process, folder / "proxy.log")
+            yield ports["https"]
+    finally:
+        program.stop()
+
+
+@contextmanager
+def running(command: list[str], log: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    with log.open("w") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=file, cwd=log.parent)
+    try:
+        yield process
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
 
 
 def wait_for(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
