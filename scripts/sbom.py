@@ -65,12 +65,12 @@ def _python_component(name: str, package: Distribution) -> Component:
 def _python_license(package: Distribution) -> str:
     """An SPDX expression where the package has one. Older ones have a classifier or free text."""
     fields = package.metadata
-    if expression := fields.get("License-Expression"):
-        return expression
-    for classifier in fields.get_all("Classifier", []):
+    if "License-Expression" in fields:
+        return fields["License-Expression"]
+    for classifier in fields.get_all("Classifier") or []:
         if classifier.startswith("License ::"):
             return str(classifier.rpartition(" :: ")[2])
-    return fields.get("License", "").partition("\n")[0]
+    return fields["License"].partition("\n")[0] if "License" in fields else ""
 
 
 def _npm_component(path: str, package: dict[str, Any]) -> Component:

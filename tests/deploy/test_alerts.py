@@ -150,7 +150,7 @@ def test_none_fires_on_a_quiet_server(tmp_path):
 
 def test_the_expressions_of_the_dashboard_are_valid(tmp_path):
     variables = {"$job": "kurz", "$instance": ".*", "$__rate_interval": "5m", "$__range": "6h"}
-    rules = []
+    rules: list[dict[str, str]] = []
     for panel in panels():
         for text in expressions_of(panel):
             expression = text

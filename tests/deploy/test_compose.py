@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import jsonschema_rs
@@ -50,8 +51,9 @@ def schema() -> jsonschema_rs.Draft7Validator:
     return jsonschema_rs.Draft7Validator(json.loads(text))
 
 
-def services(path: Path) -> dict[str, dict]:
-    return yaml.safe_load(path.read_text())["services"]
+def services(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(path.read_text())["services"]
+    return found
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -78,7 +78,7 @@ def use(program: InstalledProgram) -> None:
 def test_every_system_call_of_kurz_is_allowed(data, tmp_path):
     trace = tmp_path / "calls"
     # -D: the process that was started is kurz, and not the one that watches it.
-    command = ["strace", "-D", "-f", "-qq", "-c", "-o", trace, KURZ]
+    command = ["strace", "-D", "-f", "-qq", "-c", "-o", str(trace), str(KURZ)]
     use(InstalledProgram(command, data, tmp_path / "log").start())
     rows = [line.split() for line in trace.read_text().splitlines()]
     calls = {row[-1] for row in rows if len(row) in (5, 6) and row[3].isdigit()}
@@ -88,5 +88,5 @@ def test_every_system_call_of_kurz_is_allowed(data, tmp_path):
 
 
 def test_kurz_needs_no_memory_that_is_writable_and_executable(data, tmp_path):
-    command = ["python3", "-c", DENY_WRITE_EXECUTE, KURZ]
+    command = ["python3", "-c", DENY_WRITE_EXECUTE, str(KURZ)]
     use(InstalledProgram(command, data, tmp_path / "log").start())

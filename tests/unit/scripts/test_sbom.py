@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 import sbom
@@ -10,12 +11,13 @@ from sbom import ROOT
 import kurz
 
 
-def of_kind(kind: str) -> dict[str, object]:
+def of_kind(kind: str) -> dict[str, Any]:
     text = sbom.python_bom() if kind == "python" else sbom.web_bom(kurz.__version__)
-    return json.loads(text)
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
-def names(bom: dict) -> set[str]:
+def names(bom: dict[str, Any]) -> set[str]:
     return {it["name"] for it in bom["components"]}
 
 
@@ -48,7 +50,11 @@ def test_every_package_has_a_licence_and_somebody_who_needs_it(kind):
 
 
 def test_a_package_inside_another_is_found_first():
-    packages = {"node_modules/a": {}, "node_modules/b": {}, "node_modules/a/node_modules/b": {}}
+    packages: dict[str, Any] = {
+        "node_modules/a": {},
+        "node_modules/b": {},
+        "node_modules/a/node_modules/b": {},
+    }
     assert sbom._find(packages, "node_modules/a", "b") == "node_modules/a/node_modules/b"
     assert sbom._find(packages, "node_modules/b", "a") == "node_modules/a"
     assert sbom._find(packages, "", "c") is None
