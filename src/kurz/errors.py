@@ -136,6 +136,32 @@ class UpgradeRefused(Conflict):
     title = "Schema cannot be upgraded now"
 
 
+class BackupRefused(Conflict):
+    """It cannot be made or restored here, or not now."""
+
+    title = "Backup not possible"
+
+
+class BackupBroken(Invalid):
+    title = "Backup is damaged"
+
+
+class BackupLocked(Invalid):
+    """It is encrypted, and the key for it is missing or wrong."""
+
+    title = "Backup cannot be decrypted"
+
+
+class BackupNotFound(NotFound):
+    title = "Backup not found"
+
+
+class BackupUnavailable(Unavailable):
+    """The folder or bucket of backups does not work."""
+
+    title = "Backup storage unavailable"
+
+
 @contextmanager
 def renamed(field: str, name: str) -> Iterator[None]:
     """Refusals of `field` inside have the name that the request has for it."""

@@ -3,7 +3,7 @@
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -23,10 +23,13 @@ def open_new(path: Path) -> BinaryIO:
 
 
 @contextmanager
-def written_whole(path: Path, *, keeps_partial: bool = False) -> Iterator[BinaryIO]:
+def written_whole(
+    path: Path, *, keeps_partial: bool = False, check: Callable[[Path], None] | None = None
+) -> Iterator[BinaryIO]:
     """A file that gets its name only when it is complete and on disk. `keeps_partial`: also if its
     writer fails, for results that are useful so far. Until then it has a random name, which no
-    other writer and no other file has."""
+    other writer and no other file has. `check` reads it before it gets its name, and raises if it
+    should not."""
     _check_target(path)
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     with open_new(unfinished) as file:
@@ -37,6 +40,10 @@ def written_whole(path: Path, *, keeps_partial: bool = False) -> Iterator[Binary
                 if keeps_partial:
                     _publish(file, unfinished, path)
                 raise
+            if check is not None:
+                file.flush()
+                os.fsync(file.fileno())
+                check(unfinished)
             _publish(file, unfinished, path)
         finally:
             unfinished.unlink(missing_ok=True)

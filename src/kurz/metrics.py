@@ -61,6 +61,8 @@ COUNTERS = {
     "checks_broken": "Checks that found the destination broken.",
     "checks_unknown": "Checks without a clear result.",
     "checks_not_checked": "Checks not made because the destination is not public.",
+    "backup_runs": "Scheduled backups made.",
+    "backup_failed_runs": "Scheduled backups that failed.",
     "cache_hits": "Codes found in Redis.",
     "cache_misses": "Codes not found in Redis, or not looked up because Redis is unavailable.",
     "cache_errors": "Redis failures: timeouts and errors.",
@@ -111,6 +113,8 @@ JOBS_GAUGES = {
     "count_backlog": "Link changes not yet included in the number of active links.",
     "destinations_backlog": "Link changes not yet known to the destination checks.",
     "search_backlog": "Link changes not yet in the SQLite search index.",
+    "backup_last_success_timestamp_seconds": "Unix time of the last scheduled backup; 0: none.",
+    "backup_last_size_bytes": "Size of the last scheduled backup.",
     "click_copies_waiting": "Links whose click count lags behind their statistics.",
 }
 ALIVE_AT = "alive_at_seconds"

@@ -10,6 +10,7 @@
 `transfer`: `kurz export` and `kurz import`; `transfer_output`: their progress and summary.
 `trash`: `kurz trash`.
 `archive`: `kurz archive`.
+`backup`: `kurz backup`.
 `checks`: `kurz check`.
 `admin`: `kurz admin` for accounts, keys and workspaces.
 `bans`: `kurz admin ban`, `unban`, `bans` and `audit`.

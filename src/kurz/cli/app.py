@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 import kurz
-from kurz.cli import admin, archive, checks, doctor, links, qr, serve, stats, transfer, trash
+from kurz.cli import (
+    admin,
+    archive,
+    backup,
+    checks,
+    doctor,
+    links,
+    qr,
+    serve,
+    stats,
+    transfer,
+    trash,
+)
 from kurz.errors import Kind, KurzError, SchemaOutdated, SettingRefused
 
 # Exit codes for scripts: 2 is wrong usage; 69, 74 and 78 are "unavailable", "I/O error" and
@@ -38,6 +50,7 @@ for group in (
     *(module.commands for module in (serve, links, checks, stats, transfer, qr, doctor)),
     trash.trash,
     archive.archive,
+    backup.backup,
     admin.admin,
 ):
     app.add_typer(group)

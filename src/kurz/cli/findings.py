@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
 import kurz
@@ -22,12 +23,13 @@ from kurz.api.schemas.system import HealthStatus
 from kurz.clicks.dropped import DroppedClicks
 from kurz.clock import TOLERATED_NS
 from kurz.errors import KurzError
+from kurz.jobs.backups import JOB as BACKUPS
 from kurz.links.ending.ports import JOB
 from kurz.outbound.geo import check_countries
 from kurz.redis_url import RedisKind
 from kurz.safety.checks import JOB as CHECKS
 from kurz.safety.lists_file import FILE_NAME
-from kurz.scheduling import Run, RunOutcome
+from kurz.scheduling import JobTotals, Run, RunOutcome
 from kurz.server.capacity import connection_cap, file_limit
 from kurz.settings.load import LoadedSettings, warnings_about
 from kurz.settings.model import Settings
@@ -35,7 +37,7 @@ from kurz.storage.engine.database import Database
 from kurz.storage.engine.migrate import Migrations
 from kurz.storage.engine.space import FileSpace, measure_file
 from kurz.storage.followers.timekeeper import ask_clock
-from kurz.storage.jobs.runs import last_runs
+from kurz.storage.jobs.runs import find_totals, last_runs
 from kurz.storage.people.accounts import has_admin
 from kurz.wiring.archive import open_files
 from kurz.wiring.engine import Engine
@@ -140,7 +142,10 @@ def _database(engine: Engine) -> list[DoctorFinding]:
             runs = await database.read(last_runs, JOB, 1)
             checks = await database.read(last_runs, CHECKS, 1)
             space = [] if engine.folder is None else _space(await database.read(measure_file))
-            more = [*clock, *space, *_skipped("reaper", runs), *_skipped("checks", checks)]
+            totals = await database.read(find_totals, BACKUPS)
+            backups = [] if engine.file is None else _backups(engine.settings, totals)
+            skipped = [*_skipped("reaper", runs), *_skipped("checks", checks)]
+            more = [*clock, *space, *backups, *skipped]
             return await database.read(has_admin), more
         finally:
             await database.close()
@@ -177,6 +182,21 @@ def _space(found: FileSpace) -> list[DoctorFinding]:
         return []
     says = f"{free >> 20:,} of {total >> 20:,} MiB are unused. Run: kurz admin compact"
     return [_warning("space", says)]
+
+
+def _backups(settings: Settings, totals: JobTotals) -> list[DoctorFinding]:
+    """Whether the last scheduled backup is recent."""
+    if settings.backup is None:
+        return []
+    last = totals.last_ended_at
+    if last is None:
+        says = f"none in {settings.backup} yet. kurz serve makes the first after one minute."
+        return [_warning("backup", says)]
+    hours = (datetime.now(UTC) - last).total_seconds() / 3600
+    if hours > 2 * settings.backup_interval.total_seconds() / 3600:
+        says = f"the last one in {settings.backup} is {hours:,.0f} hours old. See the log of kurz."
+        return [_warning("backup", says)]
+    return [_ok("backup", f"the last one in {settings.backup} is {hours:,.1f} hours old")]
 
 
 def _skipped(job: str, runs: Sequence[Run]) -> list[DoctorFinding]:

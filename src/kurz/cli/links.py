@@ -275,7 +275,12 @@ def restore(
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Restore an expired or deleted link."""
+    """Restore an expired or deleted link, or a backup into an empty data folder."""
+    from kurz.cli import backup
+
+    if backup.is_meant(link, data_dir):
+        backup.restore(link, as_json, data_dir)
+        return
 
     async def work(kurz: "Kurz", found: Link) -> Link:
         expiry = _expiry(kurz, expires_in, expires_at)

@@ -10,6 +10,7 @@
 `housekeeping`: deletes rows that are no longer needed.
 `workspace_purger`: purges deleted workspaces.
 `account_ender`: ends the links of deleted accounts.
+`backups`: makes scheduled backups.
 `bans`: carries out and undoes bans of people.
 `list_watch`: compiles the blocklists again when their files change.
 `rescreen`: screens existing links by lists and bans.

@@ -8,4 +8,5 @@
 `dns`: TXT records, and the name servers to ask.
 `geo`: the countries of networks, from a file.
 `folder`: an archive in a folder; `bucket`: an archive in an S3 bucket.
+`backup_bucket`: backups in an S3 bucket.
 """

@@ -17,6 +17,28 @@ GIVE_UP_AFTER = timedelta(seconds=60)  # of a call, with all its retries
 ANSWER_WITHIN = timedelta(seconds=30)
 
 
+def open_store(bucket: str, prefix: str, about: str, settings: str, **given: str | None) -> S3Store:
+    """It is not contacted yet. `settings` is how their names begin. Raises `SettingRefused`."""
+    endpoint = given["endpoint"]
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    try:
+        return S3Store(
+            bucket,
+            prefix=prefix or None,
+            client_options={
+                "allow_http": endpoint is not None and endpoint.startswith("http://"),
+                "timeout": ANSWER_WITHIN,
+            },
+            retry_config={"max_retries": TRIES - 1, "retry_timeout": GIVE_UP_AFTER},
+            **options,
+        )
+    except (BaseError, ValueError) as error:
+        raise SettingRefused(
+            f"{about} cannot be opened: {reason_of(error)}. Check the settings {settings}… and,"
+            " if they have no key, the AWS_… variables."
+        ) from error
+
+
 class ArchiveBucket:
     """The `ArchiveFiles` in a bucket. One request writes a file: it exists completely, or not at
     all."""
@@ -32,28 +54,16 @@ class ArchiveBucket:
         secret_key: str | None = None,
     ) -> None:
         self._shown = f"s3://{bucket}/{prefix}"
-        given: dict[str, Any] = {
-            "endpoint": endpoint,
-            "region": region,
-            "access_key_id": key_id,
-            "secret_access_key": secret_key,
-        }
-        try:
-            self._store = S3Store(
-                bucket,
-                prefix=prefix or None,
-                client_options={
-                    "allow_http": endpoint is not None and endpoint.startswith("http://"),
-                    "timeout": ANSWER_WITHIN,
-                },
-                retry_config={"max_retries": TRIES - 1, "retry_timeout": GIVE_UP_AFTER},
-                **{name: value for name, value in given.items() if value is not None},
-            )
-        except (BaseError, ValueError) as error:
-            raise SettingRefused(
-                f"The archive {self._shown} cannot be opened: {_reason(error)}. Check the"
-                " settings KURZ_ARCHIVE… and, if they have no key, the AWS_… variables."
-            ) from error
+        self._store = open_store(
+            bucket,
+            prefix,
+            f"The archive {self._shown}",
+            "KURZ_ARCHIVE",
+            endpoint=endpoint,
+            region=region,
+            access_key_id=key_id,
+            secret_access_key=secret_key,
+        )
 
     async def check(self) -> None:
         async with self._asking():
@@ -94,10 +104,10 @@ class ArchiveBucket:
             yield
         except (BaseError, OSError) as error:
             raise ArchiveUnavailable(
-                f"The archive {self._shown} cannot be used: {_reason(error)}"
+                f"The archive {self._shown} cannot be used: {reason_of(error)}"
             ) from error
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """The library's message without the server's own answer, which is XML."""
     return str(error).partition("\n")[0].partition(": <?xml")[0]

@@ -3,6 +3,7 @@
 `model`: every setting: its type, default and meaning.
 `limits`: the settings of rates and caps.
 `web`: the settings of pages and browsers.
+`backup`: the settings of backups.
 `workload`: the settings of how much work there is at once.
 `values`: parses and checks values.
 `load`: reads flags, variables, files and `kurz.toml`.

@@ -63,6 +63,11 @@ def warnings_about(loaded: LoadedSettings) -> list[str]:
             "KURZ_RETENTION=archival, but no archive is configured: links stay in the trash"
             " and are never purged. Set KURZ_ARCHIVE to a folder or bucket."
         )
+    if settings.backup is not None and not settings.is_embedded:
+        warnings.append(
+            "KURZ_BACKUP is set, but kurz only backs up the embedded database. Back up PostgreSQL"
+            " with pg_dump."
+        )
     if settings.counter_scramble == "offset":
         warnings.append(
             "KURZ_COUNTER_SCRAMBLE=offset: counter codes are consecutive, so anyone can"

@@ -9,6 +9,7 @@ from typing import Any
 from kurz.scheduling import Window
 from kurz.settings import values
 from kurz.settings.addresses import LOOPBACK, host_of
+from kurz.settings.backup import BackupSettings
 from kurz.settings.limits import LimitSettings
 from kurz.settings.values import setting as _setting
 from kurz.settings.web import WebSettings
@@ -26,7 +27,7 @@ class _InDataDir:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(LimitSettings, LoadSettings, WebSettings):
+class Settings(LimitSettings, LoadSettings, WebSettings, BackupSettings):
     base_url: str | None = _setting(
         None, values.base_url, "Public address of kurz; short URLs start with it."
     )

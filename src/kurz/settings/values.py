@@ -310,6 +310,13 @@ def name_servers(value: str) -> tuple[str, ...]:
     return items
 
 
+def recipients(value: str) -> tuple[str, ...]:
+    items = tuple(item.strip() for item in value.split(",") if item.strip())
+    if not items or not all(re.fullmatch(r"age1[0-9a-z]{20,2000}", item) for item in items):
+        raise ValueError("must be public keys of age, such as age1…, separated by commas")
+    return items
+
+
 def archive(value: str) -> str:
     """A folder unchanged; a bucket without slashes at the end."""
     if "://" not in value:

@@ -6,5 +6,6 @@
 `links`, `clicks`, `people`, `safety`, `jobs`: queries, by noun.
 `routes`: what a redirect asks.
 `ending`: the end of links and workspaces.
+`backup`: copies of SQLite's database.
 `followers`: background work that follows the change log.
 """

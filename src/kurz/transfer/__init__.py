@@ -16,4 +16,5 @@
 `unpacking`: unpacks archive files in bounded pieces.
 `judging`: which links of an archive may be restored.
 `restoring`: lists the archive, and restores links.
+`backup`: the file of a backup.
 """

@@ -5,12 +5,15 @@
 `shared`: what processes share beside the database: the feed and Redis.
 `screen`: the blocklists that the settings name.
 `archive`: the archive that the settings name.
+`backup_storage`: where backups are stored.
 `limits`: rates and caps, and where they are counted.
 `read_path`: the read path of a worker.
 `loader`: what counts clicks.
 `reaper`: the reaper.
 `checks`: checks of destinations.
 `rescreen`: screening of existing links.
+`backup`: makes and checks backups; `restore`: restores one.
+`scheduled_backups`: makes backups by a schedule.
 `compacting`: gives unused space of the database back.
 `health`: the health of an instance.
 `worker_numbers`: what a worker has counted.

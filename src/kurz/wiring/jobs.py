@@ -24,6 +24,7 @@ from kurz.wiring.core import Kurz
 from kurz.wiring.loader import open_loader
 from kurz.wiring.reaper import open_periodic_tasks, open_reaper
 from kurz.wiring.rescreen import open_screening
+from kurz.wiring.scheduled_backups import open_backups
 from kurz.wiring.worker_numbers import Board
 
 
@@ -36,8 +37,8 @@ async def open_jobs(
 ) -> AsyncIterator[Callable[[], None]]:
     """Runs the background work, in one process on each machine: counts clicks, trims the change log
     and individual clicks, counts active links after their writes, and on SQLite indexes their text.
-    One process of the whole installation also reaps links, adds up past months of clicks and checks
-    destinations. Yields what must be called every second."""
+    One process of the whole installation also reaps links, adds up past months of clicks, checks
+    destinations and makes backups. Yields what must be called every second."""
     boot_clock = boot_clock or BootClock()
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
     row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
@@ -48,6 +49,7 @@ async def open_jobs(
         open_periodic_tasks(kurz, boot_clock) as tasks,
         open_screening(kurz) as screening,
         open_checking(kurz, boot_clock, followers_database) as checking,
+        open_backups(kurz) as backups,
         open_loader(kurz, journals) as loader,
     ):
 
@@ -61,6 +63,7 @@ async def open_jobs(
                     **reaping.counts(),
                     **screening.counts(),
                     **checking.counts(),
+                    **backups.counts(),
                 }
             )
             logs.tell_repeats()
@@ -69,10 +72,12 @@ async def open_jobs(
         reaping.runner.start()
         screening.runner.start()
         checking.start()
+        backups.start()
         try:
             yield tick
         finally:  # all end at the same time, while the remaining clicks are counted
             checking.request_stop()
+            backups.request_stop()
             for runner in (reaping.runner, screening.runner, *tasks):
                 runner.request_stop()
 

@@ -15,6 +15,7 @@ from kurz.freshness.routes import Change
 from kurz.settings.model import Settings
 from kurz.storage.engine.changes import SqlChangeLog
 from kurz.storage.engine.database import Database, tell_nobody
+from kurz.storage.links.installation import CACHE_EPOCH, find_key
 from kurz.wiring.engine import Engine
 
 if TYPE_CHECKING:  # late: without Redis nothing of it is needed
@@ -51,7 +52,8 @@ async def open_shared(
     recent_writes = RecentWrites()
     async with AsyncExitStack() as closing:
         redis = _redis(engine.settings, closing)
-        cache = _cache(redis if engine.has_tiers else None, namespace, clock, closing)
+        cached = await _cache_namespace(database, namespace) if engine.has_tiers else namespace
+        cache = _cache(redis if engine.has_tiers else None, cached, clock, closing)
         rest_seconds = BACKGROUND_REST_SECONDS if is_background else 0.0
         feed = _feed(engine, database, redis, namespace, rest_seconds)
         closing.push_async_callback(feed.stop)
@@ -68,6 +70,12 @@ async def open_shared(
         finally:
             # What is written from now on arrives through the log: nothing is opened again.
             database.on_commit = tell_nobody
+
+
+async def _cache_namespace(database: Database, namespace: str) -> str:
+    """A restored installation does not read what was cached after its backup."""
+    epoch = await database.read(find_key, CACHE_EPOCH)
+    return namespace if epoch is None else f"{namespace}-{epoch.hex()[:16]}"
 
 
 def _redis(settings: Settings, closing: AsyncExitStack) -> "RedisClient | None":

@@ -12,6 +12,7 @@ from kurz.storage.engine.rows import upsert
 from kurz.storage.schema.links import counters, installation
 
 LINK_COUNTER = "links"
+CACHE_EPOCH = "cache-epoch"  # random, new with every restore of a backup
 COUNTER_BLOCK = 1000  # numbers leased at a time; a stopped worker's unused ones are skipped
 
 

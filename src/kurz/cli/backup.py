@@ -1,0 +1,165 @@
+"""`kurz backup`: makes, checks and restores backups."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from kurz.cli import output
+from kurz.cli.session import AsJson, DataDir, note, read_settings, with_kurz
+
+if TYPE_CHECKING:
+    from kurz.transfer.backup.manifest import Manifest
+    from kurz.wiring.backup import MadeBackup
+    from kurz.wiring.core import Kurz
+
+_CREATE = "create"
+_UNKNOWN = """
+Everyone has to sign in again, and links to set passwords or join workspaces no longer work.
+A backup does not know what happened after it was made. Check these, and repeat them if needed:
+  bans of links, hosts and accounts
+  API keys that were deleted, and members who were removed
+  links that were deleted, and accounts that were deleted
+  click limits: clicks after the backup are not counted"""
+
+
+class _BackupGroup(TyperGroup):
+    """`kurz backup FILE` means `kurz backup create FILE`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
+            args = [_CREATE, *args]
+        return super().parse_args(ctx, args)
+
+
+backup = typer.Typer(
+    name="backup",
+    cls=_BackupGroup,
+    subcommand_metavar="FILE | COMMAND [ARGS]...",
+    no_args_is_help=True,
+    help="Back up the embedded database, its click journals and its secret.",
+)
+
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="The backup: a path, or s3://bucket/key.")
+]
+
+
+@backup.command(_CREATE)
+def create(
+    file: File,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing backup.")] = False,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Make a backup, also while the server is running. `kurz backup FILE` is the same."""
+    import asyncio
+
+    from kurz.wiring.backup import BackupWriter, require_file
+    from kurz.wiring.backup_storage import open_target
+
+    settings = read_settings(data_dir=data_dir)
+    require_file(settings)
+    target = open_target(settings, file, is_forced=force)
+    target.check()
+
+    async def work(kurz: "Kurz") -> "MadeBackup":
+        await note(kurz, "make-backup", file)
+        with _Progress() as progress:
+            writer = BackupWriter(settings, tell=progress.tell)
+            return await asyncio.to_thread(writer.create, target, kurz.clock.now())
+
+    made = with_kurz(data_dir, work)
+    if as_json:
+        output.print_json({"file": file, "bytes": made.size, **_view(made.manifest)})
+        return
+    typer.echo(f"{file}  {_size(made.size)}, checked")
+    _print(made.manifest)
+
+
+@backup.command("verify")
+def verify(file: File, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Check every byte of a backup, and show what it contains."""
+    from kurz.wiring.backup import verify_backup
+    from kurz.wiring.backup_storage import open_target
+
+    settings = read_settings(data_dir=data_dir)
+    manifest = verify_backup(settings, open_target(settings, file))
+    if as_json:
+        output.print_json({"file": file, **_view(manifest)})
+        return
+    typer.echo(f"{file}  intact")
+    _print(manifest)
+
+
+@backup.command("restore")
+def restore(file: File, as_json: AsJson = False, data_dir: DataDir = None) -> None:
+    """Restore a backup into an empty data folder."""
+    from kurz.clock import SystemClock
+    from kurz.wiring.backup_storage import open_target
+    from kurz.wiring.restore import BackupRestorer
+
+    settings = read_settings(data_dir=data_dir)
+    with _Progress() as progress:
+        restorer = BackupRestorer(settings, tell=progress.tell)
+        manifest = restorer.restore(open_target(settings, file), SystemClock().now())
+    if as_json:
+        folder = str(settings.data_dir)
+        output.print_json({"file": file, "data_dir": folder, **_view(manifest)})
+        return
+    typer.echo(f"{file}  restored to {settings.data_dir}")
+    _print(manifest)
+    typer.echo(_UNKNOWN)
+    if not manifest.has_secret and settings.secret is None:
+        typer.echo("The backup has no secret. Set KURZ_SECRET to the one you used.")
+
+
+def is_meant(argument: str, data_dir: Path | None) -> bool:
+    """Whether `kurz restore` got a backup, not a link: codes have no dots and slashes, and without
+    a database there are no links."""
+    if argument.startswith("s3://"):
+        return True
+    from kurz.wiring.engine import Engine
+
+    is_path = any(mark in argument for mark in "./")
+    return Path(argument).is_file() and (
+        is_path or not Engine(read_settings(data_dir=data_dir)).is_there
+    )
+
+
+class _Progress(output.TerminalLine):
+    """`copying 120 of 480 MiB`."""
+
+    def tell(self, what: str, done_bytes: int, total_bytes: int) -> None:
+        if self.is_due():
+            total = max(done_bytes, total_bytes) >> 20
+            self.show(typer.style(f"{what} {done_bytes >> 20:,} of {total:,} MiB", dim=True))
+
+
+def _print(manifest: "Manifest") -> None:
+    rows = [
+        ("created", f"{manifest.created_at:%Y-%m-%d %H:%M:%S} UTC"),
+        ("version", manifest.kurz),
+        ("schema", manifest.schema),
+        ("links", f"{manifest.links:,}"),
+        ("accounts", f"{manifest.accounts:,}"),
+        ("workspaces", f"{manifest.workspaces:,}"),
+        ("clicks counted", f"{manifest.clicks:,}"),
+        ("journals", f"{manifest.journals:,} with {_size(manifest.journal_bytes)}"),
+        ("secret", "included" if manifest.has_secret else "not included"),
+    ]
+    output.print_fields(rows)
+
+
+def _view(manifest: "Manifest") -> dict[str, Any]:
+    import msgspec
+
+    found: dict[str, Any] = msgspec.structs.asdict(manifest)
+    return found
+
+
+def _size(number: int) -> str:
+    if number < 1024**2:
+        return f"{number / 1024:,.1f} KiB"
+    return f"{number / 1024**2:,.1f} MiB"

@@ -1,0 +1,92 @@
+"""Scheduled backups, over the parts that `core` has opened."""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from kurz.jobs.backups import JOB, BackupWork
+from kurz.jobs.runner import Runner
+from kurz.scheduling import Schedule
+from kurz.settings.model import Settings
+from kurz.storage.jobs.leases import SqlLeaseStore
+from kurz.storage.jobs.runs import SqlRunStore
+from kurz.wiring.backup import BackupWriter
+from kurz.wiring.backup_storage import BackupFolder, BackupPrefix, open_storage
+from kurz.wiring.core import Kurz
+
+TICK_SECONDS = 60.0
+_NAME = "kurz-{:%Y%m%dT%H%M%SZ}.backup"
+_NAMES = re.compile(r"kurz-[0-9]{8}T[0-9]{6}Z\.backup")
+
+
+@dataclass(frozen=True)
+class ScheduledBackups:
+    """None: no backups are made by themselves."""
+
+    work: BackupWork | None = None
+    runner: Runner | None = None
+
+    def start(self) -> None:
+        if self.runner is not None:
+            self.runner.start()
+
+    def request_stop(self) -> None:
+        if self.runner is not None:
+            self.runner.request_stop()
+
+    def counts(self) -> dict[str, int]:
+        if self.work is None or self.runner is None:
+            return {}
+        ran = self.runner.counts()
+        names = ("backup_runs", "backup_failed_runs")
+        return {**{name: ran[name] for name in names}, **self.work.counts()}
+
+
+def schedule_of(settings: Settings) -> Schedule:
+    every = settings.backup_interval
+    return Schedule(
+        job=JOB,
+        every=every,
+        first_after=timedelta(minutes=1),
+        at_least=min(every, timedelta(minutes=10)),
+        at_most=timedelta(hours=6),
+    )
+
+
+@asynccontextmanager
+async def open_backups(kurz: Kurz) -> AsyncIterator[ScheduledBackups]:
+    """They are made from `start` on. A backup that is being made at the end is given up."""
+    backups = make_backups(kurz)
+    try:
+        yield backups
+    finally:
+        if backups.runner is not None:
+            await backups.runner.stop()
+
+
+def make_backups(kurz: Kurz) -> ScheduledBackups:
+    settings, clock = kurz.settings, kurz.engine.job_clock(kurz.clock)
+    storage = open_storage(settings) if kurz.engine.file is not None else None
+    if storage is None:
+        return ScheduledBackups()
+
+    def create(is_stopping: Callable[[], bool]) -> int:
+        now = clock.now()
+        target = storage.target(_NAME.format(now))
+        return BackupWriter(settings, is_stopping=is_stopping).create(target, now).size
+
+    runs = SqlRunStore(kurz.database, clock)
+    work = BackupWork(create, lambda: prune(storage, settings.backup_keep), runs)
+    leases = SqlLeaseStore(kurz.database, clock)
+    runner = Runner(schedule_of(settings), work, leases, runs, tick_seconds=TICK_SECONDS)
+    return ScheduledBackups(work, runner)
+
+
+def prune(storage: BackupFolder | BackupPrefix, kept: int) -> int:
+    """Removes all but the newest of the scheduled backups."""
+    old = [name for name in storage.list() if _NAMES.fullmatch(name)][:-kept]
+    for name in old:
+        storage.remove(name)
+    return len(old)

@@ -1,0 +1,121 @@
+"""Scheduled backups, and what becomes of the old ones."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from kurz.cli.findings import examine
+from kurz.jobs.backups import JOB
+from kurz.scheduling import RunCause, RunOutcome
+from kurz.settings.load import LoadedSettings
+from kurz.storage.jobs.runs import SqlRunStore
+from kurz.wiring.backup import verify_backup
+from kurz.wiring.backup_storage import open_storage, open_target
+from kurz.wiring.scheduled_backups import make_backups
+
+pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "backups"
+
+
+@pytest.fixture
+def scheduled(kurz, folder):
+    settings = replace(kurz.settings, backup=str(folder), backup_keep=2)
+    return replace(kurz, settings=settings)
+
+
+def names(folder) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+async def test_the_newest_are_kept(scheduled, clock, folder):
+    made = []
+    for _ in range(4):
+        clock.advance(seconds=86_400)
+        backups = make_backups(scheduled)
+        assert (await backups.runner.run(RunCause.NOW)).outcome is RunOutcome.DONE
+        made.append(f"kurz-{clock.now():%Y%m%dT%H%M%SZ}.backup")
+        (folder / "notes.txt").touch()
+    assert names(folder) == [*made[-2:], "notes.txt"]
+    for name in made[-2:]:
+        verify_backup(scheduled.settings, open_target(scheduled.settings, str(folder / name)))
+    assert names(scheduled.settings.backup_dir) == []
+    await backups.work.look(clock.now())
+    counts = backups.counts()
+    assert counts["backup_last_success_timestamp_seconds"] == int(clock.now().timestamp())
+    assert counts["backup_last_size_bytes"] == (folder / made[-1]).stat().st_size
+    assert (counts["backup_runs"], counts["backup_failed_runs"]) == (1, 0)
+
+
+async def test_a_failed_one_removes_nothing(scheduled, clock, folder):
+    for _ in range(2):
+        clock.advance(seconds=86_400)
+        await make_backups(scheduled).runner.run(RunCause.NOW)
+    before = names(folder)
+    clock.advance(seconds=86_400)
+    fewer = replace(
+        scheduled,
+        settings=replace(scheduled.settings, backup_keep=1, min_free_megabytes=10**12),
+    )
+    backups = make_backups(fewer)
+    result = await backups.runner.run(RunCause.NOW)
+    assert result.outcome is RunOutcome.FAILED
+    assert "free space" in result.reason
+    assert names(folder) == before
+    [run, *_] = await SqlRunStore(scheduled.database, clock).last(JOB, 1)
+    assert run.outcome is RunOutcome.FAILED
+
+
+async def test_a_folder_that_is_not_mounted_is_not_created(scheduled, folder, tmp_path):
+    place = str(tmp_path / "missing" / "backups")
+    elsewhere = replace(scheduled, settings=replace(scheduled.settings, backup=place))
+    result = await make_backups(elsewhere).runner.run(RunCause.NOW)
+    assert result.outcome is RunOutcome.FAILED
+    assert not (tmp_path / "missing").exists()
+
+
+async def test_they_can_be_in_a_bucket(scheduled, clock, s3):
+    s3.make_bucket("kurz-scheduled")
+    settings = replace(
+        scheduled.settings,
+        backup="s3://kurz-scheduled/some",
+        backup_s3_endpoint=s3.url,
+        backup_s3_key_id="anybody",
+        backup_s3_secret_key="whatever",
+        backup_keep=1,
+    )
+    for _ in range(2):
+        clock.advance(seconds=86_400)
+        done = await make_backups(replace(scheduled, settings=settings)).runner.run(RunCause.NOW)
+        assert done.outcome is RunOutcome.DONE, done.reason
+    [name] = open_storage(settings).list()
+    verify_backup(settings, open_target(settings, f"{settings.backup}/{name}"))
+
+
+async def test_without_a_place_there_are_none(kurz):
+    backups = make_backups(kurz)
+    assert backups.runner is None
+    assert backups.counts() == {}
+
+
+async def findings_about(settings) -> list[tuple[str, str]]:
+    loaded = LoadedSettings(settings, {"access": "default"}, ())
+    found = await asyncio.to_thread(examine, loaded)
+    return [(str(item.verdict), item.says) for item in found if item.about == "backup"]
+
+
+async def test_the_doctor_warns_when_the_last_one_is_old(scheduled, clock):
+    [(verdict, says)] = await findings_about(scheduled.settings)
+    assert (verdict, "none in" in says) == ("warning", True)
+    await make_backups(scheduled).runner.run(RunCause.NOW)
+    recent = replace(scheduled.settings, backup_interval=timedelta(days=36_000))
+    [(verdict, _)] = await findings_about(recent)
+    assert verdict == "ok"
+    old = replace(scheduled.settings, backup_interval=timedelta(milliseconds=1))
+    [(verdict, says)] = await findings_about(old)
+    assert (verdict, "hours old" in says) == ("warning", True)
