@@ -159,6 +159,16 @@ def test_a_backup_is_encrypted_with_a_passphrase_from_a_file(server, tmp_path):
 
 
 @on_sqlite
+def test_a_backup_needs_free_space(server, tmp_path):
+    _, terminal = server
+    file = tmp_path / "kurz.backup"
+    refused = terminal.run("backup", str(file), KURZ_MIN_FREE_MEGABYTES="1000000")
+    assert (refused.returncode, refused.stderr.count("\n")) == (4, 1)
+    assert "free space" in refused.stderr
+    assert not file.exists()
+
+
+@on_sqlite
 def test_a_backup_can_be_in_a_bucket(server, tmp_path, s3):
     _, terminal = server
     s3.make_bucket("kurz-backups")

@@ -1,15 +1,21 @@
 """What a copy of the database for a backup contains, and what a restored one will issue."""
 
-from contextlib import contextmanager
+import threading
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from kurz.errors import BackupRefused, StoreUnavailable
 from kurz.links.model import Draft
 from kurz.storage.backup.contents import check_copy, contents_of
 from kurz.storage.backup.renewal import SKIPPED, renew
 from kurz.storage.backup.snapshot import copy_database, open_copy, trim_copy
 from kurz.storage.engine.changes import last_change
+from kurz.storage.engine.sqlite import default_driver
 from kurz.storage.links.active import find_uncounted
 from kurz.storage.links.installation import CACHE_EPOCH, find_key, lease_numbers
 from kurz.storage.safety.destinations import follow_existing, has_lost_changes
@@ -17,6 +23,9 @@ from kurz.storage.schema.base import metadata
 from kurz.storage.schema.links import changes, counters, installation, links
 from kurz.storage.schema.people import accounts, one_time_tokens
 from kurz.storage.schema.safety import destination_position
+from kurz.wiring.backup import BackupWriter, staging, verify_backup
+from kurz.wiring.backup_storage import FileTarget
+from kurz.wiring.restore import BackupRestorer
 from support.people import People
 
 pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
@@ -49,7 +58,12 @@ def renewed(path):
         yield connection
 
 
-def count(connection: sa.Connection, table: sa.Table) -> int:
+def last_numbers(connection: sa.Connection) -> dict[str, int]:
+    rows = connection.exec_driver_sql("SELECT name, seq FROM sqlite_sequence")
+    return {row.name: row.seq for row in rows}
+
+
+def count(connection: sa.Connection, table: sa.FromClause) -> int:
     return connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
 
 
@@ -67,10 +81,10 @@ async def test_what_follows_the_change_log_is_up_to_date_without_it(copy):
 async def test_every_numbered_table_skips_ahead(copy):
     trim_copy(copy, never)
     with open_copy(copy) as connection:
-        before = dict(connection.exec_driver_sql("SELECT * FROM sqlite_sequence").tuples().all())
+        before = last_numbers(connection)
         first_key = find_key(connection, CACHE_EPOCH)
     with renewed(copy) as connection:
-        after = dict(connection.exec_driver_sql("SELECT * FROM sqlite_sequence").tuples().all())
+        after = last_numbers(connection)
         keys = {it.name for it in metadata.sorted_tables if it.kwargs["sqlite_autoincrement"]}
         assert {"links", "changes", "workspaces", "audit", "destinations", "checks"} <= keys
         for name in keys:
@@ -111,10 +125,89 @@ async def test_sessions_and_one_time_links_end(copy):
 
 
 async def test_a_damaged_copy_is_noticed(copy):
-    from kurz.errors import StoreUnavailable
-
     data = bytearray(copy.read_bytes())
     data[8192:12288] = bytes(4096)
     copy.write_bytes(data)
     with pytest.raises(StoreUnavailable, match="damaged"):
         check_copy(copy)
+
+
+class Writer:
+    """Writes pairs of rows, and never waits for a lock."""
+
+    def __init__(self, path) -> None:
+        self.pairs = self.refused = 0
+        self._is_over = threading.Event()
+        driver: Any = default_driver
+        self._connection = driver.connect(
+            path, timeout=0, isolation_level=None, check_same_thread=False
+        )
+        self._connection.execute("CREATE TABLE pairs (id INTEGER PRIMARY KEY, text BLOB)")
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+        self._connection.close()
+
+    def _run(self) -> None:
+        while not self._is_over.is_set():
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                for _ in range(2):
+                    self._connection.execute("INSERT INTO pairs (text) VALUES (randomblob(4000))")
+                self._connection.execute("COMMIT")
+                self.pairs += 1
+            except default_driver.OperationalError:
+                self.refused += 1
+
+
+async def test_no_writer_meets_a_lock_while_a_copy_is_made(kurz, tmp_path):
+    path, target = kurz.settings.database_path, tmp_path / "copy.db"
+    with Writer(path) as writer:
+        writer._is_over.wait(0.5)
+        before = writer.pairs
+        seen: list[int] = []
+        copy_database(path, target, never, seen.append)
+        after = writer.pairs
+    assert writer.refused == 0
+    with closing(default_driver.connect(target)) as connection:
+        [(rows,)] = connection.execute("SELECT count(*) FROM pairs").fetchall()
+    assert rows % 2 == 0  # one state of the database
+    assert before <= rows // 2 <= after + 1
+
+
+def test_a_copy_is_given_up_when_it_is_to_stop(settings, sqlite_template, tmp_path):
+    settings.data_dir.mkdir()
+    settings.database_path.write_bytes(sqlite_template.read_bytes())
+    target = FileTarget(tmp_path / "kurz.backup")
+    with pytest.raises(BackupRefused, match="stopped"):
+        BackupWriter(settings, is_stopping=lambda: True).create(target, datetime.now(UTC))
+    assert [*settings.backup_dir.iterdir()] == []
+    assert not (tmp_path / "kurz.backup").exists()
+
+
+def test_what_a_killed_process_left_is_removed(engine, tmp_path):
+    left = tmp_path / "backup-0123.part"
+    left.mkdir()
+    (left / "kurz.db").touch()
+    with staging(tmp_path) as one, staging(tmp_path) as other:
+        assert {it.name for it in tmp_path.iterdir()} == {one.name, other.name}
+    assert [*tmp_path.iterdir()] == []
+
+
+async def test_a_backup_of_a_newer_schema_is_not_restored(kurz, tmp_path):
+    file, folder = tmp_path / "kurz.backup", tmp_path / "restored"
+    database = kurz.settings.database_path
+    with closing(default_driver.connect(database, isolation_level=None)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    BackupWriter(kurz.settings).create(FileTarget(file), kurz.clock.now())
+    assert verify_backup(kurz.settings, FileTarget(file)).schema == "9999"
+    restorer = BackupRestorer(replace(kurz.settings, data_dir=folder))
+    with pytest.raises(BackupRefused, match="only knows"):
+        restorer.restore(FileTarget(file), kurz.clock.now())
+    assert not folder.exists()

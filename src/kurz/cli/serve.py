@@ -158,12 +158,14 @@ def _plan(
     from kurz.server.supervisor import ProcessPlan
     from kurz.wiring.archive import open_files
     from kurz.wiring.reaper import schedule_of
+    from kurz.wiring.scheduled_backups import check_backups
     from kurz.wiring.screen import open_list_provider
 
     # What the jobs process would refuse: otherwise no click would be counted until someone notices.
     check_countries(settings.geoip_db)
     schedule_of(settings)
     open_files(settings)
+    check_backups(settings)
     open_list_provider(settings).prepare()  # compiles them, if they have changed
     return ProcessPlan(
         settings.workers,

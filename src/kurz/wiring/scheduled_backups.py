@@ -12,8 +12,9 @@ from kurz.scheduling import Schedule
 from kurz.settings.model import Settings
 from kurz.storage.jobs.leases import SqlLeaseStore
 from kurz.storage.jobs.runs import SqlRunStore
+from kurz.transfer.backup.sealing import Seal
 from kurz.wiring.backup import BackupWriter
-from kurz.wiring.backup_storage import BackupFolder, BackupPrefix, open_storage
+from kurz.wiring.backup_storage import BackupFolder, BackupPrefix, keys_of, open_storage
 from kurz.wiring.core import Kurz
 
 TICK_SECONDS = 60.0
@@ -51,8 +52,17 @@ def schedule_of(settings: Settings) -> Schedule:
         every=every,
         first_after=timedelta(minutes=1),
         at_least=min(every, timedelta(minutes=10)),
-        at_most=timedelta(hours=6),
+        at_most=timedelta(hours=1),
     )
+
+
+def check_backups(settings: Settings) -> None:
+    """Raises `SettingRefused` for settings that no backup could be made with. Nothing is
+    contacted."""
+    open_storage(settings)
+    keys = keys_of(settings)
+    if settings.backup is not None and keys.are_given:
+        Seal(keys)
 
 
 @asynccontextmanager

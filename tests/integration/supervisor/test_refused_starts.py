@@ -41,6 +41,11 @@ def test_a_file_of_countries_that_is_not_there_ends_it_with_one_line(tmp_path):
     [
         ({"KURZ_ARCHIVE": "folder"}, "KURZ_ARCHIVE"),
         ({"KURZ_ARCHIVE": "s3://bucket", "KURZ_ARCHIVE_S3_KEY_ID": "x"}, "KURZ_ARCHIVE_S3_KEY_ID"),
+        ({"KURZ_BACKUP": "s3://bucket", "KURZ_BACKUP_S3_KEY_ID": "x"}, "KURZ_BACKUP_S3_KEY_ID"),
+        (
+            {"KURZ_BACKUP": "/backups", "KURZ_BACKUP_RECIPIENTS": f"age1{'q' * 58}"},
+            "KURZ_BACKUP_RECIPIENTS",
+        ),
     ],
 )
 def test_an_archive_that_cannot_be_opened_ends_it_with_one_line(tmp_path, settings, name):

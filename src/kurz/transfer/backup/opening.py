@@ -61,7 +61,7 @@ def _read_members(whole: DigestReader, handle: Callable[[Manifest, PackedFile], 
     manifest: Manifest | None = None
     sums: dict[str, str] = {}
     squeezed = gzip.GzipFile(fileobj=cast("BinaryIO", whole), mode="rb")
-    with tarfile.open(fileobj=squeezed, mode="r|") as tar:
+    with tarfile.open(fileobj=squeezed, mode="r|", bufsize=CHUNK_BYTES) as tar:
         for found in tar:
             content = tar.extractfile(found) if found.isreg() else None
             digest = sha256()

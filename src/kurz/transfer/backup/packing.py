@@ -3,13 +3,13 @@
 import gzip
 import tarfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from io import BytesIO
 from typing import BinaryIO, cast
 
 from kurz.transfer.backup.manifest import Manifest, encode
-from kurz.transfer.backup.trailer import DigestWriter, Readable, Writable
+from kurz.transfer.backup.trailer import CHUNK_BYTES, DigestWriter, Readable, Writable
 
 MANIFEST, DATABASE, SECRET, SUMS = "manifest.json", "kurz.db", "secret", "SHA256SUMS"
 JOURNAL = "journal/"
@@ -59,11 +59,22 @@ def packed(file: Writable, manifest: Manifest) -> Iterator[Pack]:
     """The file is complete after the block, unless that fails."""
     summed, at = DigestWriter(file), manifest.created_at.timestamp()
     squeezed = gzip.GzipFile("", "wb", LEVEL, cast("BinaryIO", summed), mtime=0)
-    tar = tarfile.open(fileobj=squeezed, mode="w|", format=tarfile.PAX_FORMAT)  # noqa: SIM115  closed only if it is complete
+    tar = tarfile.open(  # noqa: SIM115  closed only if it is complete
+        fileobj=squeezed,
+        mode="w|",
+        bufsize=CHUNK_BYTES,
+        format=tarfile.PAX_FORMAT,
+    )
     pack = Pack(tar)
-    pack.add_bytes(MANIFEST, encode(manifest), at)
-    yield pack
-    pack.add_sums(at)
-    tar.close()
-    squeezed.close()
-    summed.end()
+    try:
+        pack.add_bytes(MANIFEST, encode(manifest), at)
+        yield pack
+        pack.add_sums(at)
+        tar.close()
+        squeezed.close()
+        summed.end()
+    except BaseException:
+        for part in tar, squeezed:  # otherwise they would write when they are freed
+            with suppress(OSError, ValueError):
+                part.close()
+        raise
