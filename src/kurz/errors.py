@@ -98,6 +98,12 @@ class Overloaded(Unavailable):
     retry_after_seconds = 1
 
 
+class ServerReadOnly(Unavailable):
+    """The server runs from a backup, so that links work while the real one is repaired."""
+
+    title = "Server is read-only"
+
+
 class WritesFail(Unavailable):
     """Answers from memory and reads still work."""
 

@@ -53,7 +53,8 @@ def get_ready(settings: Settings, clocks: Clocks) -> tuple[Path | None, str | No
             await keeper.stop()
             clocks.boot.jump(clocks.server.now())
             own_journals(kurz).create()
-            return backup, await make_first_admin(kurz)
+            is_read_only = settings.read_only == "on"
+            return backup, None if is_read_only else await make_first_admin(kurz)
 
     return asyncio.run(run())
 

@@ -39,6 +39,16 @@ def serve(
         typer.Option(help="Public address of kurz, such as https://go.example.com."),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Number of worker processes.")] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Links work, but nothing can be changed.")
+    ] = False,
+    from_backup: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Restore this backup into an empty data folder first; only with --read-only.",
+        ),
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Start the server."""
@@ -48,10 +58,13 @@ def serve(
         "base_url": base_url,
         "workers": workers,
         "data_dir": data_dir,
+        "read_only": "on" if read_only else None,
     }
     loaded = load(flags)
     for warning in warnings_about(loaded):
         typer.secho(f"Warning: {warning}", fg="yellow", err=True)
+    if from_backup is not None:
+        _restore(loaded.settings, from_backup)
     supervise(loaded.settings, flags)
 
 
@@ -98,6 +111,18 @@ def migrate(data_dir: DataDir = None) -> None:
     if backup is not None:
         typer.echo(f"Database backup: {backup}")
     typer.echo(f"The schema is up to date ({Migrations().head}).")
+
+
+def _restore(settings: "Settings", file: str) -> None:
+    from kurz.cli.backup import restore
+    from kurz.errors import BackupRefused
+
+    if settings.read_only != "on":
+        raise BackupRefused(
+            "--from-backup requires --read-only. To continue with a backup, run kurz restore, then"
+            " kurz serve."
+        )
+    restore(file, data_dir=settings.data_dir)
 
 
 def supervise(
@@ -189,7 +214,7 @@ def _announce(settings: "Settings", listener: "socket.socket", set_up_token: str
         ("kurz", f"{base}" + (f"  (listening on {address})" if settings.base_url else "")),
         ("dashboard", f"{pages}/app  (API: {pages}/api/docs)"),
         ("database", engine.name) if engine.folder is None else ("data", _data(engine)),
-        ("access", _access(settings)),
+        ("access", "read-only" if settings.read_only == "on" else _access(settings)),
     ]
     if settings.workers > 1:
         lines.append(("workers", str(settings.workers)))

@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypedDict
+from typing import Protocol, TypedDict
 
 import structlog
 
@@ -14,7 +14,6 @@ from kurz.links.codes.custom import CODE_PATTERN
 from kurz.links.codes.words import is_reserved
 from kurz.links.errors import FieldRefused, LinkNotFound
 from kurz.links.lifecycle import Outcome
-from kurz.links.ports import LinkStore
 from kurz.people.errors import RequestForged
 from kurz.people.limits import TooManyRequests, subject_of_address
 from kurz.people.workspaces import Site
@@ -42,6 +41,11 @@ _PATH = re.compile(rf"/(?:@(?P<slug>[A-Za-z0-9-]{{1,64}})/)?(?P<code>{CODE_PATTE
 log = structlog.get_logger()
 
 
+class ClickLimits(Protocol):
+    async def spend_click(self, link_id: int) -> bool:
+        """False: the limit of the link is reached."""
+
+
 class RedirectApp:
     """An ASGI application. `base_url` None: short URLs are shown under the request's host.
     `is_public` False: previews are only for people with an account, which `is_member` checks.
@@ -50,7 +54,7 @@ class RedirectApp:
     def __init__(
         self,
         parts: RedirectParts,
-        links: LinkStore,
+        links: ClickLimits,
         reports: ReportForm,
         *,
         base_url: str | None,

@@ -19,6 +19,7 @@ A worker:
 `proxies`: which peers may say who their client is.
 `request_ids`: ids of requests.
 `overload`: how much slow work there is at once.
+`read_only`: refuses what would change something.
 `quick_refusals`: refuses a POST above a limit, from its bytes.
 
 A connection:

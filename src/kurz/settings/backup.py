@@ -9,6 +9,9 @@ from kurz.settings.values import setting
 
 @dataclass(frozen=True, kw_only=True)
 class BackupSettings:
+    read_only: str = values.switch(
+        "off", "`on`: links work, but nothing can be changed and no clicks are counted."
+    )
     backup: str | None = setting(
         None,
         values.archive,

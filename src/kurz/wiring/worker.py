@@ -41,6 +41,7 @@ from kurz.server.hosts import Hosts
 from kurz.server.overload import BoundedWork, WorkKind
 from kurz.server.proxies import TrustedProxies
 from kurz.server.quick_refusals import QuickRefusals
+from kurz.server.read_only import NoClicksLeft, ReadOnly
 from kurz.settings.model import Settings
 from kurz.settings.secret import keep_secret
 from kurz.storage.links.quota_usage import SqlUsageStore
@@ -101,8 +102,8 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
         hsts_seconds = _hsts_seconds(settings)
         quick = QuickRefusals(bounded, hosts, hsts_seconds)
         app = App(
-            api=_with_cors(settings, bounded),
-            redirect=_redirect(kurz, path, context),
+            api=_with_cors(settings, _guarded(settings, bounded)),
+            redirect=_guarded(settings, _redirect(kurz, path, context)),
             dashboard=dashboard,
             hosts=hosts,
             proxies=proxies,
@@ -161,6 +162,10 @@ def _capacity(settings: Settings, path: ReadPath) -> Capacity:
     return Capacity(cap, flush=path.lane.flush)
 
 
+def _guarded(settings: Settings, app: AsgiApp) -> AsgiApp:
+    return ReadOnly(app) if settings.read_only == "on" else app
+
+
 def _with_cors(settings: Settings, api: AsgiApp) -> AsgiApp:
     return Cors(api, settings.allowed_origins) if settings.allowed_origins else api
 
@@ -190,7 +195,7 @@ def _redirect(kurz: Kurz, path: ReadPath, context: Context) -> RedirectApp:
     settings = kurz.settings
     return RedirectApp(
         path.parts,
-        kurz.store,
+        NoClicksLeft() if settings.read_only == "on" else kurz.store,
         ReportForm(kurz.abuse, kurz.store, context.limits),
         base_url=settings.base_url,
         is_public=settings.access == "public",
