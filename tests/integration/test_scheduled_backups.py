@@ -7,13 +7,16 @@ from datetime import timedelta
 import pytest
 
 from kurz.cli.findings import examine
-from kurz.jobs.backups import JOB
-from kurz.scheduling import Result, RunCause, RunOutcome
+from kurz.errors import BackupRefused, BackupUnavailable, KurzError
+from kurz.jobs.backups import JOB, STOPPED, BackupWork
+from kurz.jobs.runner import Runner
+from kurz.scheduling import Result, RunCause, RunContext, RunOutcome
 from kurz.settings.load import LoadedSettings
+from kurz.storage.jobs.leases import SqlLeaseStore
 from kurz.storage.jobs.runs import SqlRunStore
 from kurz.wiring.backup import verify_backup
 from kurz.wiring.backup_storage import open_storage, open_target
-from kurz.wiring.scheduled_backups import make_backups
+from kurz.wiring.scheduled_backups import make_backups, schedule_of
 
 pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 
@@ -32,6 +35,8 @@ def scheduled(kurz, folder):
 async def run_now(kurz) -> Result:
     backups = make_backups(kurz)
     assert backups.runner is not None
+    assert backups.work is not None
+    backups.work._pauses_seconds = (0.01,)
     result = await backups.runner.run(RunCause.NOW)
     assert result is not None
     return result
@@ -130,3 +135,65 @@ async def test_the_doctor_warns_when_the_last_one_is_old(scheduled, clock):
     old = replace(scheduled.settings, backup_interval=timedelta(milliseconds=1))
     [(verdict, says)] = await findings_about(old)
     assert (verdict, "hours old" in says) == ("warning", True)
+
+
+class Outage:
+    """A place that is unavailable for some attempts."""
+
+    def __init__(self, failures: int, error: KurzError) -> None:
+        self.attempts = 0
+        self._failures = failures
+        self._error = error
+
+    def create(self, is_stopping) -> int:
+        self.attempts += 1
+        if self.attempts <= self._failures:
+            raise self._error
+        return 42
+
+
+def work_of(kurz, outage: Outage) -> BackupWork:
+    leases, runs = SqlLeaseStore(kurz.database, kurz.clock), SqlRunStore(kurz.database, kurz.clock)
+    return BackupWork(outage.create, lambda: 0, leases, runs, pauses_seconds=(0.01, 0.01))
+
+
+async def test_a_short_outage_costs_no_backup(kurz):
+    outage = Outage(2, BackupUnavailable("The bucket does not answer."))
+    context = RunContext(asyncio.Event())
+    await work_of(kurz, outage).run(context)
+    assert (outage.attempts, context.counts["bytes"]) == (3, 42)
+
+
+async def test_a_long_outage_is_a_failure(kurz):
+    outage = Outage(9, BackupUnavailable("The bucket does not answer."))
+    with pytest.raises(BackupUnavailable):
+        await work_of(kurz, outage).run(RunContext(asyncio.Event()))
+    assert outage.attempts == 3
+
+
+async def test_what_another_attempt_cannot_change_is_not_tried_again(kurz):
+    outage = Outage(9, BackupRefused("There is no free space."))
+    with pytest.raises(BackupRefused):
+        await work_of(kurz, outage).run(RunContext(asyncio.Event()))
+    assert outage.attempts == 1
+
+
+async def test_a_backup_that_a_restart_stopped_is_made_at_the_next_start(
+    kurz, scheduled, clock
+):
+    work = work_of(kurz, Outage(1, BackupRefused(STOPPED)))
+    leases, runs = SqlLeaseStore(kurz.database, clock), SqlRunStore(kurz.database, clock)
+    schedule = schedule_of(scheduled.settings)
+    stopped = await Runner(schedule, work, leases, runs).run(RunCause.NOW)
+    assert stopped is not None
+    assert stopped.outcome is RunOutcome.FAILED
+    clock.advance(seconds=3600)
+    assert schedule.cause(*await leases.look(JOB)) is None
+    await work.look(clock.now())
+    assert schedule.cause(*await leases.look(JOB)) is RunCause.REQUESTED
+
+
+async def test_the_doctor_reports_a_folder_that_is_not_there(scheduled, tmp_path):
+    place = str(tmp_path / "missing" / "backups")
+    found = await findings_about(replace(scheduled.settings, backup=place))
+    assert ("error", "missing" in found[-1][1]) == (found[-1][0], True)

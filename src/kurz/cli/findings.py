@@ -40,7 +40,9 @@ from kurz.storage.followers.timekeeper import ask_clock
 from kurz.storage.jobs.runs import find_totals, last_runs
 from kurz.storage.people.accounts import has_admin
 from kurz.wiring.archive import open_files
+from kurz.wiring.backup_storage import open_storage
 from kurz.wiring.engine import Engine
+from kurz.wiring.scheduled_backups import check_backups
 from kurz.wiring.screen import open_list_provider
 
 # A browser keeps a connection for seconds, so these are a few hundred visits a second.
@@ -81,6 +83,7 @@ def examine(loaded: LoadedSettings) -> list[DoctorFinding]:
         *_countries(settings),
         *_lists(settings),
         *_archive(settings),
+        *_backup_storage(engine),
         *_checks(settings),
         *(_warning("settings", sentence) for sentence in warnings_about(loaded)),
     ]
@@ -332,6 +335,19 @@ def _archive(settings: Settings) -> list[DoctorFinding]:
     except KurzError as error:
         return [_error("archive", error.detail)]
     return [_ok("archive", f"{settings.archive} is usable")]
+
+
+def _backup_storage(engine: Engine) -> list[DoctorFinding]:
+    if engine.file is None:
+        return []
+    try:
+        check_backups(engine.settings)
+        storage = open_storage(engine.settings)
+        if storage is not None:
+            storage.check()
+    except KurzError as error:
+        return [_error("backup", error.detail)]
+    return []
 
 
 def _checks(settings: Settings) -> list[DoctorFinding]:

@@ -1,14 +1,19 @@
 """Makes backups from time to time, and removes old ones after a new one is complete."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from kurz.scheduling import Result, RunContext, RunOutcome, RunStore
+from kurz.errors import Unavailable
+from kurz.rounds import wait_at_most
+from kurz.scheduling import LeaseStore, Result, Run, RunContext, RunOutcome, RunStore
 
 JOB = "backup"
 BYTES = "bytes"  # in the counts of a run
+STOPPED = "The backup was stopped."
 LOOKED_AT = 20  # runs: the last good one is among them, or it is time that somebody looks
+# After an outage of the folder or bucket: the next run may be a day away.
+PAUSES_SECONDS = (60.0, 600.0)
 
 
 class BackupWork:
@@ -16,11 +21,19 @@ class BackupWork:
     backups it has removed. Both may wait."""
 
     def __init__(
-        self, create: Callable[[Callable[[], bool]], int], prune: Callable[[], int], runs: RunStore
+        self,
+        create: Callable[[Callable[[], bool]], int],
+        prune: Callable[[], int],
+        leases: LeaseStore,
+        runs: RunStore,
+        *,
+        pauses_seconds: Sequence[float] = PAUSES_SECONDS,
     ) -> None:
         self._create = create
         self._prune = prune
+        self._leases = leases
         self._runs = runs
+        self._pauses_seconds = pauses_seconds
         self._last_at = 0
         self._last_bytes = 0
 
@@ -31,14 +44,30 @@ class BackupWork:
         }
 
     async def look(self, now: datetime) -> None:  # noqa: ARG002  it is due by the schedule
-        for run in await self._runs.last(JOB, LOOKED_AT):
+        runs = await self._runs.last(JOB, LOOKED_AT)
+        for run in runs:
             if run.outcome is RunOutcome.DONE and run.ended_at is not None:
                 self._last_at = int(run.ended_at.timestamp())
                 self._last_bytes = run.counts.get(BYTES, 0)
                 break
+        if _was_stopped(runs):  # by a restart, which should not cost a day
+            await self._leases.ask(JOB)
 
     async def run(self, context: RunContext) -> Result:
-        size = await asyncio.to_thread(self._create, context.stopping.is_set)
-        context.add(BYTES, size)
+        context.add(BYTES, await self._create_patiently(context))
         context.add("removed", await asyncio.to_thread(self._prune))
         return Result()
+
+    async def _create_patiently(self, context: RunContext) -> int:
+        for pause_seconds in self._pauses_seconds:
+            try:
+                return await asyncio.to_thread(self._create, context.stopping.is_set)
+            except Unavailable:
+                await wait_at_most(context.stopping, pause_seconds)
+                if context.stopping.is_set():
+                    raise
+        return await asyncio.to_thread(self._create, context.stopping.is_set)
+
+
+def _was_stopped(runs: Sequence[Run]) -> bool:
+    return bool(runs) and runs[0].reason == STOPPED

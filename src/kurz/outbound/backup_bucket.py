@@ -42,6 +42,11 @@ class BackupBucket:
             secret_access_key=secret_key,
         )
 
+    def check(self) -> None:
+        """Raises `BackupUnavailable` if it cannot be read."""
+        with self._asking():
+            next(iter(self._store.list(chunk_size=1)), None)
+
     def has(self, name: str) -> bool:
         with self._asking():
             return self._size(name) is not None

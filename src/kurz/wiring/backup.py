@@ -16,6 +16,7 @@ from kurz import __version__
 from kurz.clicks.header import SUFFIX
 from kurz.clicks.segments import list_segments
 from kurz.errors import BackupBroken, BackupRefused, BackupUnavailable
+from kurz.jobs.backups import STOPPED
 from kurz.jobs.clicks.journals import COUNTED_SUFFIX, OWNER
 from kurz.settings.model import Settings
 from kurz.storage.backup.contents import (
@@ -34,7 +35,6 @@ from kurz.wiring.engine import Engine
 
 PACKED_SHARE = 0.5  # of what is packed: databases of links shrink to a third
 STAGING_PREFIX, STAGING_SUFFIX = "backup-", ".part"
-STOPPED = "The backup was stopped."
 NO_POSTGRES = (
     "kurz backup only works with the embedded database. Back up PostgreSQL with pg_dump: see"
     " docs/guides/backup-and-upgrade.md."

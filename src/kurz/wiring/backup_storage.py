@@ -1,5 +1,6 @@
 """Where backups are stored: a file, or an object in a bucket."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -125,6 +126,15 @@ class BackupFolder:
             left.unlink(missing_ok=True)
         return FileTarget(self._path / name)
 
+    def check(self) -> None:
+        """Raises `BackupUnavailable` if no backup could be stored."""
+        folder = self._path if self._path.exists() else self._path.parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+            raise BackupUnavailable(
+                f"{folder} is not a folder that kurz can write to. Create it, or change"
+                " KURZ_BACKUP."
+            )
+
     def list(self) -> list[str]:
         return sorted(path.name for path in self._path.iterdir() if path.is_file())
 
@@ -141,6 +151,7 @@ class BackupPrefix:
         self._staging = staging
         self.list = bucket.list
         self.remove = bucket.remove
+        self.check = bucket.check
 
     def target(self, name: str) -> BackupTarget:
         shown = f"{self._shown}/{name}"

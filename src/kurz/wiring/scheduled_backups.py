@@ -88,8 +88,8 @@ def make_backups(kurz: Kurz) -> ScheduledBackups:
         return BackupWriter(settings, is_stopping=is_stopping).create(target, now).size
 
     runs = SqlRunStore(kurz.database, clock)
-    work = BackupWork(create, lambda: prune(storage, settings.backup_keep), runs)
     leases = SqlLeaseStore(kurz.database, clock)
+    work = BackupWork(create, lambda: prune(storage, settings.backup_keep), leases, runs)
     runner = Runner(schedule_of(settings), work, leases, runs, tick_seconds=TICK_SECONDS)
     return ScheduledBackups(work, runner)
 
