@@ -178,9 +178,7 @@ async def test_what_another_attempt_cannot_change_is_not_tried_again(kurz):
     assert outage.attempts == 1
 
 
-async def test_a_backup_that_a_restart_stopped_is_made_at_the_next_start(
-    kurz, scheduled, clock
-):
+async def test_a_backup_that_a_restart_stopped_is_made_at_the_next_start(kurz, scheduled, clock):
     work = work_of(kurz, Outage(1, BackupRefused(STOPPED)))
     leases, runs = SqlLeaseStore(kurz.database, clock), SqlRunStore(kurz.database, clock)
     schedule = schedule_of(scheduled.settings)
