@@ -1,6 +1,7 @@
 """Scheduled backups, over the parts that `core` has opened."""
 
 import re
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from datetime import timedelta
 
 from kurz.jobs.backups import JOB, BackupWork
 from kurz.jobs.runner import Runner
+from kurz.rounds import rest_after
 from kurz.scheduling import Schedule
 from kurz.settings.model import Settings
 from kurz.storage.jobs.leases import SqlLeaseStore
@@ -43,6 +45,20 @@ class ScheduledBackups:
         ran = self.runner.counts()
         names = ("backup_runs", "backup_failed_runs")
         return {**{name: ran[name] for name in names}, **self.work.counts()}
+
+
+class _Gently:
+    """Rests about as long as was worked since the last call, because this process has the same
+    priority as the workers."""
+
+    def __init__(self, is_stopping: Callable[[], bool]) -> None:
+        self._is_stopping = is_stopping
+        self._worked_since = time.monotonic()
+
+    def __call__(self) -> bool:
+        time.sleep(rest_after(self._worked_since))
+        self._worked_since = time.monotonic()
+        return self._is_stopping()
 
 
 def schedule_of(settings: Settings) -> Schedule:
@@ -85,7 +101,7 @@ def make_backups(kurz: Kurz) -> ScheduledBackups:
     def create(is_stopping: Callable[[], bool]) -> int:
         now = clock.now()
         target = storage.target(_NAME.format(now))
-        return BackupWriter(settings, is_stopping=is_stopping).create(target, now).size
+        return BackupWriter(settings, is_stopping=_Gently(is_stopping)).create(target, now).size
 
     runs = SqlRunStore(kurz.database, clock)
     leases = SqlLeaseStore(kurz.database, clock)
