@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from kurz.clicks.batch import SubjectKind
 from kurz.errors import StoreUnavailable
 from kurz.storage.engine import sqlite
-from kurz.storage.engine.migrate import revision
+from kurz.storage.engine.schema_state import revision
 from kurz.storage.schema.clicks import click_totals, journal_position
 from kurz.storage.schema.links import links
 from kurz.storage.schema.people import accounts, workspaces

@@ -14,7 +14,7 @@ from kurz.storage.engine.changes import last_change
 from kurz.storage.links.active import count_changes, count_existing
 from kurz.storage.links.search import BATCH, index_changes, is_backlogged
 from kurz.storage.schema.clicks import visitor_salts
-from kurz.storage.schema.jobs import leases, running_imports, running_streams
+from kurz.storage.schema.jobs import instances, leases, running_imports, running_streams
 from kurz.storage.schema.links import changes
 from kurz.storage.schema.people import limits
 
@@ -25,7 +25,15 @@ SYNC_SECONDS = 0.05
 STEPS = 10_000  # of SQLite's virtual machine, between two looks at whether to stop
 COUNTED_AT_ONCE = 1000
 # Visitors' salts must not outlive their day. The rest means nothing in another place.
-NOT_KEPT = (visitor_salts, limits, leases, running_imports, running_streams, changes)
+NOT_KEPT = (
+    visitor_salts,
+    limits,
+    leases,
+    running_imports,
+    running_streams,
+    instances,
+    changes,
+)
 
 
 class Stopped(Exception):
