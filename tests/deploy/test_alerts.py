@@ -63,6 +63,8 @@ FIRES: dict[str, tuple[dict[str, str], int]] = {
     "KurzJournalNotSynced": ({"kurz_journal_sync_errors_total": "0+1"}, 15),
     "KurzReaperNotRun": ({"kurz_reaper_runs_total": "5"}, 27 * 60),
     "KurzReaperFailed": ({"kurz_reaper_failed_runs_total": "0+0.1"}, 70),
+    "KurzBackupFailed": ({"kurz_backup_failed_runs_total": "0+0.1"}, 70),
+    "KurzBackupOld": ({"kurz_backup_last_success_timestamp_seconds": "1"}, 50 * 60),
     "KurzReaperBehind": ({"kurz_reaper_waiting": "10+5"}, 7 * 60),
     "KurzUnusualExpiries": (
         {"kurz_reaper_marked_total": "0+1x1152 20000+1000x12"},
