@@ -15,6 +15,8 @@ from typing import TextIO, cast
 import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
+from kurz.terminals import has_colours
+
 # Set once a request and read only when something is logged: binding it in structlog costs more.
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
@@ -168,7 +170,7 @@ def configure(level: str, log_format: str, stream: TextIO = sys.stderr) -> None:
             _shorten,
             _make_printable,
             structlog.dev.ConsoleRenderer(
-                colors=stream.isatty(), exception_formatter=_write_traceback
+                colors=has_colours(stream), exception_formatter=_write_traceback
             ),
         ]
     )

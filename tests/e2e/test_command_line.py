@@ -173,8 +173,8 @@ def test_the_doctor_says_what_is_lost_without_redis(terminal):
         assert "a single server is reachable" in well.stdout
         server.kill()
         sick = terminal.run("doctor", KURZ_REDIS_URL=f"redis://:hidden@127.0.0.1:{server.port}/0")
-    assert sick.returncode == 1
-    assert "✗ Redis" in sick.stdout
+    assert sick.returncode == 0
+    assert "! Redis" in sick.stdout
     assert "looked up in the database" in sick.stdout
     assert "hidden" not in sick.stdout + sick.stderr
 

@@ -47,6 +47,7 @@ NOT_RUN = {
     "redis.md": 2,
     "running.md": 1,
     "safety.md": 3,
+    "troubleshooting.md": 1,
 }
 
 

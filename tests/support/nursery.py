@@ -4,6 +4,7 @@ integration/supervisor) start the program itself.
 """
 
 import atexit
+import ctypes
 import functools
 import gc
 import importlib
@@ -26,6 +27,8 @@ from pathlib import Path
 from typing import NoReturn
 
 _NUMBER = struct.Struct("<i")
+_CAPABILITIES_VERSION = 0x20080522
+_OVERRIDES = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 
 
 def run(
@@ -35,6 +38,8 @@ def run(
     given: bytes = b"",
     folder: Path | None = None,
     seconds: float = 120.0,
+    file_limit: int | None = None,
+    is_ordinary: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
     """As `subprocess.run` would, with both outputs apart."""
     with ExitStack() as closing:
@@ -42,7 +47,14 @@ def run(
         files[0].write(given)
         files[0].seek(0)
         numbers = [file.fileno() for file in files]
-        child = start(arguments, environment, numbers, folder=folder)
+        child = start(
+            arguments,
+            environment,
+            numbers,
+            folder=folder,
+            file_limit=file_limit,
+            is_ordinary=is_ordinary,
+        )
         watch = threading.Timer(seconds, child.send_signal, [signal.SIGKILL])
         watch.start()
         status = child.wait()
@@ -62,15 +74,17 @@ def start(
     folder: Path | None = None,
     is_leader: bool = False,
     file_limit: int | None = None,
+    is_ordinary: bool = False,
 ) -> "Child":
     """With these as its standard files; `is_leader` gives it a session of its own, `file_limit` a
-    hard limit of open files."""
+    hard limit of open files. The modes of files also count for root if it `is_ordinary`."""
     request = {
         "arguments": [os.fsdecode(item) for item in arguments],
         "environment": dict(environment),
         "folder": str(folder or Path.cwd()),
         "is_leader": is_leader,
         "file_limit": file_limit,
+        "is_ordinary": is_ordinary,
     }
     return _nursery().start(json.dumps(request).encode(), list(files))
 
@@ -207,6 +221,8 @@ def _become(request: dict[str, object], files: list[int]) -> NoReturn:
     if request["file_limit"]:
         limit: int = request["file_limit"]  # type: ignore[assignment]
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    if request["is_ordinary"]:
+        _obey_modes()
     for number, file in enumerate(files[:3]):
         os.dup2(file, number)
     os.closerange(3, max(files) + 1)
@@ -240,6 +256,20 @@ def _become(request: dict[str, object], files: list[int]) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+
+def _obey_modes() -> None:
+    """Gives up what lets root read and write every file. It stays the owner of its files, so it can
+    do what an ordinary user can do."""
+    libc = ctypes.CDLL(None)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0)
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted and inheritable, twice 32 bits each
+    if libc.capget(header, sets):
+        raise OSError("capget")
+    for number in range(3):
+        sets[number] &= ~_OVERRIDES
+    if libc.capset(header, sets):
+        raise OSError("capset")
 
 
 if __name__ == "__main__":

@@ -6,5 +6,6 @@
 `connect`: opens clients: of one server, through Sentinels, or of a Cluster.
 `client`: the commands kurz uses.
 `topology`: which server has a key.
+`diagnosis`: why a server cannot be used.
 `pool`: the connections to one server.
 """

@@ -3,7 +3,9 @@
 `app`: the `kurz` command, its subcommands, and how errors end it.
 `serve`: `kurz serve`, `kurz jobs` and `kurz migrate`.
 `processes`: what the supervisor, a worker and the jobs process run.
-`doctor`: `kurz doctor`; `findings`: what it finds.
+`doctor`: `kurz doctor`; `findings`: what it finds; `finding`: one of them.
+`folder_findings`: what it finds in the data folder; `network_findings`: about connections.
+`clock_warning`: a clock that is behind what was written.
 `links`: commands about links.
 `qr`: `kurz qr`.
 `stats`: `kurz stats`; `stats_output`: how it prints numbers.
@@ -22,7 +24,7 @@
 `compact`: `kurz admin compact`.
 `reaper`: `kurz admin reaper`; `reaper_output`: how it prints runs.
 `session`: opens the settings and the store for a command.
-`output`: prints results, as text or JSON.
+`output`: prints results, as text or JSON; `progress`: shows how far long work is.
 `values`: durations, instants and links in arguments.
 `workspace_lookup`: which workspace a command means, and the address of this kurz.
 `server_address`: the address of the server of a data folder.

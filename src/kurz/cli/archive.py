@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kurz.cli import output, values
+from kurz.cli.progress import RowCounter
 from kurz.cli.session import AsJson, DataDir, note, with_kurz
 from kurz.cli.workspace_lookup import own_hosts
 from kurz.errors import KurzError
@@ -145,16 +146,17 @@ def restore_links(
 
         archived = open_archive(kurz)
         await note(kurz, "restore-archive", f"file {file}", codes=code or [], foreign=foreign)
-        async for result in archived.restore(
-            file,
-            code or (),
-            expires,
-            is_foreign=foreign,
-            own_hosts=own_hosts(kurz),
-            pass_over=refuse,
-        ):
-            # One by one: the restore may be interrupted.
-            results.append(_outcome_of(result))  # noqa: PERF401
+        with RowCounter("links") as counting:
+            async for result in archived.restore(
+                file,
+                code or (),
+                expires,
+                is_foreign=foreign,
+                own_hosts=own_hosts(kurz),
+                pass_over=refuse,
+            ):
+                results.append(_outcome_of(result))  # one by one: it may be interrupted
+                counting.add(1)
 
     try:
         with_kurz(data_dir, work)

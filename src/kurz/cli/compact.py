@@ -1,11 +1,11 @@
 """`kurz admin compact`: gives unused space of the database back to the disk."""
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kurz.cli import output
+from kurz.cli.progress import Stopwatch
 from kurz.cli.session import AsJson, DataDir, with_kurz
 
 if TYPE_CHECKING:
@@ -20,10 +20,12 @@ def compact(as_json: AsJson = False, data_dir: DataDir = None) -> None:
     from kurz.wiring.compacting import compact as compact_database
     from kurz.wiring.compacting import show_bytes
 
-    async def work(kurz: "Kurz") -> "Compacted":
-        return await compact_database(kurz, lambda text: typer.echo(text, file=sys.stderr))
+    with Stopwatch("Compacting") as watch:
 
-    found = with_kurz(data_dir, work)
+        async def work(kurz: "Kurz") -> "Compacted":
+            return await compact_database(kurz, watch.say)
+
+        found = with_kurz(data_dir, work)
     if as_json:
         output.print_json(_view(found))
         return

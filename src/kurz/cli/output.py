@@ -4,11 +4,10 @@ import json
 import re
 import shutil
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
 import typer
 
@@ -22,7 +21,6 @@ _SYMBOLS = {
 }
 _SPANS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 _GAP = "  "
-_REFRESH_SECONDS = 0.1
 _NARROWEST = 16  # characters that a URL keeps in the narrowest terminal
 _RAW_CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")  # JSON escapes those below a space only
 
@@ -166,30 +164,6 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def print_hint(text: str) -> None:
     """The next useful command; on the error stream, so that pipes do not get it."""
     typer.secho(text, err=True, dim=True)
-
-
-class TerminalLine:
-    """A line of progress on a terminal, and nothing elsewhere. It disappears when the work is
-    done."""
-
-    def __init__(self) -> None:
-        self._is_shown = sys.stderr is not None and sys.stderr.isatty()
-        self._shown_at = float("-inf")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._is_shown:
-            self.show("")
-
-    def is_due(self) -> bool:
-        """Not for every small step: that would take longer than the work."""
-        return self._is_shown and time.monotonic() - self._shown_at > _REFRESH_SECONDS
-
-    def show(self, text: str) -> None:
-        self._shown_at = time.monotonic()
-        typer.echo(f"\r\x1b[K{text}", nl=False, err=True)
 
 
 def _lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

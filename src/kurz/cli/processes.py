@@ -9,10 +9,12 @@ import sys
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import structlog
 
 from kurz import logs
+from kurz.cli.clock_warning import clock_warning
 from kurz.clock import SteadyClock
 from kurz.jobs.boot_clock import BootClock
 from kurz.rounds import wait_at_most
@@ -22,11 +24,14 @@ from kurz.server.scoreboard import Scoreboard
 from kurz.server.serve import TICK_SECONDS, serve
 from kurz.settings.model import Settings
 from kurz.storage.followers.timekeeper import TimeKeeper
+from kurz.storage.jobs.last_written import last_written
 from kurz.transfer.tuning import favour_small_memory, favour_throughput
 from kurz.wiring.core import make_first_admin, open_kurz
+from kurz.wiring.data_folder import check_data_folder
 from kurz.wiring.engine import prepare
 from kurz.wiring.jobs import open_jobs
 from kurz.wiring.loader import open_loader, own_journals
+from kurz.wiring.outages import explained
 from kurz.wiring.worker import open_serving
 from kurz.wiring.worker_numbers import Board
 
@@ -40,23 +45,33 @@ class Clocks:
     boot: BootClock
 
 
-def get_ready(settings: Settings, clocks: Clocks) -> tuple[Path | None, str | None]:
-    """Creates or upgrades the schema, the folder of journals and the first administrator, and sets
-    the clocks. Returns the backup made before, if there is one, and the token of a set-up link, if
-    there is no administrator yet. It leaves no thread or connection behind."""
+class Prepared(NamedTuple):
+    backup: Path | None  # made before the schema was upgraded
+    set_up_token: str | None  # of a set-up link, if there is no administrator yet
+    warning: str | None
 
-    async def run() -> tuple[Path | None, str | None]:
+
+def get_ready(settings: Settings, clocks: Clocks) -> Prepared:
+    """Creates or upgrades the schema, the folder of journals and the first administrator, and sets
+    the clocks. It leaves no thread or connection behind."""
+
+    async def run() -> Prepared:
         backup = await prepare(settings, upgrades_postgres=False)
         async with open_kurz(settings, clocks.server) as kurz:
             keeper = TimeKeeper(clocks.server, kurz.engine.time_source(kurz.database))
             await keeper.start()
             await keeper.stop()
-            clocks.boot.jump(clocks.server.now())
+            now = clocks.server.now()
+            clocks.boot.jump(now)
             own_journals(kurz).create()
+            warning = clock_warning(now, await kurz.database.read(last_written))
             is_read_only = settings.read_only == "on"
-            return backup, None if is_read_only else await make_first_admin(kurz)
+            set_up_token = None if is_read_only else await make_first_admin(kurz)
+            return Prepared(backup, set_up_token, warning)
 
-    return asyncio.run(run())
+    check_data_folder(settings)
+    with explained(settings):
+        return asyncio.run(run())
 
 
 def run_worker(
@@ -108,7 +123,8 @@ def load_journals(settings: Settings, journals: Sequence[Path]) -> int:
 
     favour_throughput()
     _log_as(settings, process="jobs")
-    return asyncio.run(run())
+    with explained(settings):
+        return asyncio.run(run())
 
 
 async def _work(

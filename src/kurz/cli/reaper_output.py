@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from kurz.cli import output
-from kurz.cli.output import TerminalLine
+from kurz.cli.progress import TerminalLine
 from kurz.links.ending.reaper_admin import (
     PeriodicTaskState,
     ReaperAdmin,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kurz.cli import server_address
+from kurz.cli.progress import Stopwatch
 from kurz.cli.session import DataDir, read_settings
 from kurz.settings.load import load, warnings_about
 
@@ -62,10 +63,15 @@ def serve(
     }
     loaded = load(flags)
     for warning in warnings_about(loaded):
-        typer.secho(f"Warning: {warning}", fg="yellow", err=True)
+        _warn(warning)
     if from_backup is not None:
         _restore(loaded.settings, from_backup)
     supervise(loaded.settings, flags)
+
+
+def _warn(sentence: str | None) -> None:
+    if sentence is not None:
+        typer.secho(f"Warning: {sentence}", fg="yellow", err=True)
 
 
 @commands.command()
@@ -90,7 +96,8 @@ def jobs(
 
     settings = read_settings(data_dir=data_dir)
     if once:
-        clicks = load_journals(settings, journals or [])
+        with Stopwatch("Counting clicks"):
+            clicks = load_journals(settings, journals or [])
         typer.echo(f"{clicks} {'click' if clicks == 1 else 'clicks'} counted.")
     else:
         run_jobs_alone(
@@ -105,9 +112,11 @@ def migrate(data_dir: DataDir = None) -> None:
 
     from kurz.storage.engine.migrate import Migrations
     from kurz.wiring.engine import prepare
+    from kurz.wiring.outages import explained
 
     settings = read_settings(data_dir=data_dir)
-    backup = asyncio.run(prepare(settings, upgrades_postgres=True))
+    with explained(settings), Stopwatch("Upgrading the database"):
+        backup = asyncio.run(prepare(settings, upgrades_postgres=True))
     if backup is not None:
         typer.echo(f"Database backup: {backup}")
     typer.echo(f"The schema is up to date ({Migrations().head}).")
@@ -138,19 +147,20 @@ def supervise(
     from kurz.clicks.dropped import DroppedClicks
     from kurz.clock import SteadyClock
     from kurz.jobs.boot_clock import BootClock
-    from kurz.server.capacity import raise_file_limit
+    from kurz.server.capacity import few_files, raise_file_limit
     from kurz.server.listening import bind
     from kurz.server.scoreboard import Scoreboard
     from kurz.server.supervisor import JOBS_SLOT, SLOTS, Supervisor
     from kurz.server.systemd import notify
 
     logs.configure(settings.log_level, settings.log_format)
-    raise_file_limit()  # all processes inherit it
+    _warn(few_files(settings.max_connections, raise_file_limit()))  # all processes inherit it
     listener = bind(settings.host, settings.port)
     clocks = Clocks(SteadyClock(wall_ns), BootClock())
-    backup, set_up_token = get_ready(settings, clocks)
-    if backup is not None:
-        typer.echo(f"The database was upgraded. Backup: {backup}")
+    prepared = get_ready(settings, clocks)
+    _warn(prepared.warning)
+    if prepared.backup is not None:
+        typer.echo(f"The database was upgraded. Backup: {prepared.backup}")
     gc.enable()
 
     scoreboard = Scoreboard(metrics.NAMES, SLOTS)
@@ -168,7 +178,7 @@ def supervise(
         _plan(settings, listener, scoreboard, clocks),
         listener,
         reload=reload,
-        on_ready=lambda: _announce(settings, listener, set_up_token),
+        on_ready=lambda: _announce(settings, listener, prepared.set_up_token),
         notify=partial(notify, os.environ.get("NOTIFY_SOCKET")),  # systemd's, not a setting
     ).run()
 

@@ -32,6 +32,7 @@ def with_kurz(data_dir: Path | None, work: Callable[["Kurz"], Awaitable[T]]) -> 
     import asyncio
 
     from kurz.wiring.core import open_kurz
+    from kurz.wiring.outages import explained
 
     settings = read_settings(data_dir=data_dir)
 
@@ -39,7 +40,8 @@ def with_kurz(data_dir: Path | None, work: Callable[["Kurz"], Awaitable[T]]) -> 
         async with open_kurz(settings) as kurz:
             return await work(kurz)
 
-    return asyncio.run(run())
+    with explained(settings):
+        return asyncio.run(run())
 
 
 async def note(kurz: "Kurz", action: str, subject: str | None = None, **details: object) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from kurz.cli.links import OnlyWorkspace
+from kurz.cli.progress import RowCounter
 from kurz.cli.session import AsJson, DataDir, note, read_settings, with_kurz
-from kurz.cli.transfer_output import ImportReport, RowCounter, opened_output
+from kurz.cli.transfer_output import ImportReport, opened_output
 from kurz.cli.workspace_lookup import get_workspace, id_of, own_hosts
 from kurz.links.model import Scope, Strategy
 from kurz.links.transfers import ImportTarget, OneTarget, Summary, Targets, TransferFormat

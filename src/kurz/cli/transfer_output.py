@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, BinaryIO, Self
 import typer
 
 from kurz.cli import output
-from kurz.cli.output import TerminalLine
+from kurz.cli.progress import RowCounter
 from kurz.files import written_whole
 from kurz.links.transfers import RowOutcome, RowResult, Summary
 
@@ -22,22 +21,6 @@ _COLOURS = {
     RowOutcome.CONFLICT: "yellow",
     RowOutcome.REFUSED: "red",
 }
-
-
-class RowCounter(TerminalLine):
-    """`12,000 rows  9,800 a second`."""
-
-    def __init__(self, noun: str) -> None:
-        super().__init__()
-        self._noun = noun
-        self._started = self._shown_at = time.monotonic()
-        self.count = 0
-
-    def add(self, count: int) -> None:
-        self.count += count
-        if self.is_due():
-            rate = self.count / (time.monotonic() - self._started)
-            self.show(typer.style(f"{self.count:,} {self._noun}  {rate:,.0f} per second", dim=True))
 
 
 class ImportReport:

@@ -16,6 +16,8 @@ import structlog
 # Files of a worker other than connections: the database, the journal, Redis, lists, imports.
 RESERVED_FILES = 128
 MIN_CONNECTIONS = 8
+# A browser keeps a connection for seconds, so these are a few hundred visits a second.
+FEW_CONNECTIONS = 2000
 # How many connections may be open beyond the cap: those that arrived before the worker could stop
 # accepting, and as many again that stay open until they got their refusal.
 SPARE = 32
@@ -49,6 +51,17 @@ def connection_cap(most: int, limit: int, *, other_files: int = 0) -> int:
     besides those that are always reserved."""
     reserved = min(RESERVED_FILES, limit // 4) + other_files
     return max(min(most, limit - reserved), MIN_CONNECTIONS)
+
+
+def few_files(most: int, limit: int) -> str | None:
+    """What is wrong with a limit that leaves room for a few connections only."""
+    cap = connection_cap(most, limit)
+    if cap >= min(most, FEW_CONNECTIONS):
+        return None
+    return (
+        f"only {limit:,} open files allowed, enough for {cap:,} connections per worker. Raise the"
+        " hard limit: LimitNOFILE in a systemd unit, ulimit -n in a shell."
+    )
 
 
 def open_files() -> int:

@@ -15,6 +15,7 @@ from kurz.errors import SettingRefused
 DEFER_SECONDS = 3
 UNIX = "unix:"  # before the path of a Unix socket
 UNIX_MODE = 0o666  # open to all users, like a port; the folder's mode can restrict access
+UNPRIVILEGED = 1024  # the first port that every user may use
 # A client on a Unix socket has no address, but is on this machine.
 LOCAL_CLIENT = ("127.0.0.1", 0)
 
@@ -33,13 +34,28 @@ def bind(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, DEFER_SECONDS)
     try:
         listener.bind((host, port))
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter for a name that cannot be one
         listener.close()
-        raise SettingRefused(
-            f"Cannot listen on {host}:{port} ({error.strerror}). Choose another address with"
-            " --host and --port, or KURZ_HOST and KURZ_PORT."
-        ) from None
+        raise _refused(host, port, error) from None
     return listener
+
+
+def check(host: str, port: int) -> None:
+    """Raises what `bind` would raise now, and leaves nothing behind."""
+    if host.startswith(UNIX):
+        _check_unix(Path(host.removeprefix(UNIX)))
+    else:
+        bind(host, port).close()
+
+
+def _refused(host: str, port: int, error: OSError | UnicodeError) -> SettingRefused:
+    reason = getattr(error, "strerror", None) or "not a host name"
+    is_privileged = isinstance(error, PermissionError) and port < UNPRIVILEGED
+    hint = f" Ports below {UNPRIVILEGED} need a privilege (CAP_NET_BIND_SERVICE)."
+    return SettingRefused(
+        f"Cannot listen on {host}:{port} ({reason}).{hint if is_privileged else ''} Choose another"
+        " address with --host and --port, or KURZ_HOST and KURZ_PORT."
+    )
 
 
 def is_unix(opened: Any) -> bool:
@@ -65,11 +81,26 @@ def _bind_unix(path: Path) -> socket.socket:
             path.chmod(UNIX_MODE)
     except OSError as error:
         listener.close()
-        raise SettingRefused(
-            f"Cannot listen on {path} ({error.strerror}). Choose another path with"
-            f" --host {UNIX}PATH or KURZ_HOST."
-        ) from None
+        raise _refused_path(path, error) from None
     return listener
+
+
+def _check_unix(path: Path) -> None:
+    try:
+        with _alone_in(path.parent):
+            if path.is_symlink() or (path.exists() and not _is_left_over(path)):
+                raise _in_use()
+            if not os.access(path.parent, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _refused_path(path, error) from None
+
+
+def _refused_path(path: Path, error: OSError) -> SettingRefused:
+    return SettingRefused(
+        f"Cannot listen on {path} ({error.strerror}). Choose another path with"
+        f" --host {UNIX}PATH or KURZ_HOST."
+    )
 
 
 @contextmanager
@@ -85,18 +116,27 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 def _remove_unused(path: Path) -> None:
     """Removes a socket that a server left behind, and nothing else."""
+    if _is_left_over(path):
+        path.unlink()
+
+
+def _is_left_over(path: Path) -> bool:
+    """Whether it is a socket without a server. Raises an `OSError` if there is a server."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            return
+            return False
     except FileNotFoundError:
-        return
+        return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(0)  # its queue may be full
         try:
             client.connect(str(path))
         except ConnectionRefusedError:
-            path.unlink()
-            return
+            return True
         except BlockingIOError:
             pass
-    raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+    raise _in_use()
+
+
+def _in_use() -> OSError:
+    return OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))

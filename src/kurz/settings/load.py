@@ -49,7 +49,7 @@ def warnings_about(loaded: LoadedSettings) -> list[str]:
     """Warnings for someone who starts a server with these settings."""
     settings = loaded.settings
     warnings = [
-        f"{name} is set, but there is no such setting. Check its name."
+        f"{name} is set, but there is no such setting.{_suggestion(name)}"
         for name in loaded.unknown_variables
     ]
     if settings.base_url and not settings.is_local and loaded.sources["access"] == "default":
@@ -140,10 +140,19 @@ def _read_config(environ: Mapping[str, str]) -> tuple[Path, dict[str, object]]:
     names = [item.name for item in fields()]
     for name in config:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f" Did you mean {near[0]}?" if near else ""
+            hint = _nearest(name, names)
             raise SettingRefused(f"{path} has an unknown setting: {name}.{hint}")
     return path, config
+
+
+def _suggestion(key: str) -> str:
+    known = [variable(item.name) for item in fields()]
+    return _nearest(key, [*known, *(f"{name}_FILE" for name in known)]) or " Check its name."
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    near = difflib.get_close_matches(name.replace("-", "_"), names, 1)
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def _unknown(environ: Mapping[str, str]) -> tuple[str, ...]:

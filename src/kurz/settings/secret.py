@@ -17,13 +17,25 @@ def keep_secret(settings: Settings) -> str:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _make(path)
+    except OSError as error:
+        raise _unusable(path, error) from None
+    return read_secret(path)
+
+
+def read_secret(path: Path) -> str:
+    """Raises `SettingRefused` for a file that cannot be used, and never shows what is in it."""
+    try:
         return check_secret(path.read_text(encoding="utf-8").strip())
     except OSError as error:
-        raise SettingRefused(f"{path} cannot be used: {error.strerror}.") from None
+        raise _unusable(path, error) from None
     except UnicodeDecodeError:
         raise SettingRefused(f"{path} must contain printable text.") from None
     except ValueError as error:
         raise SettingRefused(f"{path} {error}.") from None
+
+
+def _unusable(path: Path, error: OSError) -> SettingRefused:
+    return SettingRefused(f"{path} cannot be used: {error.strerror}.")
 
 
 def _make(path: Path) -> None:

@@ -1,6 +1,8 @@
 """Builds every part of kurz from the settings and connects them.
 
 `engine`: which engine runs, and what follows from it.
+`data_folder`: whether the data folder can be used.
+`outages`: why the database cannot be used.
 `core`: opens the engine and the services.
 `shared`: what processes share beside the database: the feed and Redis.
 `screen`: the blocklists that the settings name.

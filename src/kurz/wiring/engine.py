@@ -27,6 +27,7 @@ from kurz.storage.engine.sqlite import (
 from kurz.storage.links.quota_turns import MAX_SECONDS as TURN_SECONDS
 from kurz.storage.links.quota_turns import QuotaTurns
 from kurz.storage.routes.sqlite import SqliteRouteStore
+from kurz.wiring.data_folder import unusable
 
 if TYPE_CHECKING:  # their driver is not needed on SQLite
     import asyncpg
@@ -98,7 +99,7 @@ class Engine:
         try:
             return self._is_remote or self.settings.database_path.exists()
         except OSError as error:
-            raise _unusable(self.settings.data_dir, error) from None
+            raise unusable(self.settings.data_dir, error) from None
 
     @property
     def has_write_ahead_log(self) -> bool:
@@ -243,7 +244,7 @@ async def prepare(settings: Settings, *, upgrades_postgres: bool) -> Path | None
             settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             return migrations.upgrade_sqlite(settings.database_path, settings.backup_dir, now)
         except OSError as error:
-            raise _unusable(settings.data_dir, error) from None
+            raise unusable(settings.data_dir, error) from None
     from kurz.storage.engine.postgres import PostgresDatabase
 
     database = PostgresDatabase(settings.database_url, deadlines=Engine(settings).deadlines())
@@ -252,10 +253,3 @@ async def prepare(settings: Settings, *, upgrades_postgres: bool) -> Path | None
     finally:
         await database.close()
     return None
-
-
-def _unusable(data_dir: Path, error: OSError) -> SettingRefused:
-    return SettingRefused(
-        f"The data folder {data_dir} cannot be used: {error.strerror}. Check its permissions, or"
-        " set KURZ_DATA_DIR to another folder."
-    )

@@ -6,7 +6,7 @@
 `turnstile`: the queue of processes that write to SQLite.
 `postgres`: PostgreSQL, through a pool of connections; `shared_writes`: many calls per transaction.
 `hosts`: connections to PostgreSQL under an address with several hosts.
-`errors`: what errors of PostgreSQL mean.
+`errors`: what errors of PostgreSQL mean; `diagnosis`: why it cannot be used.
 `result_turns`: one result in each turn of the event loop.
 `deadlines`: how long a call may take.
 `instants`: the time of a statement, by the shared clock.

@@ -1,0 +1,94 @@
+"""Whether the data folder can be used, before anything depends on it."""
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+from pathlib import Path
+
+from kurz.errors import SettingRefused
+from kurz.files import open_new
+from kurz.settings.model import Settings
+
+PROBE_BYTES = 64 * 1024  # more than the smallest write of the database, or of the journal
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM)
+_NO_FOLDER = (errno.ENOTDIR, errno.EEXIST)
+
+
+def check_data_folder(settings: Settings) -> None:
+    """Writes a file there and removes it. Raises a `SettingRefused` that says what to do. A folder
+    that does not exist must be one that can be created."""
+    folder = settings.data_dir
+    try:
+        if not stat.S_ISDIR(folder.stat().st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        _write(folder)
+        _check_files(settings)
+    except FileNotFoundError:
+        _check_parent(folder)
+    except OSError as error:
+        raise unusable(folder, error) from None
+
+
+def unusable(folder: Path, error: OSError) -> SettingRefused:
+    place = folder.absolute()
+    reason = error.strerror or str(error)
+    if error.errno in _FULL:
+        reason += f" ({_free(folder)} free)"
+    return SettingRefused(
+        f"The data folder {place} cannot be used: {reason}. {_advice(error)} or set KURZ_DATA_DIR"
+        " to another folder."
+    )
+
+
+def _advice(error: OSError) -> str:
+    if error.errno in _FULL:
+        return "Free up space,"
+    if error.errno in _FORBIDDEN:
+        return f"Let the user who runs kurz (ID {os.geteuid()}) read, write and enter it,"
+    if error.errno in _NO_FOLDER:
+        return "Remove what is there,"
+    return "Check its permissions,"
+
+
+def _write(folder: Path) -> None:
+    """To the disk, because some file systems notice only then that they are full."""
+    path = folder / f".probe.{secrets.token_hex(8)}.part"
+    try:
+        with open_new(path) as file:
+            file.write(bytes(PROBE_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _check_files(settings: Settings) -> None:
+    """What was made by another user, such as root. Files are not opened: closing one would drop the
+    locks that SQLite has on it."""
+    for path in (settings.database_path, settings.journal_dir, settings.feed_dir):
+        if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+            reason = f"{os.strerror(errno.EACCES)}: {path.name}"
+            raise PermissionError(errno.EACCES, reason)
+
+
+def _check_parent(folder: Path) -> None:
+    """The nearest folder that exists."""
+    above = folder.absolute().parent
+    while not above.exists():
+        above = above.parent
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise SettingRefused(
+            f"The data folder {folder.absolute()} cannot be created in {above}:"
+            f" {os.strerror(errno.EACCES)}. Create it for the user who runs kurz (ID"
+            f" {os.geteuid()}), or set KURZ_DATA_DIR to another folder."
+        )
+
+
+def _free(folder: Path) -> str:
+    try:
+        return f"{shutil.disk_usage(folder).free / 1024**2:.1f} MiB"
+    except OSError:
+        return "unknown space"

@@ -1,0 +1,285 @@
+"""Installations that do not work, and what the documentation calls them."""
+
+import re
+import socket
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kurz.storage.engine.migrate import Migrations
+from servers.postgres import PostgresServer
+from servers.process import free_port
+from servers.valkey import ValkeyServer
+from support.migrated import copy_database
+
+DAY_MICROS = 24 * 3600 * 1_000_000
+FILE_LIMIT = 512
+
+
+@dataclass
+class Scene:
+    """`names` are what the documentation writes for paths and ports of this test."""
+
+    folder: Path  # the data folder
+    template: Path
+    postgres: PostgresServer
+    valkey: ValkeyServer
+    closing: ExitStack
+    names: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "kurz.db"
+
+    def fill(self) -> None:
+        """A data folder with a database."""
+        copy_database(self.template, self.folder)
+
+    def close(self, path: Path, mode: int) -> None:
+        """Takes permissions away until the end of the test."""
+        before = path.stat().st_mode
+        path.chmod(mode)
+        self.closing.callback(path.chmod, before)
+
+    def shown(self, text: str) -> str:
+        """As the documentation shows it."""
+        for name, shown in self.names.items():
+            text = text.replace(name, shown)
+        return re.sub(r"\b20\d\d-\d\d-\d\d \d\d:\d\d\b", "…", text)
+
+
+Environment = dict[str, str]
+Break = Callable[[Scene], Environment]
+
+
+def unwritable(scene: Scene) -> Environment:
+    scene.fill()
+    scene.close(scene.folder, 0o555)
+    return {}
+
+
+def closed(scene: Scene) -> Environment:
+    scene.fill()
+    scene.close(scene.folder, 0)
+    return {}
+
+
+def uncreatable(scene: Scene) -> Environment:
+    scene.names[str(scene.folder.parent)] = "/srv"
+    scene.close(scene.folder.parent, 0o555)
+    return {}
+
+
+def file(scene: Scene) -> Environment:
+    scene.folder.write_text("no folder")
+    return {}
+
+
+def foreign_database(scene: Scene) -> Environment:
+    scene.fill()
+    scene.close(scene.database, 0)
+    return {}
+
+
+def other_file(scene: Scene) -> Environment:
+    scene.folder.mkdir()
+    scene.database.write_text("no database\n" * 1000)
+    return {}
+
+
+def damaged(scene: Scene) -> Environment:
+    scene.fill()
+    with scene.database.open("r+b") as opened:
+        opened.seek(100)  # behind the header: the root of the schema
+        opened.write(bytes(3900))
+    return {}
+
+
+def newer(scene: Scene) -> Environment:
+    scene.fill()
+    tell(scene, "UPDATE alembic_version SET version_num = '9999'")
+    scene.names |= {"9999": "…", Migrations().head: "…"}
+    return {}
+
+
+def clock_behind(scene: Scene) -> Environment:
+    scene.fill()
+    later = time.time_ns() // 1000 + DAY_MICROS
+    tell(scene, "INSERT INTO leases (name, holder, taken_at, until) VALUES ('x', 'x', ?, 1)", later)
+    return {}
+
+
+def short_file(scene: Scene) -> Environment:
+    scene.fill()
+    (scene.folder / "secret").write_text("short\n")
+    return {}
+
+
+def unreadable_file(scene: Scene) -> Environment:
+    secret(scene)
+    scene.close(scene.folder / "secret", 0)
+    return {}
+
+
+def open_file(scene: Scene) -> Environment:
+    secret(scene)
+    (scene.folder / "secret").chmod(0o644)
+    return {}
+
+
+def postgres_down(scene: Scene) -> Environment:
+    port = unused_port(scene, 5432)
+    return {"KURZ_DATABASE_URL": f"postgresql://kurz:hidden@127.0.0.1:{port}/kurz"}
+
+
+def postgres_unknown_host(_: Scene) -> Environment:
+    return {"KURZ_DATABASE_URL": "postgresql://kurz:hidden@db.invalid/kurz"}
+
+
+def postgres_password(scene: Scene) -> Environment:
+    hba = Path(scene.postgres.ask("SHOW hba_file"))
+    before = hba.read_text()
+    scene.postgres.ask("CREATE ROLE locked LOGIN PASSWORD 'right'")
+    hba.write_text(f"host all locked 127.0.0.1/32 scram-sha-256\n{before}")
+    scene.postgres.ask("SELECT pg_reload_conf()")
+    scene.closing.callback(scene.postgres.ask, "DROP ROLE locked")
+    scene.closing.callback(hba.write_text, before)
+    return postgres_at(scene, "locked:hidden", "postgres")
+
+
+def postgres_database(scene: Scene) -> Environment:
+    return postgres_at(scene, "postgres", "none")
+
+
+def postgres_tls(scene: Scene) -> Environment:
+    return postgres_at(scene, "postgres", "postgres?sslmode=require")
+
+
+def redis_down(scene: Scene) -> Environment:
+    scene.fill()
+    return {"KURZ_REDIS_URL": f"redis://:hidden@127.0.0.1:{unused_port(scene, 6379)}/0"}
+
+
+def redis_password(scene: Scene) -> Environment:
+    scene.fill()
+    scene.names[f":{scene.valkey.port}"] = ":6379"
+    return {"KURZ_REDIS_URL": f"redis://somebody:hidden@127.0.0.1:{scene.valkey.port}/0"}
+
+
+def port_in_use(scene: Scene) -> Environment:
+    scene.fill()
+    listener = scene.closing.enter_context(socket.create_server(("127.0.0.1", 0)))
+    port = listener.getsockname()[1]
+    scene.names[f":{port}"] = ":8080"
+    return {"KURZ_PORT": str(port)}
+
+
+def host_elsewhere(scene: Scene) -> Environment:
+    scene.fill()
+    return {"KURZ_HOST": "192.0.2.1", "KURZ_PORT": "8080"}
+
+
+def typo(scene: Scene) -> Environment:
+    scene.fill()
+    return {"KURZ_BASEURL": "https://go.example.com"}
+
+
+def toml(text: str) -> Break:
+    def write(scene: Scene) -> Environment:
+        path = scene.folder.parent / "kurz.toml"
+        path.write_text(text)
+        scene.names[str(path)] = "/etc/kurz.toml"
+        return {"KURZ_CONFIG": str(path)}
+
+    return write
+
+
+def missing_list(scene: Scene) -> Environment:
+    scene.fill()
+    path = scene.folder.parent / "blocklist.txt"
+    scene.names[str(path)] = "/etc/blocklist.txt"
+    return {"KURZ_BLOCKLISTS": str(path)}
+
+
+def good(scene: Scene, **environment: str) -> Environment:
+    scene.fill()
+    return environment
+
+
+def full_disk(scene: Scene) -> Environment:
+    """Only its folder: what is full is mounted around the command (`on_full_disk`)."""
+    scene.folder.mkdir()
+    return {}
+
+
+def on_full_disk(command: list[str], scene: Scene) -> list[str]:
+    """The same command with a disk of its own, which anyone may mount in a namespace."""
+    script = (
+        'mount -t tmpfs -o size=1m tmpfs "$0"; cat /dev/zero > "$0/filler" 2> /dev/null; exec "$@"'
+    )
+    return ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script,
+            str(scene.folder), *command]  # fmt: skip
+
+
+SITUATIONS: dict[str, Break] = {
+    "The data folder cannot be written to": unwritable,
+    "The data folder cannot be entered": closed,
+    "The data folder cannot be created": uncreatable,
+    "The data folder is a file": file,
+    "The disk is full": full_disk,
+    "The database belongs to another user": foreign_database,
+    "The database is another kind of file": other_file,
+    "The database is damaged": damaged,
+    "The database is from a newer version": newer,
+    "The clock is behind": clock_behind,
+    "`KURZ_SECRET` is too short": lambda scene: good(scene, KURZ_SECRET="hidden"),
+    "The file `secret` is too short": short_file,
+    "The file `secret` cannot be read": unreadable_file,
+    "The file `secret` is open to others": open_file,
+    "PostgreSQL is down": postgres_down,
+    "PostgreSQL's host name is wrong": postgres_unknown_host,
+    "PostgreSQL rejects the password": postgres_password,
+    "PostgreSQL does not have the database": postgres_database,
+    "PostgreSQL has no TLS": postgres_tls,
+    "Redis is down": redis_down,
+    "Redis rejects the password": redis_password,
+    "Another program uses the port": port_in_use,
+    "The host is no address of this machine": host_elsewhere,
+    "A variable has a typo": typo,
+    "A setting is invalid": lambda scene: good(scene, KURZ_PORT="99999"),
+    "`kurz.toml` is not valid TOML": toml("port 9000\n"),
+    "`kurz.toml` has an unknown name": toml("prot = 9000\n"),
+    "A blocklist is missing": missing_list,
+    "Few open files are allowed": good,
+    "A public server, only by default": lambda scene: good(
+        scene, KURZ_BASE_URL="https://go.example.com"
+    ),
+}
+
+
+def tell(scene: Scene, statement: str, *values: int) -> None:
+    with sqlite3.connect(scene.database) as connection:
+        connection.execute(statement, values)
+    connection.close()
+
+
+def secret(scene: Scene) -> None:
+    scene.fill()
+    path = scene.folder / "secret"
+    path.write_text("0f1e2d3c4b5a69788796a5b4c3d2e1f0\n")
+    path.chmod(0o600)
+
+
+def unused_port(scene: Scene, shown: int) -> int:
+    port = free_port()
+    scene.names[f":{port}"] = f":{shown}"
+    return port
+
+
+def postgres_at(scene: Scene, account: str, database: str) -> Environment:
+    port = scene.postgres.port
+    scene.names[f":{port}"] = ":5432"
+    return {"KURZ_DATABASE_URL": f"postgresql://{account}@127.0.0.1:{port}/{database}"}

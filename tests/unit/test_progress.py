@@ -1,0 +1,86 @@
+"""What long work shows on a terminal."""
+
+import io
+import re
+import sys
+import time
+
+import pytest
+
+from kurz.cli.progress import RowCounter, Stopwatch, TerminalLine
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def line(self) -> str:
+        """What the last line shows: text after a carriage return covers what was there."""
+        shown = ""
+        for part in self.getvalue().rpartition("\n")[2].split("\r"):
+            plain = re.sub(r"\x1b\[\d*m", "", part)
+            shown = plain + shown[len(plain) :]
+        return shown.rstrip()
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    return screen
+
+
+def count() -> None:
+    with RowCounter("links") as counter:
+        time.sleep(0.2)
+        counter.add(12_000)
+
+
+def test_rows_are_counted(screen):
+    count()
+    assert re.search(r"\x1b\[2m12,000 links  [\d,]+ per second\x1b\[0m", screen.getvalue())
+
+
+def test_a_shorter_line_covers_a_longer_one_and_none_is_left(screen):
+    with TerminalLine() as line:
+        line.show("a long line")
+        line.show("short")
+        assert screen.line() == "short"
+    assert screen.line() == ""
+
+
+def test_nobody_gets_colours_who_wants_none(screen, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    count()
+    assert "12,000 links" in screen.getvalue()
+    assert "\x1b" not in screen.getvalue()
+
+
+@pytest.mark.parametrize("is_dumb", [True, False])
+def test_nothing_is_shown_where_no_line_can_be_written_again(monkeypatch, is_dumb):
+    stream = Screen() if is_dumb else io.StringIO()
+    monkeypatch.setenv("TERM", "dumb" if is_dumb else "xterm")
+    monkeypatch.setattr(sys, "stderr", stream)
+    count()
+    assert stream.getvalue() == ""
+
+
+def test_a_stopwatch_shows_itself_after_a_while_and_lets_lines_stay(screen):
+    with Stopwatch("Working", shown_after_seconds=0.05) as watch:
+        deadline = time.monotonic() + 60
+        while not screen.line().startswith("Working  0 s") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert screen.line() == "Working  0 s"
+        watch.say("Half of it is done.")
+    assert re.search(r"(?m)^.*\rHalf of it is done\.$", screen.getvalue())
+    assert screen.line() == ""
+
+
+def test_short_work_shows_nothing(screen):
+    with Stopwatch("Working"):
+        pass
+    assert screen.getvalue() == ""
