@@ -25,6 +25,7 @@
 `reaper`: `kurz admin reaper`; `reaper_output`: how it prints runs.
 `session`: opens the settings and the store for a command.
 `output`: prints results, as text or JSON; `progress`: shows how far long work is.
+`completion`: `kurz completion`.
 `values`: durations, instants and links in arguments.
 `workspace_lookup`: which workspace a command means, and the address of this kurz.
 `server_address`: the address of the server of a data folder.

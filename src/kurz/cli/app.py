@@ -13,6 +13,7 @@ from kurz.cli import (
     archive,
     backup,
     checks,
+    completion,
     doctor,
     links,
     qr,
@@ -22,6 +23,7 @@ from kurz.cli import (
     trash,
 )
 from kurz.errors import Kind, KurzError, SchemaOutdated, SettingRefused
+from kurz.terminals import wants_colours
 
 # Exit codes for scripts: 2 is wrong usage; 69, 74 and 78 are "unavailable", "I/O error" and
 # "config" of sysexits.h.
@@ -47,7 +49,10 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for group in (
-    *(module.commands for module in (serve, links, checks, stats, transfer, qr, doctor)),
+    *(
+        module.commands
+        for module in (serve, links, checks, stats, transfer, qr, doctor, completion)
+    ),
     trash.trash,
     archive.archive,
     backup.backup,
@@ -80,7 +85,7 @@ def options(
 def main() -> None:
     _prepare_terminal()
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, color=_color())
         if sys.stdout is not None:
             sys.stdout.flush()
         sys.exit(code)
@@ -131,4 +136,10 @@ def _discard_output() -> None:
 
 
 def _fail(sentence: str) -> None:
-    typer.echo(f"{typer.style('kurz:', fg='red', bold=True)} {sentence}", err=True)
+    text = f"{typer.style('kurz:', fg='red', bold=True)} {sentence}"
+    typer.echo(text, err=True, color=_color())
+
+
+def _color() -> bool | None:
+    """False where nobody wants colours; None: wherever there is a terminal."""
+    return None if wants_colours() else False

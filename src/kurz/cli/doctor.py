@@ -13,7 +13,7 @@ from kurz.settings.model import fields
 from kurz.settings.values import show_duration
 
 if TYPE_CHECKING:
-    from kurz.cli.findings import DoctorFinding
+    from kurz.cli.finding import DoctorFinding
 
 _SYMBOLS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
 
