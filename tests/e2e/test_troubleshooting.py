@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import pytest
 
+from kurz.server.forwarding import ENOUGH, NOBODY, SOME
 from support import nursery
 from support.broken import FILE_LIMIT, SITUATIONS, Scene, on_full_disk
 from support.program import Program
-from support.terminal import KURZ
+from support.terminal import KURZ, Terminal
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "troubleshooting.md"
 ROW = re.compile(r"^\| (.+?) \| `(.+)` \| (`[✗!] .+?`|\d+) \| (\d+|warns|starts) \|$", re.MULTILINE)
@@ -35,6 +36,11 @@ def scene(tmp_path, sqlite_template, postgres, valkey):
     names = {f"{home}/data": "/srv/kurz", f"(ID {os.geteuid()})": "(ID 1000)"}
     with ExitStack() as closing:
         yield Scene(home / "data", sqlite_template, postgres, valkey, closing, names)
+
+
+@pytest.fixture
+def bare_terminal(tmp_path):
+    return Terminal({"KURZ_DATA_DIR": str(tmp_path / "data")})
 
 
 def test_the_table_is_whole():
@@ -102,3 +108,55 @@ def check_start(own: dict[str, str], log: Path, row: Row, scene: Scene) -> None:
     said = scene.shown(program.log())
     assert "Traceback" not in said
     assert (f"Warning: {row.sentence}" in said) == (row.serve == "warns")
+
+
+def test_a_proxy_that_names_nobody_is_noticed_until_it_does(start_program, tmp_path):
+    environment = {"KURZ_DATA_DIR": str(tmp_path / "data"), "KURZ_ACCESS": "private"}
+    environment["KURZ_BASE_URL"] = "https://go.example.com"
+    program = start_program(**environment)
+    terminal = Terminal(environment)
+    with program.client(headers={"Host": "go.example.com"}) as client:
+        for _ in range(ENOUGH):
+            client.get("/healthz")  # of a monitor
+        assert "! proxy" not in terminal.run("doctor").stdout
+        for _ in range(ENOUGH):
+            client.get("/api/v1/me")
+    assert re.search(rf"! proxy +{NOBODY}", terminal.run("doctor").stdout)
+    assert NOBODY in program.log()
+    assert NOBODY in PAGE.read_text()
+    assert SOME in PAGE.read_text()
+    program.stop()
+    program.start()
+    assert "! proxy" not in terminal.run("doctor").stdout
+
+
+def test_a_role_that_may_not_create_tables_is_refused(bare_terminal, postgres, make_database):
+    postgres.ask("CREATE ROLE guest LOGIN")
+    try:
+        url = make_database().replace("postgres@", "guest@")
+        done = bare_terminal.run("serve", KURZ_DATABASE_URL=url)
+    finally:
+        postgres.ask("DROP ROLE guest")
+    assert done.returncode == 69
+    assert done.stderr.startswith("kurz: PostgreSQL does not allow this role")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_doctor_knows_its_own_server_from_another_one(start_program, tmp_path):
+    own, other = ({"KURZ_DATA_DIR": str(tmp_path / name)} for name in ("own", "other"))
+    port = str(start_program(**own).port)
+    start_program(**other)
+    place = f"127.0.0.1:{port}"
+    running = Terminal(own).run("doctor", KURZ_PORT=port)
+    assert re.search(rf"✓ address +kurz is running on {place}$", running.stdout, re.MULTILINE)
+    taken = Terminal(other).run("doctor", KURZ_PORT=port)
+    assert taken.returncode == 1
+    assert re.search(rf"✗ address +Cannot listen on {place} .*Another kurz", taken.stdout)
+
+
+def test_the_doctor_misses_the_secret_of_an_installation(start_program, tmp_path):
+    environment = {"KURZ_DATA_DIR": str(tmp_path / "data")}
+    start_program(**environment).stop()
+    assert " secret" not in Terminal(environment).run("doctor").stdout
+    (tmp_path / "data" / "secret").unlink()
+    assert "everyone has to sign in again" in Terminal(environment).run("doctor").stdout

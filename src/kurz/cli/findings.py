@@ -50,6 +50,7 @@ def examine(loaded: LoadedSettings) -> list[DoctorFinding]:
         *_database(engine),
         *_replicas(engine),
         network_findings.address(engine),
+        *network_findings.proxy(settings),
         _base_url(settings),
         *folder_findings.secret(engine),
         *network_findings.redis(settings),

@@ -9,6 +9,7 @@ from kurz.cli.finding import DoctorFinding
 from kurz.errors import SettingRefused
 from kurz.redis_url import RedisKind
 from kurz.server.listening import UNIX, check
+from kurz.server.proxy_note import ProxyNote
 from kurz.settings.model import Settings
 from kurz.wiring.engine import Engine
 
@@ -66,6 +67,12 @@ def _connect(host: str, port: int) -> socket.socket:
         connection.close()
         raise
     return connection
+
+
+def proxy(settings: Settings) -> list[DoctorFinding]:
+    """What the server has noticed since its start."""
+    noticed = ProxyNote(settings.proxy_note_path).read()
+    return [] if noticed is None else [finding.warning("proxy", noticed)]
 
 
 def redis(settings: Settings) -> list[DoctorFinding]:

@@ -20,6 +20,7 @@ from kurz.jobs.boot_clock import BootClock
 from kurz.rounds import wait_at_most
 from kurz.server.children import Tether
 from kurz.server.lifeline import ending
+from kurz.server.proxy_note import ProxyNote
 from kurz.server.scoreboard import Scoreboard
 from kurz.server.serve import TICK_SECONDS, serve
 from kurz.settings.model import Settings
@@ -70,6 +71,7 @@ def get_ready(settings: Settings, clocks: Clocks) -> Prepared:
             return Prepared(backup, set_up_token, warning)
 
     check_data_folder(settings)
+    ProxyNote(settings.proxy_note_path).write(None)  # of another run
     with explained(settings):
         return asyncio.run(run())
 

@@ -16,7 +16,8 @@ A worker:
 `lifeline`: when a child must end.
 `app`: the outermost ASGI application.
 `hosts`: which site a Host header means.
-`proxies`: which peers may say who their client is.
+`proxies`: which peers may say who their client is; `forwarding`: a proxy that does not;
+`proxy_note`: what was noticed of it.
 `request_ids`: ids of requests.
 `overload`: how much slow work there is at once.
 `read_only`: refuses what would change something.

@@ -28,6 +28,7 @@ from kurz.errors import KurzError
 from kurz.headers import CACHING, HSTS, POLICY, SECURITY_HEADERS, STRICTEST_POLICY, UNCACHED
 from kurz.logs import request_id
 from kurz.people.workspaces import Site
+from kurz.server.forwarding import Forwarding
 from kurz.server.hosts import Hosts
 from kurz.server.proxies import TrustedProxies
 from kurz.server.request_ids import next_request_id
@@ -77,7 +78,9 @@ class App:
         proxies: TrustedProxies,
         freshness: Freshness,
         hsts_seconds: int = 0,
+        forwarding: Forwarding | None = None,
     ) -> None:
+        self._forwarding = forwarding
         self._hsts = f"max-age={hsts_seconds}".encode() if hsts_seconds else None
         self._freshness = freshness
         self._proxies = proxies
@@ -165,6 +168,8 @@ class App:
         scope[RAW_HOST] = raw_host = hosts[0].strip(b" \t") if len(hosts) == 1 else None
         scope[HOST] = raw_host.decode("latin-1").lower() if raw_host else ""
         scope[CLIENT] = peer = scope["client"][0] if scope["client"] else ""
+        if self._forwarding is not None and scope["path"] not in PROBES:
+            self._forwarding.count(peer, scope[HOST], is_named=bool(forwarded_for))
         if forwarded_for or protocol is not None:
             self._read_forwarded(scope, peer, forwarded_for, protocol)
 

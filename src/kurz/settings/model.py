@@ -306,6 +306,7 @@ class Settings(LimitSettings, LoadSettings, WebSettings, BackupSettings):
     journal_dir = _InDataDir("journal")
     dropped_clicks_path = _InDataDir("dropped-clicks")
     backup_dir = _InDataDir("backups")
+    proxy_note_path = _InDataDir("proxy-note")
 
     @property
     def is_local(self) -> bool:

@@ -37,9 +37,11 @@ from kurz.redirect.misses import Misses
 from kurz.server.accepting import NO_SHORTCUT, Shortcut
 from kurz.server.app import App
 from kurz.server.capacity import Capacity, connection_cap, file_limit, open_files
+from kurz.server.forwarding import Forwarding
 from kurz.server.hosts import Hosts
 from kurz.server.overload import BoundedWork, WorkKind
 from kurz.server.proxies import TrustedProxies
+from kurz.server.proxy_note import ProxyNote
 from kurz.server.quick_refusals import QuickRefusals
 from kurz.server.read_only import NoClicksLeft, ReadOnly
 from kurz.settings.model import Settings
@@ -109,6 +111,7 @@ async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[
             proxies=proxies,
             freshness=path.heartbeat,
             hsts_seconds=hsts_seconds,
+            forwarding=_forwarding(settings),
         )
         path.lane.answer_other = quick.answer
         capacity = _capacity(settings, path)
@@ -168,6 +171,13 @@ def _guarded(settings: Settings, app: AsgiApp) -> AsgiApp:
 
 def _with_cors(settings: Settings, api: AsgiApp) -> AsgiApp:
     return Cors(api, settings.allowed_origins) if settings.allowed_origins else api
+
+
+def _forwarding(settings: Settings) -> Forwarding | None:
+    """Only where visitors come from other machines."""
+    if settings.base_url is None or settings.is_local:
+        return None
+    return Forwarding(ProxyNote(settings.proxy_note_path).write)
 
 
 def _hsts_seconds(settings: Settings) -> int:

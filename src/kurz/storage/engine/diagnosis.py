@@ -10,6 +10,7 @@ import asyncpg
 from kurz.errors import SettingRefused
 from kurz.many_hosts import split_hosts
 from kurz.network_errors import cause_of
+from kurz.storage.engine.errors import FORBIDDEN_STATE
 from kurz.storage.engine.hosts import PostgresHosts, each_host
 
 SETTING = "KURZ_DATABASE_URL"
@@ -22,7 +23,7 @@ _CAUSES = {
         "it does not let this role connect from here",
         f"Check the role in {SETTING}, and pg_hba.conf on the server.",
     ),
-    "42501": (
+    FORBIDDEN_STATE: (
         "the role may not connect to this database",
         "Grant it the privilege CONNECT, or make it the owner of the database.",
     ),

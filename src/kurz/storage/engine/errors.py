@@ -6,10 +6,15 @@ import sqlalchemy as sa
 from kurz.errors import StoreBusy, StoreUnavailable
 
 READ_ONLY_STATE = "25006"
+FORBIDDEN_STATE = "42501"
 
 _UNREACHABLE = "The database cannot be reached at the moment."
 _BUSY = "The database is busy: this request waited too long. Try again."
 _REFUSED = "PostgreSQL rejected the role, password or database name. Check KURZ_DATABASE_URL."
+_FORBIDDEN = (
+    "PostgreSQL does not allow this role to do what kurz needs. Make the role the owner of the"
+    " database."
+)
 # Classes of SQLSTATE that say "not now": connection, out of resources (a full disk is one),
 # operator intervention, system error.
 _UNAVAILABLE_CLASSES = frozenset({"08", "53", "57", "58"})
@@ -47,6 +52,8 @@ def translate(error: BaseException) -> StoreUnavailable | None:
     state = getattr(error, "sqlstate", None) or ""
     if state[:2] == "28" or state == "3D000":  # authorisation · no such database
         return StoreUnavailable(_REFUSED)
+    if state == FORBIDDEN_STATE:
+        return StoreUnavailable(_FORBIDDEN)
     if state[:2] == _BUSY_CLASS or state == _BUSY_STATE:
         return busy()
     if state[:2] in _UNAVAILABLE_CLASSES or state == READ_ONLY_STATE:
