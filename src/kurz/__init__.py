@@ -16,6 +16,8 @@
 `paging`: which part of a list is wanted.
 `redis_url`: addresses of Redis.
 `many_hosts`: addresses that name several hosts.
+`network_errors`: why a server cannot be reached.
+`terminals`: what may be written to a terminal.
 """
 
 __version__ = "0.3.0.dev0"

@@ -14,10 +14,11 @@ _MOST = 8  # errors that led to each other; more would be a circle
 def cause_of(error: BaseException) -> str | None:
     """None: nothing of the network. The first error that says something counts: libraries put
     their own around it."""
-    return next(filter(None, map(_cause, _chain(error))), None)
+    return next(filter(None, map(_cause, chain_of(error))), None)
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, and those that led to it."""
     for _ in range(_MOST):
         if error is None:
             return
@@ -27,9 +28,9 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _cause(error: BaseException) -> str | None:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted ({error.verify_message})"
+        return f"its certificate is not trusted ({_detail(error, 'verify_message')})"
     if isinstance(error, ssl.SSLError):
-        return f"TLS failed ({error.reason or error.strerror})"
+        return f"TLS failed ({_detail(error, 'reason')})"
     if isinstance(error, socket.gaierror):
         return "its host name was not found"
     if isinstance(error, TimeoutError):
@@ -40,3 +41,8 @@ def _cause(error: BaseException) -> str | None:
     if error.errno == errno.ECONNREFUSED or f"[Errno {errno.ECONNREFUSED}]" in str(error):
         return REFUSED
     return None if error.errno is None else os.strerror(error.errno)
+
+
+def _detail(error: ssl.SSLError, name: str) -> str:
+    """Errors that Python code raises, and not OpenSSL, have no details."""
+    return str(getattr(error, name, None) or error.strerror or error)

@@ -145,7 +145,7 @@ def test_a_role_that_may_not_create_tables_is_refused(bare_terminal, postgres, m
 def test_the_doctor_knows_its_own_server_from_another_one(start_program, tmp_path):
     own, other = ({"KURZ_DATA_DIR": str(tmp_path / name)} for name in ("own", "other"))
     port = str(start_program(**own).port)
-    start_program(**other)
+    assert Terminal(other).run("migrate").returncode == 0
     place = f"127.0.0.1:{port}"
     running = Terminal(own).run("doctor", KURZ_PORT=port)
     assert re.search(rf"✓ address +kurz is running on {place}$", running.stdout, re.MULTILINE)

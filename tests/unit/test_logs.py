@@ -20,14 +20,41 @@ from kurz import logs
 @pytest.fixture(params=["text", "json"])
 def log(request: pytest.FixtureRequest) -> Iterator[Callable[[], list[str]]]:
     """Gives the lines so far; afterwards logs are as they were."""
+    stream = io.StringIO()
+    with logging_to(stream, request.param):
+        yield lambda: stream.getvalue().split("\n")[:-1]
+
+
+@contextlib.contextmanager
+def logging_to(stream: io.StringIO, log_format: str) -> Iterator[None]:
     before, root = structlog.get_config(), logging.getLogger()
     handlers, level = root.handlers[:], root.level
-    stream = io.StringIO()
-    logs.configure("debug", request.param, stream)
+    logs.configure("debug", log_format, stream)
     structlog.configure(cache_logger_on_first_use=False)
-    yield lambda: stream.getvalue().split("\n")[:-1]
-    structlog.configure(**before)
-    root.handlers[:], root.level = handlers, level
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
+        root.handlers[:], root.level = handlers, level
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environment", "has_colours"),
+    [({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+)
+def test_a_terminal_gets_colours_unless_nobody_wants_them(monkeypatch, environment, has_colours):
+    for name, value in ({"TERM": "xterm", "NO_COLOR": ""} | environment).items():
+        monkeypatch.setenv(name, value)
+    screen = Screen()
+    with logging_to(screen, "auto"):
+        structlog.get_logger().info("shown")
+    assert "shown" in screen.getvalue()
+    assert ("\x1b" in screen.getvalue()) == has_colours
 
 
 @pytest.mark.parametrize("text", [*SEQUENCES, "x\n2026-01-01T00:00:00Z [info     ] forged"])

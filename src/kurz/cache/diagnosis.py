@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from redis.exceptions import AuthenticationError, NoPermissionError, ResponseError
 
-from kurz.network_errors import cause_of
+from kurz.network_errors import cause_of, chain_of
 from kurz.redis_url import PORT, parse
 
 
@@ -23,9 +23,8 @@ def where(url: str) -> str:
 
 
 def _cause(error: BaseException) -> str:
-    found: BaseException | None = error
-    while found is not None and not isinstance(found, AuthenticationError | ResponseError):
-        found = found.__cause__ or found.__context__
+    answers = (it for it in chain_of(error) if isinstance(it, AuthenticationError | ResponseError))
+    found = next(answers, None)
     if isinstance(found, AuthenticationError) or "NOAUTH" in str(found):
         return "it rejected the user or the password"
     if isinstance(found, NoPermissionError):

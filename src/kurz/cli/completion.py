@@ -10,7 +10,7 @@ import typer
 commands = typer.Typer()
 
 
-class Shell(StrEnum):
+class ShellName(StrEnum):
     BASH = "bash"
     ZSH = "zsh"
     FISH = "fish"
@@ -33,11 +33,13 @@ class Node(NamedTuple):
 @commands.command()
 def completion(
     context: typer.Context,
-    shell: Annotated[Shell, typer.Argument(help="The shell that runs the script.")],
+    shell: Annotated[ShellName, typer.Argument(help="The shell that runs the script.")],
 ) -> None:
     """Print a script that completes commands and options."""
     nodes = list(walk(context.find_root().command, "kurz"))
-    typer.echo(_fish(nodes) if shell is Shell.FISH else _bash(nodes, is_zsh=shell is Shell.ZSH))
+    typer.echo(
+        _fish(nodes) if shell is ShellName.FISH else _bash(nodes, is_zsh=shell is ShellName.ZSH)
+    )
 
 
 def walk(command: Any, path: str) -> Iterator[Node]:

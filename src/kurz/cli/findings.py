@@ -33,7 +33,6 @@ from kurz.storage.people.accounts import has_admin
 from kurz.wiring.archive import open_files
 from kurz.wiring.backup_storage import open_storage
 from kurz.wiring.engine import Engine
-from kurz.wiring.outages import explain
 from kurz.wiring.scheduled_backups import check_backups
 from kurz.wiring.screen import open_list_provider
 
@@ -110,7 +109,7 @@ def _database(engine: Engine) -> list[DoctorFinding]:
     try:
         is_administered, more = asyncio.run(check())
     except StoreUnavailable as error:
-        return [finding.error("database", explain(engine.settings, error).detail)]
+        return [finding.error("database", asyncio.run(engine.explain(error)).detail)]
     except KurzError as error:
         return [finding.error("database", error.detail)]
     findings = [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from kurz.clock import Clock, EarliestClock, SystemClock
-from kurz.errors import SettingRefused
+from kurz.errors import SettingRefused, StoreBusy, StoreUnavailable
 from kurz.feed.local import PipeWaker, is_anybody_listening
 from kurz.feed.log import Waker
 from kurz.freshness.recent_writes import RecentWrites
@@ -157,6 +157,18 @@ class Engine:
                 " folder first, or set KURZ_DATA_DIR to the right folder."
             )
         return self._open_sqlite(cache_kib=BACKGROUND_CACHE_KIB if is_background else CACHE_KIB)
+
+    async def explain(self, error: StoreUnavailable) -> StoreUnavailable:
+        """The error with the file, or with host, port and cause: for the operator, not for
+        visitors. Tries to connect once more."""
+        if isinstance(error, StoreBusy):
+            return error
+        if self.settings.database_url is None:
+            return StoreUnavailable(f"{self.settings.database_path.absolute()}: {error.detail}")
+        from kurz.storage.engine.diagnosis import why_unusable
+
+        reason = await why_unusable(self.settings.database_url)
+        return error if reason is None else StoreUnavailable(reason)
 
     def _open_sqlite(self, *, cache_kib: int, is_synced: bool = True) -> SqliteDatabase:
         return SqliteDatabase(
