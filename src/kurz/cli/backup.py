@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from kurz.cli import output
+from kurz.cli.progress import TerminalLine
 from kurz.cli.session import AsJson, DataDir, note, read_settings, with_kurz
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _create_gently(writer: "BackupWriter", target: "BackupTarget", now: datetime
     return writer.create(target, now)
 
 
-class _Progress(output.TerminalLine):
+class _Progress(TerminalLine):
     """`copying 120 of 480 MiB`."""
 
     def tell(self, what: str, done_bytes: int, total_bytes: int) -> None:
