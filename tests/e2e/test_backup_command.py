@@ -92,6 +92,32 @@ def test_a_restored_server_knows_what_was_there_and_issues_nothing_twice(
 
 
 @on_sqlite
+def test_a_link_is_restored_as_before(server, tmp_path):
+    _, terminal = server
+    terminal.do("create", "https://example.com/", "--code", "known")
+    terminal.do("delete", "known")
+    (tmp_path / "known").write_text("a file of that name")
+    terminal.do("restore", "known")
+    unknown = terminal.run("restore", f"http://localhost/{'x' * 5000}")
+    assert unknown.returncode in (2, 3)
+    assert unknown.stderr.count("\n") == 1
+
+
+@on_sqlite
+def test_a_disk_may_have_its_own_folder(server, tmp_path):
+    _, terminal = server
+    file, folder = tmp_path / "kurz.backup", tmp_path / "restored"
+    left = tmp_path / ".kurz.backup.0123.part"
+    left.touch()
+    os.utime(left, (1, 1))
+    terminal.do("backup", str(file))
+    assert not left.exists()
+    (folder / "lost+found").mkdir(parents=True)
+    terminal.do("restore", str(file), "--data-dir", str(folder))
+    assert (folder / "kurz.db").exists()
+
+
+@on_sqlite
 def test_a_backup_has_no_salts_limits_or_changes(server, tmp_path):
     program, terminal = server
     terminal.do("create", "https://example.com/", "--code", "known")

@@ -1,5 +1,6 @@
 """What a copy of the database for a backup contains, and what a restored one will issue."""
 
+import asyncio
 import threading
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -8,6 +9,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
 
 from kurz.errors import BackupRefused, StoreUnavailable
 from kurz.links.model import Draft
@@ -15,7 +18,8 @@ from kurz.storage.backup.contents import check_copy, contents_of
 from kurz.storage.backup.renewal import SKIPPED, renew
 from kurz.storage.backup.snapshot import copy_database, open_copy, trim_copy
 from kurz.storage.engine.changes import last_change
-from kurz.storage.engine.sqlite import default_driver
+from kurz.storage.engine.migrate import Migrations
+from kurz.storage.engine.sqlite import create_engine, default_driver
 from kurz.storage.links.active import find_uncounted
 from kurz.storage.links.installation import CACHE_EPOCH, find_key, lease_numbers
 from kurz.storage.safety.destinations import follow_existing, has_lost_changes
@@ -25,6 +29,8 @@ from kurz.storage.schema.people import accounts, one_time_tokens
 from kurz.storage.schema.safety import destination_position
 from kurz.wiring.backup import BackupWriter, staging, verify_backup
 from kurz.wiring.backup_storage import FileTarget
+from kurz.wiring.core import open_kurz
+from kurz.wiring.engine import prepare
 from kurz.wiring.restore import BackupRestorer
 from support.people import People
 
@@ -211,3 +217,37 @@ async def test_a_backup_of_a_newer_schema_is_not_restored(kurz, tmp_path):
     with pytest.raises(BackupRefused, match="only knows"):
         restorer.restore(FileTarget(file), kurz.clock.now())
     assert not folder.exists()
+
+
+def make_older(settings, schema: str) -> None:
+    """A database as an earlier version left it, with a link."""
+    config = Config()
+    config.set_main_option("script_location", str(Migrations().scripts))
+    settings.data_dir.mkdir(mode=0o700)
+    with create_engine(settings.database_path, is_new=True).connect() as connection:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        config.attributes["connection"] = connection
+        command.upgrade(config, schema)
+        connection.exec_driver_sql(
+            "INSERT INTO links (workspace_id, short_code, version, strategy, original_url,"
+            " canonical_url, link_type, status, created_at, updated_at, redirect_status,"
+            " forward_query, clicks_used, redirect_count) VALUES (0, 'known', 1, 'custom',"
+            " 'https://example.com/', 'https://example.com/', 'PERMANENT', 'ACTIVE', 1, 1, 302,"
+            " 0, 0, 0)"
+        )
+        connection.exec_driver_sql("COMMIT")
+
+
+async def test_a_backup_of_an_older_schema_is_upgraded_at_the_next_start(settings, tmp_path):
+    older = replace(settings, data_dir=tmp_path / "older")
+    await asyncio.to_thread(make_older, older, "0022")
+    file = FileTarget(tmp_path / "kurz.backup")
+    now = datetime.now(UTC)
+    assert BackupWriter(older).create(file, now).manifest.schema == "0022"
+    BackupRestorer(settings).restore(file, now)
+    assert await prepare(settings, upgrades_postgres=False) is not None
+    async with open_kurz(settings) as kurz:
+        found = await kurz.store.find_by_code(0, "known")
+        assert found is not None
+        made = await kurz.links.create(Draft(original_url="https://example.com/new"))
+        assert made.link.id > SKIPPED

@@ -128,10 +128,12 @@ def is_meant(argument: str, data_dir: Path | None) -> bool:
         return True
     from kurz.wiring.engine import Engine
 
+    try:
+        is_file = Path(argument).is_file()
+    except (OSError, ValueError):  # a URL that is too long for a path
+        return False
     is_path = any(mark in argument for mark in "./")
-    return Path(argument).is_file() and (
-        is_path or not Engine(read_settings(data_dir=data_dir)).is_there
-    )
+    return is_file and (is_path or not Engine(read_settings(data_dir=data_dir)).is_there)
 
 
 def _create_gently(writer: "BackupWriter", target: "BackupTarget", now: datetime) -> "MadeBackup":

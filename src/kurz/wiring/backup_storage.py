@@ -1,8 +1,10 @@
 """Where backups are stored: a file, or an object in a bucket."""
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from glob import escape
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:  # its library is an extra
     from kurz.outbound.backup_bucket import BackupBucket
 
 BUCKET = "s3://"
+LEFT_SECONDS = 86_400  # an unfinished file that was not written for so long is of a dead process
 
 
 class BackupTarget(Protocol):
@@ -49,6 +52,9 @@ class FileTarget:
             raise BackupRefused(f"{self._path} exists. Choose another name, or add --force.")
 
     def store(self, write: Callable[[BinaryIO], None], check: Callable[[Path], None]) -> int:
+        for left in self._path.parent.glob(f".{escape(self._path.name)}.*.part"):
+            if time.time() - left.stat().st_mtime > LEFT_SECONDS:
+                left.unlink(missing_ok=True)
         with written_whole(self._path, check=check) as file:
             write(file)
         return self._path.stat().st_size
@@ -122,7 +128,7 @@ class BackupFolder:
             self._path.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise BackupUnavailable(f"{self._path} cannot be used: {error.strerror}.") from None
-        for left in self._path.glob(".kurz-*.backup.*.part"):  # of a process that was killed
+        for left in self._path.glob(".kurz-*.backup.*.part"):  # one is made at a time: of the dead
             left.unlink(missing_ok=True)
         return FileTarget(self._path / name)
 

@@ -24,6 +24,7 @@ from kurz.wiring.backup_storage import BackupTarget, keys_of
 from kurz.wiring.engine import Engine
 
 UNFINISHED = "restore.part"
+LOST = "lost+found"  # at the top of a disk
 
 
 class BackupRestorer:
@@ -96,7 +97,7 @@ class BackupRestorer:
 def _emptied(folder: Path) -> Iterator[Path]:
     """A folder for what is unpacked, in a data folder that has nothing else."""
     is_new = not folder.exists()
-    if not is_new and (not folder.is_dir() or any(folder.iterdir())):
+    if not is_new and (not folder.is_dir() or any(it.name != LOST for it in folder.iterdir())):
         raise BackupRefused(
             f"The data folder {folder} is not empty. A backup is only restored into an empty"
             " folder. Stop kurz and move the folder away, or choose another one with --data-dir."
