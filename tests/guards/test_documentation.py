@@ -112,7 +112,7 @@ def test_the_table_of_canonical_urls_is_right():
 def test_the_package_for_buckets_is_the_one_that_kurz_works_with():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     [needed] = project["project"]["optional-dependencies"]["s3"]
-    for path in (DOCS / "guides" / "archive.md", ROOT / "src" / "kurz" / "wiring" / "archive.py"):
+    for path in (DOCS / "guides" / "archive.md", ROOT / "src" / "kurz" / "wiring" / "buckets.py"):
         assert f"install '{needed}'" in path.read_text(), path
 
 

@@ -20,26 +20,14 @@ MANY_PARTS = 9000
 class BackupBucket:
     """`prefix` comes before every name."""
 
-    def __init__(
-        self,
-        bucket: str,
-        prefix: str,
-        *,
-        endpoint: str | None = None,
-        region: str | None = None,
-        key_id: str | None = None,
-        secret_key: str | None = None,
-    ) -> None:
+    def __init__(self, bucket: str, prefix: str, **access: str | None) -> None:
         self._shown = f"s3://{bucket}/{prefix}" if prefix else f"s3://{bucket}"
         self._store = open_store(
             bucket,
             prefix,
             f"The bucket of backups {self._shown}",
             "KURZ_BACKUP_S3",
-            endpoint=endpoint,
-            region=region,
-            access_key_id=key_id,
-            secret_access_key=secret_key,
+            **access,
         )
 
     def check(self) -> None:

@@ -17,9 +17,24 @@ GIVE_UP_AFTER = timedelta(seconds=60)  # of a call, with all its retries
 ANSWER_WITHIN = timedelta(seconds=30)
 
 
-def open_store(bucket: str, prefix: str, about: str, settings: str, **given: str | None) -> S3Store:
+def open_store(
+    bucket: str,
+    prefix: str,
+    about: str,
+    settings: str,
+    *,
+    endpoint: str | None = None,
+    region: str | None = None,
+    key_id: str | None = None,
+    secret_key: str | None = None,
+) -> S3Store:
     """It is not contacted yet. `settings` is how their names begin. Raises `SettingRefused`."""
-    endpoint = given["endpoint"]
+    given = {
+        "endpoint": endpoint,
+        "region": region,
+        "access_key_id": key_id,
+        "secret_access_key": secret_key,
+    }
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     try:
         return S3Store(
@@ -43,26 +58,14 @@ class ArchiveBucket:
     """The `ArchiveFiles` in a bucket. One request writes a file: it exists completely, or not at
     all."""
 
-    def __init__(
-        self,
-        bucket: str,
-        prefix: str,
-        *,
-        endpoint: str | None = None,
-        region: str | None = None,
-        key_id: str | None = None,
-        secret_key: str | None = None,
-    ) -> None:
+    def __init__(self, bucket: str, prefix: str, **access: str | None) -> None:
         self._shown = f"s3://{bucket}/{prefix}"
         self._store = open_store(
             bucket,
             prefix,
             f"The archive {self._shown}",
             "KURZ_ARCHIVE",
-            endpoint=endpoint,
-            region=region,
-            access_key_id=key_id,
-            secret_access_key=secret_key,
+            **access,
         )
 
     async def check(self) -> None:

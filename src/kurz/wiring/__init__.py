@@ -6,6 +6,7 @@
 `core`: opens the engine and the services.
 `shared`: what processes share beside the database: the feed and Redis.
 `screen`: the blocklists that the settings name.
+`buckets`: how buckets are opened.
 `archive`: the archive that the settings name.
 `backup_storage`: where backups are stored.
 `limits`: rates and caps, and where they are counted.

@@ -11,6 +11,7 @@ from kurz.storage.ending.archive import SqlArchiveStore
 from kurz.transfer.archiving import Archiver
 from kurz.transfer.restoring import Archive
 from kurz.transfer.signing import Signer
+from kurz.wiring.buckets import NEEDED, access_of, split
 from kurz.wiring.core import Kurz
 
 
@@ -57,22 +58,9 @@ def open_files(settings: Settings) -> ArchiveFiles | None:
         from kurz.outbound.bucket import ArchiveBucket
     except ImportError:
         raise SettingRefused(
-            "KURZ_ARCHIVE is a bucket, which requires another package. Install it where kurz"
-            " is installed: pip install 'obstore>=0.12.1,<0.13'."
+            f"KURZ_ARCHIVE is a bucket, which requires another package. {NEEDED}"
         ) from None
-    if (settings.archive_s3_key_id is None) != (settings.archive_s3_secret_key is None):
-        raise SettingRefused(
-            "Set both KURZ_ARCHIVE_S3_KEY_ID and KURZ_ARCHIVE_S3_SECRET_KEY, or neither."
-        )
-    bucket, _, prefix = place.removeprefix("s3://").partition("/")
-    return ArchiveBucket(
-        bucket,
-        prefix,
-        endpoint=settings.archive_s3_endpoint,
-        region=settings.archive_s3_region,
-        key_id=settings.archive_s3_key_id,
-        secret_key=settings.archive_s3_secret_key,
-    )
+    return ArchiveBucket(*split(place), **access_of(settings, "archive"))
 
 
 def _store(kurz: Kurz) -> SqlArchiveStore:

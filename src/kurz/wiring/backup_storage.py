@@ -12,6 +12,7 @@ from kurz.errors import BackupNotFound, BackupRefused, BackupUnavailable, Settin
 from kurz.files import written_whole
 from kurz.settings.model import Settings
 from kurz.transfer.backup.sealing import BackupKeys
+from kurz.wiring.buckets import NEEDED, access_of, split
 
 if TYPE_CHECKING:  # its library is an extra
     from kurz.outbound.backup_bucket import BackupBucket
@@ -107,7 +108,7 @@ def open_target(settings: Settings, where: str, *, is_forced: bool = False) -> B
     """`where` is a path, or s3://bucket/key. Raises `SettingRefused`."""
     if not where.startswith(BUCKET):
         return FileTarget(Path(where), is_forced=is_forced)
-    bucket, _, key = where.removeprefix(BUCKET).partition("/")
+    bucket, key = split(where)
     if not bucket or not key or key.endswith("/"):
         raise BackupRefused(
             f"{where} must name a file in a bucket, such as s3://bucket/kurz.backup."
@@ -169,30 +170,15 @@ def open_storage(settings: Settings) -> BackupFolder | BackupPrefix | None:
     place = settings.backup
     if place is None or not place.startswith(BUCKET):
         return None if place is None else BackupFolder(Path(place))
-    bucket, _, prefix = place.removeprefix(BUCKET).partition("/")
-    return BackupPrefix(open_bucket(settings, bucket, prefix), place, settings.backup_dir)
+    return BackupPrefix(open_bucket(settings, *split(place)), place, settings.backup_dir)
 
 
 def open_bucket(settings: Settings, bucket: str, prefix: str) -> "BackupBucket":
     try:
         from kurz.outbound.backup_bucket import BackupBucket
     except ImportError:
-        raise SettingRefused(
-            "Backups in a bucket require another package. Install it where kurz is installed:"
-            " pip install 'obstore>=0.12.1,<0.13'."
-        ) from None
-    if (settings.backup_s3_key_id is None) != (settings.backup_s3_secret_key is None):
-        raise SettingRefused(
-            "Set both KURZ_BACKUP_S3_KEY_ID and KURZ_BACKUP_S3_SECRET_KEY, or neither."
-        )
-    return BackupBucket(
-        bucket,
-        prefix,
-        endpoint=settings.backup_s3_endpoint,
-        region=settings.backup_s3_region,
-        key_id=settings.backup_s3_key_id,
-        secret_key=settings.backup_s3_secret_key,
-    )
+        raise SettingRefused(f"Backups in a bucket require another package. {NEEDED}") from None
+    return BackupBucket(bucket, prefix, **access_of(settings, "backup"))
 
 
 def keys_of(settings: Settings) -> BackupKeys:
