@@ -116,6 +116,14 @@ def test_the_package_for_buckets_is_the_one_that_kurz_works_with():
         assert f"install '{needed}'" in path.read_text(), path
 
 
+def test_the_package_for_encryption_is_the_one_that_kurz_works_with():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    [needed] = project["project"]["optional-dependencies"]["encryption"]
+    sealing = ROOT / "src" / "kurz" / "transfer" / "backup" / "sealing.py"
+    for path in (DOCS / "guides" / "backup-and-upgrade.md", sealing):
+        assert f"install '{needed}'" in path.read_text(), path
+
+
 def test_samples_name_no_schema_that_the_next_migration_outdates():
     for path in DOCS.rglob("*.md"):
         assert not re.search(r"schema \d{4}|up to date \(\d", path.read_text()), path

@@ -213,11 +213,12 @@ def _recipient(text: str) -> Any:
 
 
 def _age() -> Any:
-    """Loaded late: most backups are not encrypted, and not every platform has it."""
+    """Loaded late: most backups are not encrypted, and it is an extra."""
     try:
         import pyrage
     except ImportError:
         raise SettingRefused(
-            "Encrypted backups require the package pyrage, which is not installed."
+            "Encrypted backups require another package. Install it where kurz is installed:"
+            " pip install 'pyrage>=1.4,<2'."
         ) from None
     return pyrage
