@@ -136,8 +136,10 @@ def restore_links(
     """Restore links with their original IDs, codes and statistics."""
     results: list[_Outcome] = []
     refused: list[KurzError] = []
+    counting = RowCounter("links")
 
     def refuse(error: KurzError) -> None:
+        counting.clear()
         _print_error("not restored", error)
         refused.append(error)
 
@@ -146,7 +148,7 @@ def restore_links(
 
         archived = open_archive(kurz)
         await note(kurz, "restore-archive", f"file {file}", codes=code or [], foreign=foreign)
-        with RowCounter("links") as counting:
+        with counting:
             async for result in archived.restore(
                 file,
                 code or (),

@@ -118,7 +118,7 @@ def ban_person(
         made = await kurz.bans.ban_account(account.id, reason, OPERATOR)
         return made, await kurz.bans.begin(made)
 
-    made, links = with_kurz(data_dir, work)
+    made, links = with_kurz(data_dir, work, doing="Banning links")
     sentence = f"{email} is banned, along with {links:,} link{'' if links == 1 else 's'}."
     hint = "Undo: " + command(data_dir, "admin", "unban", "person", email)
     output.print_result(_view(made) | {"links": links}, sentence, hint, as_json=as_json)
@@ -133,7 +133,7 @@ def unban_person(email: Email, as_json: AsJson = False, data_dir: DataDir = None
         was_banned = await kurz.bans.unban_account(account.id, OPERATOR)
         return was_banned, await kurz.bans.undo(account.id) if was_banned else 0
 
-    was_banned, links = with_kurz(data_dir, work)
+    was_banned, links = with_kurz(data_dir, work, doing="Restoring links")
     sentence = f"{email} was not banned."
     if was_banned:
         back = "1 link was" if links == 1 else f"{links:,} links were"

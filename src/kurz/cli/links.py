@@ -149,7 +149,7 @@ def list_links(
         views = [await view_of(kurz, link) for link in page.links]
         return views, page, kurz.clock.now()
 
-    views, page, now = with_kurz(data_dir, work)
+    views, page, now = with_kurz(data_dir, work, doing="Searching")
     total, next_cursor = page.total, page.next_cursor
     if as_json:
         shown = {"links": views, "total": total, "is_total_exact": page.is_total_exact}

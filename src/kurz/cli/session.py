@@ -1,12 +1,14 @@
 """What commands on the local store share: the settings, and an open kurz."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from kurz.cli import server_address
+from kurz.cli.progress import Stopwatch
 from kurz.settings.load import load
 from kurz.settings.model import Settings
 
@@ -27,8 +29,11 @@ def read_settings(**flags: object) -> Settings:
     return load(flags).settings
 
 
-def with_kurz(data_dir: Path | None, work: Callable[["Kurz"], Awaitable[T]]) -> T:
-    """Runs `work` on the store the settings name; it may be in use by a server."""
+def with_kurz(
+    data_dir: Path | None, work: Callable[["Kurz"], Awaitable[T]], *, doing: str | None = None
+) -> T:
+    """Runs `work` on the store the settings name; it may be in use by a server. `doing` is what a
+    terminal shows if that takes long; without it, the work prints or asks something itself."""
     import asyncio
 
     from kurz.wiring.core import open_kurz
@@ -40,7 +45,7 @@ def with_kurz(data_dir: Path | None, work: Callable[["Kurz"], Awaitable[T]]) -> 
         async with open_kurz(settings) as kurz:
             return await work(kurz)
 
-    with explained(settings):
+    with explained(settings), Stopwatch(doing) if doing else nullcontext():
         return asyncio.run(run())
 
 

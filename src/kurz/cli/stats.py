@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from kurz.cli import output, values
-from kurz.cli.progress import Stopwatch
 from kurz.cli.session import AsJson, DataDir, with_kurz
 from kurz.cli.workspace_lookup import address_of, find_workspace, id_of
 from kurz.clicks.errors import PeriodRefused
@@ -76,8 +75,7 @@ def stats(
         period = _period(kurz.clock.now(), start, end, last, zone)
         return await _find(kurz, *await _about(kurz, link, workspace, tag), period)
 
-    with Stopwatch("Counting"):
-        found = with_kurz(data_dir, work)
+    found = with_kurz(data_dir, work, doing="Counting")
     if csv is not None:
         write_csv(found.report, csv)
     elif as_json:

@@ -111,7 +111,7 @@ def empty(
             )
         number = _number(with_kurz(data_dir, count))
         typer.confirm(f"Permanently delete {number}?", abort=True, err=True)
-    emptied = with_kurz(data_dir, work)
+    emptied = with_kurz(data_dir, work, doing="Deleting")
     noun = "link" if emptied.purged == 1 else "links"
     sentence = f"{emptied.purged:,} {noun} permanently deleted."
     output.print_result({"purged": emptied.purged}, sentence, as_json=as_json)
