@@ -59,7 +59,7 @@ def test_kubernetes_accepts_what_it_makes(values, tmp_path):
     path = tmp_path / "objects.yaml"
     path.write_text(done.stdout)
     command = [sys.executable, "-m", "uv", "tool", "run", "--from", VALIDATOR]
-    command += ["kubernetes-validate", "--strict", "--version", KUBERNETES, str(path)]
+    command += ["kubernetes-validate", "--strict", "-k", KUBERNETES, str(path)]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 

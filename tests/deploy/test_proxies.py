@@ -61,6 +61,7 @@ def nginx(folder: Path, ports: dict[str, int]) -> list[str]:
 def haproxy(folder: Path, ports: dict[str, int]) -> list[str]:
     changes = {
         UPSTREAM: f"127.0.0.1:{ports['kurz']}",
+        "maxconn 20000": "maxconn 1000",  # each takes two files
         "bind :80\n": f"bind 127.0.0.1:{ports['http']}\n",
         "bind :443 ssl": f"bind 127.0.0.1:{ports['https']} ssl",
         "/etc/ssl/go.example.com.pem": str(folder / "server.pem"),
@@ -164,12 +165,12 @@ def test_a_link_has_the_host_and_scheme_that_the_visitor_sees(https):
 def test_kurz_knows_who_the_visitor_is_whatever_they_claim(https):
     with visitor(https) as client:
         statuses = [
-            client.get("/no-such", headers={"x-forwarded-for": f"203.0.113.{n}"}).status_code
+            client.get(f"/miss{n}", headers={"x-forwarded-for": f"203.0.113.{n}"}).status_code
             for n in range(5)
         ]
     assert statuses == [404, 404, 404, 429, 429]
     with visitor(https, OTHER_VISITOR) as client:
-        assert client.get("/no-such").status_code == 404
+        assert client.get("/miss5").status_code == 404
 
 
 def test_a_file_of_many_links_passes(https):
