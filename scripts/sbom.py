@@ -66,11 +66,11 @@ def _python_license(package: Distribution) -> str:
     """An SPDX expression where the package has one. Older ones have a classifier or free text."""
     fields = package.metadata
     if "License-Expression" in fields:
-        return fields["License-Expression"]
-    for classifier in fields.get_all("Classifier") or []:
+        return str(fields["License-Expression"])
+    for classifier in fields.get_all("Classifier") or ():
         if classifier.startswith("License ::"):
             return str(classifier.rpartition(" :: ")[2])
-    return fields["License"].partition("\n")[0] if "License" in fields else ""
+    return str(fields["License"]).partition("\n")[0] if "License" in fields else ""
 
 
 def _npm_component(path: str, package: dict[str, Any]) -> Component:

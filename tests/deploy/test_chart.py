@@ -40,7 +40,7 @@ def template(values: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return helm("template", "links", CHART, *sets)
 
 
-def objects(values: dict[str, str]) -> dict[str, Any]:
+def objects(values: dict[str, str]) -> dict[str, dict[str, Any]]:
     done = template(values)
     assert done.returncode == 0, done.stderr
     return {it["kind"]: it for it in yaml.safe_load_all(done.stdout) if it}

@@ -51,8 +51,8 @@ def schema() -> jsonschema_rs.Draft7Validator:
     return jsonschema_rs.Draft7Validator(json.loads(text))
 
 
-def services(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(path.read_text())["services"]
+def services(path: Path) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text())["services"]
     return found
 
 

@@ -11,6 +11,8 @@ from support.installed import InstalledProgram, assert_followed, create_link
 from support.program import KURZ
 
 UNIT = Path(kurz.__file__).parents[2] / "deploy" / "systemd" / "kurz.service"
+# SQLite then gives its files to the owner of the database. The service does not run as root.
+ONLY_AS_ROOT = {"fchown"}
 # What MemoryDenyWriteExecute forbids, the kernel forbids a process that asked for it.
 DENY_WRITE_EXECUTE = """
 import ctypes, os, sys
@@ -81,10 +83,9 @@ def test_every_system_call_of_kurz_is_allowed(data, tmp_path):
     command = ["strace", "-D", "-f", "-qq", "-c", "-o", str(trace), str(KURZ)]
     use(InstalledProgram(command, data, tmp_path / "log").start())
     rows = [line.split() for line in trace.read_text().splitlines()]
-    calls = {row[-1] for row in rows if len(row) in (5, 6) and row[3].isdigit()}
+    calls = {row[-1] for row in rows if len(row) in (5, 6) and row[3].isdigit()} - {"total"}
     assert {"execve", "setpriority", "epoll_wait"} <= calls
-    # kurz raises its limit of open files if it can. The unit sets that limit itself.
-    assert calls - allowed_calls() == set()
+    assert calls - allowed_calls() - ONLY_AS_ROOT == set()
 
 
 def test_kurz_needs_no_memory_that_is_writable_and_executable(data, tmp_path):

@@ -10,14 +10,16 @@ from sbom import ROOT
 
 import kurz
 
+Bom = dict[str, Any]
 
-def of_kind(kind: str) -> dict[str, Any]:
+
+def of_kind(kind: str) -> Bom:
     text = sbom.python_bom() if kind == "python" else sbom.web_bom(kurz.__version__)
-    found: dict[str, Any] = json.loads(text)
+    found: Bom = json.loads(text)
     return found
 
 
-def names(bom: dict[str, Any]) -> set[str]:
+def names(bom: Bom) -> set[str]:
     return {it["name"] for it in bom["components"]}
 
 
@@ -50,7 +52,7 @@ def test_every_package_has_a_licence_and_somebody_who_needs_it(kind):
 
 
 def test_a_package_inside_another_is_found_first():
-    packages: dict[str, Any] = {
+    packages: Bom = {
         "node_modules/a": {},
         "node_modules/b": {},
         "node_modules/a/node_modules/b": {},
