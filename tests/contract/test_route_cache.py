@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from kurz.cache.codec import FORMAT
 from kurz.cache.connect import open_redis
 from kurz.cache.routes import MAX_BATCH, RedisRouteCache
 from kurz.freshness.routes import Change
@@ -20,7 +21,7 @@ KINDS: dict[str, type[ValkeyServer | ValkeySentinels | ValkeyCluster]] = {
     "cluster": ValkeyCluster,
 }
 SECOND = 1_000_000  # microseconds
-KEY = "kurz:test:route:0/abc"
+KEY = f"kurz:test:route-{FORMAT}:0/abc"
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -154,7 +155,7 @@ async def test_a_new_link_leaves_no_mark_nor_does_what_is_no_link(cache, redis):
     cache.forget([changed(7, 1), Change(0, 3, "", 9)])
     cache.keep(0, "other", None, 1)
     await written(cache)
-    assert await redis.keys() == [b"kurz:test:route:0/other"]
+    assert await redis.keys() == [KEY.replace("abc", "other").encode()]
 
 
 async def test_every_code_is_a_code(cache):
@@ -181,7 +182,7 @@ async def test_garbage_is_no_link_and_gives_way(cache, redis, garbage):
 
 async def test_another_keys_value_is_refused_and_its_connection_closed(cache, redis):
     await put(cache, cached(route(8), 99), "other")
-    await redis.set(KEY, await redis.get("kurz:test:route:0/other"))
+    await redis.set(KEY, await redis.get(KEY.replace("abc", "other")))
     before = {client["id"] for client in await redis.client_list()}
     assert await cache.find(0, "abc") is None
     assert cache.refused == 1

@@ -41,7 +41,7 @@ NOT_RUN = {
     "README.md": 2,
     "archive.md": 6,
     "backup-and-upgrade.md": 8,
-    "configuration.md": 3,
+    "configuration.md": 5,
     "custom-domains.md": 1,
     "postgresql.md": 3,
     "redis.md": 2,

@@ -210,7 +210,8 @@ async def test_a_backup_of_a_newer_schema_is_not_restored(kurz, tmp_path):
     file, folder = tmp_path / "kurz.backup", tmp_path / "restored"
     database = kurz.settings.database_path
     with closing(default_driver.connect(database, isolation_level=None)) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        for table in ("alembic_version", "schema_revision"):
+            connection.execute(f"UPDATE {table} SET version_num = '9999'")  # noqa: S608
     BackupWriter(kurz.settings).create(FileTarget(file), kurz.clock.now())
     assert verify_backup(kurz.settings, FileTarget(file)).schema == "9999"
     restorer = BackupRestorer(replace(kurz.settings, data_dir=folder))

@@ -93,7 +93,8 @@ async def fill_old(settings: Settings, first: Migrations) -> dict[str, list[str]
     def insert(connection: sa.Connection) -> dict[str, list[str]]:
         old = sa.MetaData()
         old.reflect(connection)
-        old.remove(old.tables["alembic_version"])
+        for name in ("alembic_version", "schema_revision"):
+            old.remove(old.tables[name])
         for name, rows in OLD_ROWS.items():
             for row in rows:
                 connection.execute(old.tables[name].insert().values(row))

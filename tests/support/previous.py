@@ -2,7 +2,7 @@
 
 import io
 import subprocess
-import tarfile
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,9 +18,9 @@ def previous_version() -> tuple[str, str]:
 def unpack_previous(folder: Path) -> str:
     """Its source, without a dashboard; gives the folder to import it from."""
     _, commit = previous_version()
-    command = ["git", "archive", commit, "src/kurz"]
+    command = ["git", "archive", "--format=zip", commit, "src/kurz"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     assert done.returncode == 0, f"a clone with its history is needed: {done.stderr.decode()}"
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-        archive.extractall(folder, filter="data")
+    with zipfile.ZipFile(io.BytesIO(done.stdout)) as archive:
+        archive.extractall(folder)
     return str(folder / "src")

@@ -15,7 +15,7 @@ from servers.valkey import ValkeyServer
 USER, PASSWORD = "kurz", "word"
 # Each value is written under the key behind its own.
 MISPLACE = (
-    "local keys = redis.call('KEYS', 'kurz:*:route:*') for i = #keys, 2, -1 do"
+    "local keys = redis.call('KEYS', 'kurz:*:route-*') for i = #keys, 2, -1 do"
     " redis.call('COPY', keys[i - 1], keys[i], 'REPLACE') end return #keys"
 )
 

@@ -136,7 +136,7 @@ async def test_a_token_that_was_signed_out_stays_out_until_its_very_end(
 async def test_every_forged_token_gets_401_and_a_problem(client, people, kurz, clock):
     await people.add(is_admin=True)
     person = await people.add()
-    key = people.tokens._key.raw_value
+    key = people.tokens._keys[0].raw_value
     forger = Forger(key, clock, account_id=person.id)
     assert await status_of(client, bearer(forger.good())) == 200
     for name, forge in FORGERIES.items():

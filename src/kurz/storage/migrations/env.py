@@ -28,7 +28,7 @@ context.configure(
     connection=connection,
     target_metadata=metadata,
     version_table=REVISIONS,
-    transaction_per_migration=context.config.attributes["is_in_use"],
+    transaction_per_migration=context.config.attributes.get("is_in_use", False),
     on_version_apply=note_oldest,
 )
 with context.begin_transaction():

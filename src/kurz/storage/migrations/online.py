@@ -21,7 +21,7 @@ _WAIT_FOR_OTHERS = sa.text("SET lock_timeout = 0")
 def build_index(name: str, table: str, columns: Sequence[str], *, where: str | None = None) -> None:
     """Builds an index of columns or expressions. A broken one, left by an interrupted build, is
     dropped and built again."""
-    if not context.config.attributes["is_in_use"]:
+    if not context.config.attributes.get("is_in_use", False):
         condition = None if where is None else sa.text(where)
         expressions = [sa.text(it) for it in columns]
         op.create_index(
