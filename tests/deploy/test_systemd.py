@@ -10,6 +10,7 @@ import kurz
 from support.installed import InstalledProgram, assert_followed, create_link
 from support.program import KURZ
 
+pytestmark = pytest.mark.timeout(3600)  # a tracer takes its time on a busy machine
 UNIT = Path(kurz.__file__).parents[2] / "deploy" / "systemd" / "kurz.service"
 # SQLite then gives its files to the owner of the database. The service does not run as root.
 ONLY_AS_ROOT = {"fchown"}

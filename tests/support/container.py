@@ -66,9 +66,16 @@ class Container:
         mounts = [f"--volume={self._data}:/data", f"--env=KURZ_PORT={self._port}"]
         return [*RUN, "--read-only", "--cap-drop=all", *mounts, *self._options, IMAGE]
 
-    def run(self, *command: str) -> str:
+    def run(self, *command: str, is_checked: bool = True) -> str:
         """Inside."""
-        return call(*PODMAN, "exec", self._name, *command)
+        return call(*PODMAN, "exec", self._name, *command, is_checked=is_checked)
+
+    def is_running(self) -> bool:
+        shown = call(*PODMAN, "inspect", "--format={{.State.Status}}", self._name)
+        return shown.strip() == "running"
+
+    def log(self) -> str:
+        return call(*PODMAN, "logs", self._name)
 
     def is_healthy(self) -> bool:
         command = [*PODMAN, "healthcheck", "run", self._name]

@@ -13,6 +13,7 @@ class InstalledProgram(Program):
     """`command` starts it: the program that an installer made, or another one that runs that."""
 
     start_seconds = 900  # Python compiles every module first, and a tracer slows it down
+    end_seconds = 300
 
     def __init__(
         self, command: Sequence[str | Path], environment: dict[str, str], log: Path

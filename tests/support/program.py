@@ -28,6 +28,7 @@ class Program:
     `file_limit` is how many files each of its processes may have open."""
 
     start_seconds = START_SECONDS
+    end_seconds = END_SECONDS
 
     def __init__(
         self, environment: dict[str, str], log: Path, *, file_limit: int | None = None
@@ -179,7 +180,7 @@ class Program:
         """Returns when all processes have ended: each of them has the standard output open."""
         pid, stdout = self.process.pid, self._stdout
         assert stdout is not None
-        watchdog = threading.Timer(END_SECONDS, partial(_kill_group, pid))
+        watchdog = threading.Timer(self.end_seconds, partial(_kill_group, pid))
         watchdog.start()
         try:
             stdout.read()
