@@ -29,7 +29,7 @@ def call(*command: str | Path, is_checked: bool = True) -> str:
 def build(folder: Path) -> None:
     if not BASE.exists():
         BASE.parent.mkdir(exist_ok=True)
-        packages = "--include=python3,python3-venv,ca-certificates"
+        packages = "--include=python3,python3-venv,ca-certificates,libstdc++6"
         call("mmdebstrap", "--quiet", "--variant=essential", packages, "bookworm", BASE)
     call(*PODMAN, "import", "--quiet", BASE, BASE_IMAGE)
     settings = folder / "pip.conf"
