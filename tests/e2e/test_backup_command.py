@@ -224,8 +224,23 @@ def test_a_backup_can_be_in_a_bucket(server, tmp_path, s3):
     assert (missing.returncode, missing.stderr.count("\n")) == (3, 1)
 
 
-@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
-def test_postgresql_is_backed_up_with_its_own_program(terminal, tmp_path):
-    refused = terminal.run("backup", str(tmp_path / "kurz.backup"))
-    assert (refused.returncode, refused.stderr.count("\n")) == (4, 1)
-    assert "pg_dump" in refused.stderr
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True)
+def test_links_move_from_one_engine_to_the_other_by_commands(
+    terminal, environment, tmp_path, make_database, engine
+):
+    terminal.do("create", "https://example.com/", "--code", "known")
+    file = tmp_path / "kurz.backup"
+    portable = ["--portable"] if engine == "sqlite" else []
+    made = terminal.json("backup", *portable, str(file))
+    assert (made["kind"], made["links"]) == ("portable", 1)
+    assert terminal.json("backup", "verify", str(file))["kind"] == "portable"
+    other = {it: value for it, value in environment.items() if it != "KURZ_DATABASE_URL"}
+    if engine == "sqlite":
+        other["KURZ_DATABASE_URL"] = make_database()
+    moved = Terminal(other | {"KURZ_DATA_DIR": str(tmp_path / "moved")})
+    said = moved.do("restore", str(file))
+    assert ("PostgreSQL" in said) == (engine == "sqlite")
+    assert moved.json("show", "known")["original_url"] == "https://example.com/"
+    again = moved.run("restore", str(file))
+    assert (again.returncode, again.stderr.count("\n")) == (4, 1)
+    assert "is not empty" in again.stderr

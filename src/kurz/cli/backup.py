@@ -14,6 +14,7 @@ from kurz.cli.progress import TerminalLine
 from kurz.cli.session import AsJson, DataDir, note, read_settings, with_kurz
 
 if TYPE_CHECKING:
+    from kurz.settings.model import Settings
     from kurz.transfer.backup.manifest import Manifest
     from kurz.wiring.backup import BackupWriter, MadeBackup
     from kurz.wiring.backup_storage import BackupTarget
@@ -44,7 +45,7 @@ backup = typer.Typer(
     cls=_BackupGroup,
     subcommand_metavar="FILE | COMMAND [ARGS]...",
     no_args_is_help=True,
-    help="Back up the embedded database, its click journals and its secret.",
+    help="Back up the database, the click journals and the secret.",
 )
 
 File = Annotated[
@@ -56,24 +57,34 @@ File = Annotated[
 def create(
     file: File,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing backup.")] = False,
+    portable: Annotated[
+        bool,
+        typer.Option(
+            "--portable",
+            help="For the embedded database and PostgreSQL; the default on PostgreSQL.",
+        ),
+    ] = False,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
     """Make a backup, also while the server is running. `kurz backup FILE` is the same."""
     import asyncio
 
-    from kurz.wiring.backup import BackupWriter, require_file
+    from kurz.wiring.backup import BackupWriter
     from kurz.wiring.backup_storage import open_target
+    from kurz.wiring.engine import Engine
+    from kurz.wiring.portable import PortableWriter
 
     settings = read_settings(data_dir=data_dir)
-    require_file(settings)
+    is_portable = portable or Engine(settings).file is None
     target = open_target(settings, file, is_forced=force)
     target.check()
 
     async def work(kurz: "Kurz") -> "MadeBackup":
         await note(kurz, "make-backup", file)
         with _Progress() as progress:
-            writer = BackupWriter(settings, tell=progress.tell)
+            kind = PortableWriter if is_portable else BackupWriter
+            writer = kind(settings, tell=progress.tell)
             return await asyncio.to_thread(_create_gently, writer, target, kurz.clock.now())
 
     made = with_kurz(data_dir, work)
@@ -101,7 +112,7 @@ def verify(file: File, as_json: AsJson = False, data_dir: DataDir = None) -> Non
 
 @backup.command("restore")
 def restore(file: File, as_json: AsJson = False, data_dir: DataDir = None) -> None:
-    """Restore a backup into an empty data folder."""
+    """Restore a backup into an empty data folder, or an empty PostgreSQL database."""
     from kurz.clock import SystemClock
     from kurz.wiring.backup_storage import open_target
     from kurz.wiring.restore import BackupRestorer
@@ -114,7 +125,7 @@ def restore(file: File, as_json: AsJson = False, data_dir: DataDir = None) -> No
         folder = str(settings.data_dir)
         output.print_json({"file": file, "data_dir": folder, **_view(manifest)})
         return
-    typer.echo(f"{file}  restored to {settings.data_dir}")
+    typer.echo(f"{file}  restored to {settings.data_dir}{_with_server(settings)}")
     _print(manifest)
     typer.echo(_UNKNOWN)
     if not manifest.has_secret and settings.secret is None:
@@ -156,6 +167,7 @@ class _Progress(TerminalLine):
 def _print(manifest: "Manifest") -> None:
     rows = [
         ("created", f"{manifest.created_at:%Y-%m-%d %H:%M:%S} UTC"),
+        ("content", manifest.kind),
         ("version", manifest.kurz),
         ("schema", manifest.schema),
         ("links", f"{manifest.links:,}"),
@@ -173,6 +185,13 @@ def _view(manifest: "Manifest") -> dict[str, Any]:
 
     found: dict[str, Any] = msgspec.structs.asdict(manifest)
     return found
+
+
+def _with_server(settings: "Settings") -> str:
+    from kurz.wiring.engine import Engine
+
+    engine = Engine(settings)
+    return f" and {engine.name}" if engine.file is None else ""
 
 
 def _size(number: int) -> str:

@@ -7,5 +7,6 @@
 `routes`: what a redirect asks.
 `ending`: the end of links and workspaces.
 `backup`: copies of SQLite's database.
+`portable`: rows that both engines can store.
 `followers`: background work that follows the change log.
 """

@@ -15,7 +15,8 @@
 `reaper`: the reaper.
 `checks`: checks of destinations.
 `rescreen`: screening of existing links.
-`backup`: makes and checks backups; `restore`: restores one.
+`backup`: makes and checks backups of the embedded database; `restore`: restores one.
+`portable`: makes and checks portable backups.
 `scheduled_backups`: makes backups by a schedule.
 `compacting`: gives unused space of the database back.
 `health`: the health of an instance.

@@ -31,14 +31,9 @@ from kurz.transfer.backup.opening import PackedFile, read_pack
 from kurz.transfer.backup.packing import DATABASE, JOURNAL, SECRET, Pack, packed
 from kurz.transfer.backup.sealing import BackupKeys, Seal, unsealed
 from kurz.wiring.backup_storage import BackupTarget, keys_of
-from kurz.wiring.engine import Engine
 
 PACKED_SHARE = 0.5  # of what is packed: databases of links shrink to a third
 STAGING_PREFIX, STAGING_SUFFIX = "backup-", ".part"
-NO_POSTGRES = (
-    "kurz backup only works with the embedded database. Back up PostgreSQL with pg_dump: see"
-    " docs/guides/backup-and-upgrade.md."
-)
 
 
 class ShowProgress(Protocol):
@@ -68,12 +63,6 @@ def silent(what: str, done_bytes: int, total_bytes: int) -> None:
     pass
 
 
-def require_file(settings: Settings) -> None:
-    """Raises `BackupRefused` if the database is not a file."""
-    if Engine(settings).file is None:
-        raise BackupRefused(NO_POSTGRES)
-
-
 class BackupWriter:
     """For a thread that may wait: a large database takes minutes."""
 
@@ -84,21 +73,19 @@ class BackupWriter:
         tell: ShowProgress = silent,
         is_stopping: Callable[[], bool] = never,
     ) -> None:
-        self._settings = settings
-        self._tell = tell
-        self._is_stopping = is_stopping
+        self.settings = settings
+        self.tell = tell
+        self.is_stopping = is_stopping
 
     def create(self, target: BackupTarget, now: datetime) -> MadeBackup:
         """Raises a `KurzError`. Until it is complete and checked, nothing has the
         target's name."""
-        require_file(self._settings)
         target.check()
-        keys = keys_of(self._settings)
+        keys = keys_of(self.settings)
         seal = Seal(keys) if keys.are_given else None
         try:
-            self._check_space(target)
-            with staging(self._settings.backup_dir) as folder:
-                return self._create(target, folder, seal, now)
+            self.check_space(target)
+            return self.create_checked(target, seal, now)
         except Stopped:
             raise BackupRefused(STOPPED) from None
         except OSError as error:
@@ -106,24 +93,28 @@ class BackupWriter:
                 f"The backup {target.shown} cannot be written: {error.strerror or error}."
             ) from error
 
+    def create_checked(self, target: BackupTarget, seal: Seal | None, now: datetime) -> MadeBackup:
+        with staging(self.settings.backup_dir) as folder:
+            return self._create(target, folder, seal, now)
+
     def _create(
         self, target: BackupTarget, folder: Path, seal: Seal | None, now: datetime
     ) -> MadeBackup:
         # The database comes first. What it has counted by then is in it, and everything else is in
         # the journals, from where it says it has counted to.
         copy = folder / DATABASE
-        total = _used_bytes(self._settings.database_path)
+        total = used_bytes(self.settings.database_path)
         copy_database(
-            self._settings.database_path,
+            self.settings.database_path,
             copy,
-            self._is_stopping,
-            lambda done: self._tell("copying", done, total),
+            self.is_stopping,
+            lambda done: self.tell("copying", done, total),
         )
-        trim_copy(copy, self._is_stopping)
+        trim_copy(copy, self.is_stopping)
         with open_copy(copy) as connection:
             contents, offsets = contents_of(connection), counted_offsets(connection)
-        journals = find_journals(self._settings.journal_dir, offsets)
-        manifest = self._describe(contents, copy, journals, now)
+        journals = find_journals(self.settings.journal_dir, offsets)
+        manifest = describe(self.settings, contents, copy.stat().st_size, journals, now)
 
         def write(file: BinaryIO) -> None:
             if seal is None:
@@ -138,19 +129,6 @@ class BackupWriter:
         )
         return MadeBackup(manifest, target.shown, target.store(write, check))
 
-    def _describe(
-        self, contents: Contents, copy: Path, journals: Sequence[JournalFile], now: datetime
-    ) -> Manifest:
-        return Manifest(
-            kurz=__version__,
-            created_at=now,
-            **contents._asdict(),
-            journals=sum(it.path.suffix == SUFFIX for it in journals),
-            database_bytes=copy.stat().st_size,
-            journal_bytes=sum(it.size for it in journals),
-            has_secret=self._settings.secret is None and self._settings.secret_path.exists(),
-        )
-
     def _pack(
         self, file: BinaryIO, manifest: Manifest, copy: Path, journals: Sequence[JournalFile]
     ) -> None:
@@ -158,12 +136,9 @@ class BackupWriter:
         with packed(file, manifest) as pack:
             at = manifest.created_at.timestamp()
             with copy.open("rb") as source:
-                told = _Told(source, self._is_stopping, partial(self._tell, "packing"), total)
+                told = _Told(source, self.is_stopping, partial(self.tell, "packing"), total)
                 pack.add(DATABASE, told, manifest.database_bytes, at)
-            if manifest.has_secret:
-                pack.add_bytes(SECRET, self._settings.secret_path.read_bytes(), at)
-            for journal in journals:
-                _add_journal(pack, journal)
+            add_files(pack, self.settings, manifest, journals)
 
     def _check(self, folder: Path, made: Manifest, keys: BackupKeys, path: Path) -> None:
         """Opens what was written, and counts again."""
@@ -174,11 +149,11 @@ class BackupWriter:
                 done = 0
                 with copy.open("wb") as file:
                     for chunk in member.chunks:
-                        if self._is_stopping():
+                        if self.is_stopping():
                             raise BackupRefused(STOPPED)
                         file.write(chunk)
                         done += len(chunk)
-                        self._tell("checking", done, made.database_bytes)
+                        self.tell("checking", done, made.database_bytes)
 
         with path.open("rb") as file, unsealed(file, keys) as content:
             found = read_pack(content, unpack)
@@ -188,10 +163,10 @@ class BackupWriter:
         if found != made or contents != Contents(*(getattr(made, it) for it in Contents._fields)):
             raise BackupBroken("The backup does not contain what was written. Check the disk.")
 
-    def _check_space(self, target: BackupTarget) -> None:
-        settings = self._settings
+    def check_space(self, target: BackupTarget) -> None:
+        settings = self.settings
         settings.backup_dir.mkdir(mode=0o700, exist_ok=True)
-        copied = _used_bytes(settings.database_path)
+        copied = used_bytes(settings.database_path)
         journals = sum(path.stat().st_size for path in list_segments(settings.journal_dir))
         result = int((copied + journals) * PACKED_SHARE)
         kept = settings.min_free_megabytes * 1024**2  # or clicks could not be recorded
@@ -201,6 +176,37 @@ class BackupWriter:
         else:
             require_space(settings.backup_dir, copied + kept)
             require_space(folder, result)
+
+
+def describe(
+    settings: Settings,
+    contents: Contents,
+    size: int,
+    journals: Sequence[JournalFile],
+    now: datetime,
+) -> Manifest:
+    """`size` is that of the database."""
+    return Manifest(
+        kurz=__version__,
+        created_at=now,
+        **contents._asdict(),
+        journals=sum(it.path.suffix == SUFFIX for it in journals),
+        database_bytes=size,
+        journal_bytes=sum(it.size for it in journals),
+        has_secret=settings.secret is None and settings.secret_path.exists(),
+    )
+
+
+def add_files(
+    pack: Pack, settings: Settings, manifest: Manifest, journals: Sequence[JournalFile]
+) -> None:
+    """What is not in the database."""
+    at = manifest.created_at.timestamp()
+    if manifest.has_secret:
+        pack.add_bytes(SECRET, settings.secret_path.read_bytes(), at)
+    for journal in journals:
+        with journal.path.open("rb") as source:
+            pack.add(JOURNAL + journal.path.name, source, journal.size, journal.modified_at)
 
 
 def verify_backup(settings: Settings, target: BackupTarget) -> Manifest:
@@ -252,11 +258,6 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(file)
 
 
-def _add_journal(pack: Pack, journal: JournalFile) -> None:
-    with journal.path.open("rb") as source:
-        pack.add(JOURNAL + journal.path.name, source, journal.size, journal.modified_at)
-
-
 class _Told:
     """A file whose reading is shown, and can be given up."""
 
@@ -282,7 +283,7 @@ class _Told:
         return data
 
 
-def _used_bytes(path: Path) -> int:
+def used_bytes(path: Path) -> int:
     """Of the database, with what is still in its log."""
     log = path.with_name(f"{path.name}-wal")
     return path.stat().st_size + (log.stat().st_size if log.exists() else 0)

@@ -14,7 +14,7 @@ from kurz.feed.log import Waker
 from kurz.freshness.recent_writes import RecentWrites
 from kurz.settings.model import Settings
 from kurz.storage.engine.changes import wake_listeners
-from kurz.storage.engine.database import Database
+from kurz.storage.engine.database import Database, P, Query, T
 from kurz.storage.engine.deadlines import USUAL, Deadlines
 from kurz.storage.engine.migrate import Migrations
 from kurz.storage.engine.sqlite import (
@@ -169,6 +169,14 @@ class Engine:
 
         reason = await why_unusable(self.settings.database_url)
         return error if reason is None else StoreUnavailable(reason)
+
+    async def run_alone(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """On a connection of its own to a database on a server, without a deadline."""
+        database = cast("PostgresDatabase", self.open_database())
+        try:
+            return await database.run_alone(query, *args, **kwargs)
+        finally:
+            await database.close()
 
     def _open_sqlite(self, *, cache_kib: int, is_synced: bool = True) -> SqliteDatabase:
         return SqliteDatabase(

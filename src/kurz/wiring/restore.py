@@ -1,11 +1,17 @@
-"""Restores a backup into an empty data folder."""
+"""Restores a backup into an empty data folder, and into an empty database if that is on a
+server."""
 
+import asyncio
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
+
+import sqlalchemy as sa
 
 from kurz.clock import to_micros
 from kurz.errors import BackupBroken, BackupRefused, StoreUnavailable
@@ -15,38 +21,51 @@ from kurz.storage.backup.contents import check_copy
 from kurz.storage.backup.renewal import renew
 from kurz.storage.backup.snapshot import open_copy
 from kurz.storage.engine.migrate import Migrations
-from kurz.transfer.backup.manifest import Manifest
+from kurz.storage.portable.loading import RowLoader
+from kurz.transfer.backup.manifest import PORTABLE, SQLITE, Manifest
 from kurz.transfer.backup.opening import MAX_SECRET_BYTES, PackedFile, read_pack
-from kurz.transfer.backup.packing import DATABASE, JOURNAL, SECRET
+from kurz.transfer.backup.packing import DATABASE, JOURNAL, SECRET, TABLES
+from kurz.transfer.backup.rows import (
+    MAX_ROWS_BYTES,
+    MAX_TABLES_BYTES,
+    ROWS,
+    Tables,
+    decode_rows,
+    decode_tables,
+    table_of,
+)
 from kurz.transfer.backup.sealing import unsealed
+from kurz.transfer.backup.trailer import Readable
 from kurz.wiring.backup import ShowProgress, require_space, silent
 from kurz.wiring.backup_storage import BackupTarget, keys_of
 from kurz.wiring.engine import Engine
 
 UNFINISHED = "restore.part"
 LOST = "lost+found"  # at the top of a disk
+LOADING_CACHE_KIB = 64 * 1024  # indexes are built
 
 
 class BackupRestorer:
     def __init__(self, settings: Settings, *, tell: ShowProgress = silent) -> None:
         self._settings = settings
         self._tell = tell
-        self._done = 0
 
     def restore(self, source: BackupTarget, now: datetime) -> Manifest:
-        """Raises a `KurzError`; then the folder is as it was. The database gets its name last, so
-        that nothing uses an incomplete one."""
-        if Engine(self._settings).file is None:
-            raise BackupRefused(
-                "This backup can only be restored to the embedded database. Unset"
-                " KURZ_DATABASE_URL."
-            )
-        folder = self._settings.data_dir
+        """Raises a `KurzError`; then the folder and the database are as they were. The database
+        becomes visible last, so that nothing uses an incomplete one."""
+        folder, engine = self._settings.data_dir, Engine(self._settings)
         try:
-            with source.opened() as file, _emptied(folder) as unfinished:
-                with unsealed(file, keys_of(self._settings)) as content:
-                    manifest = read_pack(content, lambda it, one: self._unpack(unfinished, it, one))
-                self._renew(unfinished / DATABASE, manifest, now)
+            with (
+                source.opened() as file,
+                _emptied(folder) as unfinished,
+                unsealed(file, keys_of(self._settings)) as content,
+            ):
+                unpacking = _Unpacking(unfinished, self._tell, now, is_file=engine.file is not None)
+                if engine.file is None:
+                    restore = self._restore_to_server
+                    return asyncio.run(engine.run_alone(restore, content, unpacking))
+                path = unfinished / DATABASE
+                manifest = unpacking.unpack(content, partial(_new_database, path))
                 _publish(unfinished, folder)
         except OSError as error:
             raise BackupRefused(
@@ -54,43 +73,143 @@ class BackupRestorer:
             ) from error
         return manifest
 
-    def _unpack(self, folder: Path, manifest: Manifest, member: PackedFile) -> None:
-        if not self._done:
-            self._check(folder, manifest)
+    def _restore_to_server(
+        self, connection: sa.Connection, content: Readable | BinaryIO, unpacking: "_Unpacking"
+    ) -> Manifest:
+        manifest = unpacking.unpack(content, lambda: nullcontext(connection))
+        folder = self._settings.data_dir
+        published = _publish(unpacking.folder, folder)
+        try:
+            connection.commit()
+        except BaseException:
+            for name in published:
+                shutil.rmtree(folder / name, ignore_errors=True)
+                (folder / name).unlink(missing_ok=True)
+            raise
+        return manifest
+
+
+class _Unpacking:
+    """Into a folder; the rows of a portable backup into a database. `is_file`: that is in the
+    folder too."""
+
+    def __init__(self, folder: Path, tell: ShowProgress, now: datetime, *, is_file: bool) -> None:
+        self.folder = folder
+        self._tell = tell
+        self._now = to_micros(now)
+        self._is_file = is_file
+        self._done = 0
+        self._is_checked = False
+
+    def unpack(
+        self,
+        content: Readable | BinaryIO,
+        open_database: Callable[[], AbstractContextManager[sa.Connection]],
+    ) -> Manifest:
+        """Raises a `KurzError`. The database is only opened for a portable backup."""
+        with ExitStack() as stack:
+            rows: list[_Rows] = []
+
+            def handle(manifest: Manifest, member: PackedFile) -> None:
+                self._check(manifest)
+                if manifest.kind == PORTABLE and not rows:
+                    rows.append(_Rows(stack.enter_context(open_database()), manifest))
+                self._take(manifest, member, rows)
+
+            manifest = read_pack(content, handle)
+            for it in rows:
+                it.finish(self._now)
+        if manifest.kind == SQLITE:
+            self._renew(manifest)
+        return manifest
+
+    def _take(self, manifest: Manifest, member: PackedFile, rows: "list[_Rows]") -> None:
+        if member.name == TABLES or member.name.startswith(ROWS):
+            for it in rows:
+                it.take(member)
+            self._note(manifest, member.size)
+        else:
+            self._unpack(manifest, member)
+
+    def _unpack(self, manifest: Manifest, member: PackedFile) -> None:
         if member.name == SECRET and member.size > MAX_SECRET_BYTES:
             raise BackupBroken("The backup is damaged: the secret is too large.")
-        path = folder / member.name
+        path = self.folder / member.name
         path.parent.mkdir(mode=0o700, exist_ok=True)
         with open_new(path) as file:
             for chunk in member.chunks:
                 file.write(chunk)
-                self._done += len(chunk)
-                total = manifest.database_bytes + manifest.journal_bytes
-                self._tell("restoring", self._done, total)
+                self._note(manifest, len(chunk))
             file.flush()
             os.fsync(file.fileno())
         if member.name.startswith(JOURNAL):  # it says since when a journal is counted
             at = int(member.modified_at * 1e9)
             os.utime(path, ns=(at, at))
 
-    def _check(self, folder: Path, manifest: Manifest) -> None:
+    def _note(self, manifest: Manifest, size: int) -> None:
+        self._done += size
+        self._tell("restoring", self._done, manifest.database_bytes + manifest.journal_bytes)
+
+    def _check(self, manifest: Manifest) -> None:
+        if self._is_checked:
+            return
+        self._is_checked = True
         head = Migrations().head
         if manifest.schema > head:
             raise BackupRefused(
                 f"The backup has schema {manifest.schema}, but this version of kurz only knows"
                 f" {head}. Use kurz {manifest.kurz} or newer."
             )
-        require_space(folder, manifest.database_bytes + manifest.journal_bytes)
+        if not self._is_file and manifest.kind == SQLITE:
+            raise BackupRefused(
+                "This backup can only be restored to the embedded database. Unset"
+                " KURZ_DATABASE_URL, or make a backup with `kurz backup --portable`."
+            )
+        in_folder = manifest.database_bytes if self._is_file else 0
+        require_space(self.folder, in_folder + manifest.journal_bytes)
 
-    def _renew(self, path: Path, manifest: Manifest, now: datetime) -> None:
+    def _renew(self, manifest: Manifest) -> None:
+        path = self.folder / DATABASE
         try:
             check_copy(path)
         except StoreUnavailable as error:
             raise BackupBroken(f"The backup cannot be restored. {error.detail}") from None
         with open_copy(path) as connection:
             connection.exec_driver_sql("BEGIN")
-            renew(connection, to_micros(now), manifest.created_at.isoformat())
+            renew(connection, self._now, manifest.created_at.isoformat())
             connection.exec_driver_sql("COMMIT")
+
+
+class _Rows:
+    """The rows of a portable backup."""
+
+    def __init__(self, connection: sa.Connection, manifest: Manifest) -> None:
+        self._loader = RowLoader(connection)
+        self._manifest = manifest
+        self._tables = Tables({}, {})
+        self._loader.create(manifest.schema)
+
+    def take(self, member: PackedFile) -> None:
+        if member.name == TABLES:
+            self._tables = decode_tables(member.read(MAX_TABLES_BYTES))
+            self._loader.begin(self._tables.columns)
+        else:
+            self._loader.add(table_of(member.name), decode_rows(member.read(MAX_ROWS_BYTES)))
+
+    def finish(self, now: int) -> None:
+        created_at = self._manifest.created_at.isoformat()
+        self._loader.finish(self._tables.numbers, now, created_at)
+
+
+@contextmanager
+def _new_database(path: Path) -> Iterator[sa.Connection]:
+    """An empty file, and one transaction."""
+    open_new(path).close()
+    with open_copy(path, is_new=True) as connection:
+        connection.exec_driver_sql(f"PRAGMA cache_size=-{LOADING_CACHE_KIB}")
+        connection.exec_driver_sql("BEGIN")
+        yield connection
+        connection.exec_driver_sql("COMMIT")
 
 
 @contextmanager
@@ -114,10 +233,12 @@ def _emptied(folder: Path) -> Iterator[Path]:
             folder.rmdir()
 
 
-def _publish(unfinished: Path, folder: Path) -> None:
-    names = sorted(path.name for path in unfinished.iterdir())
-    for name in [*(it for it in names if it != DATABASE), DATABASE]:
+def _publish(unfinished: Path, folder: Path) -> list[str]:
+    """The database comes last. Returns the names."""
+    names = sorted((path.name for path in unfinished.iterdir()), key=lambda it: it == DATABASE)
+    for name in names:
         if (unfinished / name).is_dir():
             sync_folder(unfinished / name)
         (unfinished / name).rename(folder / name)
         sync_folder(folder)
+    return names

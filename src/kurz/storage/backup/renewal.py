@@ -1,13 +1,13 @@
-"""Prepares a restored copy. Since the backup, its server has issued ids, codes and tokens that the
-copy does not know. None of them may be issued again, and no session may come back."""
+"""Prepares a restored database. Since the backup, its server has issued ids, codes and tokens that
+the copy does not know. None of them may be issued again, and no session may come back."""
 
 import json
-import re
 import secrets
 
 import sqlalchemy as sa
 
 from kurz.safety.audit import OPERATOR
+from kurz.storage.backup.numbers import read_numbers, write_numbers
 from kurz.storage.engine.rows import upsert
 from kurz.storage.links.installation import CACHE_EPOCH, LINK_COUNTER
 from kurz.storage.schema.links import (
@@ -24,7 +24,6 @@ from kurz.storage.schema.safety import audit, destination_position
 # many times.
 SKIPPED = 1_000_000
 _FOLLOWERS = (search_position, count_position, destination_position)
-_AUTOINCREMENT = re.compile(r"\bAUTOINCREMENT\b", re.IGNORECASE)
 
 
 def renew(connection: sa.Connection, now: int, created_at: str) -> None:
@@ -45,16 +44,9 @@ def renew(connection: sa.Connection, now: int, created_at: str) -> None:
 
 
 def _skip_ids(connection: sa.Connection, now: int) -> None:
-    """SQLite numbers rows from what it remembers for each table; nothing, if it never had one."""
-    master = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-    rows = connection.exec_driver_sql("SELECT name, seq FROM sqlite_sequence").all()
-    last: dict[str, int] = {row.name: row.seq for row in rows}
-    for name, text in master.all():
-        if _AUTOINCREMENT.search(text or ""):
-            number = last.get(name, 0) + SKIPPED
-            connection.exec_driver_sql("DELETE FROM sqlite_sequence WHERE name = ?", (name,))
-            connection.exec_driver_sql("INSERT INTO sqlite_sequence VALUES (?, ?)", (name, number))
-    _begin_change_log(connection, last.get(changes.name, 0), now)
+    issued = read_numbers(connection)
+    write_numbers(connection, {name: number + SKIPPED for name, number in issued.items()})
+    _begin_change_log(connection, issued[changes.name], now)
 
 
 def _begin_change_log(connection: sa.Connection, last: int, now: int) -> None:

@@ -71,11 +71,12 @@ def trim_copy(path: Path, is_stopping: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def open_copy(path: Path) -> Iterator[sa.Connection]:
+def open_copy(path: Path, *, is_new: bool = False) -> Iterator[sa.Connection]:
     """A database that nobody else uses, and that is thrown away if anything fails: nothing waits
     for the disk. What is deleted is overwritten. Afterwards there is one file, and it is on the
-    disk."""
-    with sqlite.create_engine(path, cache_kib=COPY_CACHE_KIB).connect() as connection:
+    disk. `is_new`: the file is empty."""
+    engine = sqlite.create_engine(path, cache_kib=COPY_CACHE_KIB, is_new=is_new)
+    with engine.connect() as connection:
         for name in ("journal_mode=DELETE", "synchronous=OFF", "secure_delete=ON"):
             connection.exec_driver_sql(f"PRAGMA {name}")
         yield connection

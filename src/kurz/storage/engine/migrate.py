@@ -73,6 +73,26 @@ class Migrations:
             return False
         return await database.run_alone(self._upgrade_postgres, only_if_empty)
 
+    def create(self, connection: sa.Connection, schema: str) -> bool:
+        """Creates this schema in the caller's transaction. False, and nothing is changed: the
+        database is not empty. Raises `SchemaOutdated` for a schema that this program does not
+        know. On PostgreSQL, instances that start meanwhile wait for the end of the connection."""
+        if not schema.isdigit() or not any(self.scripts.glob(f"versions/{schema}_*.py")):
+            raise SchemaOutdated(
+                f"The schema {schema} is unknown: this version of kurz knows those up to"
+                f" {self.head}."
+            )
+        if connection.dialect.name != "sqlite":
+            _wait_for_lock(connection)
+        if sa.inspect(connection).get_table_names():
+            return False
+        self._upgrade(connection, schema)
+        return True
+
+    def upgrade_loaded(self, connection: sa.Connection) -> None:
+        """Upgrades a database that nobody else uses, in the caller's transaction."""
+        self._upgrade(connection)
+
     def _has_work(self, found: SchemaState | None, *, only_if_empty: bool) -> bool:
         if found is None:
             return True
@@ -131,7 +151,9 @@ class Migrations:
                 f" {self.head}. Use a newer version of kurz."
             )
 
-    def _upgrade(self, connection: sa.Connection, *, is_in_use: bool = False) -> None:
+    def _upgrade(
+        self, connection: sa.Connection, target: str = "head", *, is_in_use: bool = False
+    ) -> None:
         from alembic import command  # late: commands that do not migrate start faster without it
         from alembic.config import Config
 
@@ -143,7 +165,7 @@ class Migrations:
             command.stamp(config, found)  # until now, Alembic used another table
         if is_in_use:
             connection.commit()  # Alembic begins a transaction for each migration
-        command.upgrade(config, "head")
+        command.upgrade(config, target)
 
 
 def _wait_for_lock(connection: sa.Connection) -> None:

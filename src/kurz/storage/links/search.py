@@ -14,6 +14,7 @@ TRIGRAM = 3
 TEXT = "(links.short_code || ' ' || links.original_url || ' ' || coalesce(links.title, ''))"
 
 BATCH = 300  # changes a transaction: some 12 ms
+AT_ONCE = 5000  # links, when all are added
 MERGE_PAGES = 64  # of the index, a transaction: 8 ms
 PHRASE_LENGTH = 6  # up to here FTS5 compares positions fast enough
 MOST_TRIGRAMS = 24  # of a long search are measured, 0.1 ms each
@@ -99,6 +100,20 @@ def index_changes(connection: sa.Connection, limit: int) -> int:
         driver.executemany(_INSERT, entries)
     connection.execute(sa.update(search_position).values(change_id=rows[-1].id))
     return len(rows)
+
+
+def index_existing(connection: sa.Connection) -> None:
+    """Adds all links to the index, which is empty. For a database that nobody uses yet."""
+    driver: Any = connection.connection.driver_connection
+    after = 0
+    while True:
+        query = sa.select(links.c.id, links.c.space).where(links.c.id > after)
+        rows = connection.execute(query.order_by(links.c.id).limit(AT_ONCE)).all()
+        if not rows:
+            return
+        listed = json.dumps([row.id for row in rows if row.space])
+        driver.executemany(_INSERT, driver.execute(_ENTRIES, (listed,)).fetchall())
+        after = rows[-1].id
 
 
 def merge_index(connection: sa.Connection) -> bool:

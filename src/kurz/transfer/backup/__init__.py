@@ -2,6 +2,7 @@
 unnoticed (`docs/reference/backup-format.md`).
 
 `manifest`: what a backup contains.
+`rows`: the rows of tables in it.
 `packing`: writes the file.
 `opening`: reads and checks it.
 `sealing`: encrypts and decrypts it.

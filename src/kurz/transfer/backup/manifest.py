@@ -10,6 +10,7 @@ from kurz.errors import BackupBroken, BackupRefused
 
 FORMAT = 1
 SQLITE = "sqlite"  # a database file, journals and a secret
+PORTABLE = "portable"  # rows instead, which both engines can store
 MAX_MANIFEST_BYTES = 64 * 1024
 
 _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -17,7 +18,8 @@ _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 class Manifest(msgspec.Struct, kw_only=True, frozen=True):
     """`kind` says what the other files are. `clicks` are those that the database has counted; the
-    journals have more."""
+    journals have more. A portable backup has no database file: `database_bytes` is the size of the
+    database that it was made of."""
 
     format: int = FORMAT
     kind: str = SQLITE
@@ -46,7 +48,7 @@ def encode(manifest: Manifest) -> bytes:
 def decode(data: bytes) -> Manifest:
     try:
         outline = msgspec.json.decode(data, type=_Outline)
-        if outline.format != FORMAT or outline.kind != SQLITE:
+        if outline.format != FORMAT or outline.kind not in (SQLITE, PORTABLE):
             raise BackupRefused(
                 f"This backup has format {outline.format} with content “{outline.kind[:40]}”, which"
                 " this version of kurz cannot read. Use a newer version of kurz."

@@ -11,14 +11,19 @@ from hashlib import sha256
 from typing import BinaryIO, cast
 
 from kurz.errors import BackupBroken
-from kurz.transfer.backup.manifest import MAX_MANIFEST_BYTES, Manifest, decode
-from kurz.transfer.backup.packing import DATABASE, MANIFEST, SECRET, SUMS
+from kurz.transfer.backup.manifest import MAX_MANIFEST_BYTES, PORTABLE, SQLITE, Manifest, decode
+from kurz.transfer.backup.packing import DATABASE, MANIFEST, SECRET, SUMS, TABLES
 from kurz.transfer.backup.trailer import CHUNK_BYTES, DigestReader, Readable
 
 MAX_SUMS_BYTES = 64 * 1024 * 1024  # of 600,000 journal files
 MAX_SECRET_BYTES = 64 * 1024
 _DAMAGED = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, UnicodeDecodeError)
-_NAMES = re.compile(r"kurz\.db|secret|journal/(installation|[0-9a-f]{32}\.(clicks|counted))")
+_OTHERS = r"|secret|journal/(installation|[0-9a-f]{32}\.(clicks|counted))"
+_NAMES = {
+    SQLITE: re.compile(r"kurz\.db" + _OTHERS),
+    PORTABLE: re.compile(r"tables\.json|rows/[a-z_]+/[0-9]{8,}" + _OTHERS),
+}
+_NEEDED = {SQLITE: DATABASE, PORTABLE: TABLES}
 
 
 @dataclass
@@ -43,8 +48,9 @@ def ignore(_: Manifest, __: PackedFile) -> None:
 def read_pack(
     file: Readable | BinaryIO, handle: Callable[[Manifest, PackedFile], None] = ignore
 ) -> Manifest:
-    """Calls `handle` for the database, the secret and each journal. Only when this returns is it
-    certain that they are what was packed. Raises `BackupBroken` and `BackupRefused`."""
+    """Calls `handle` for the database or each part of it, the secret and each journal. Only when
+    this returns is it certain that they are what was packed. Raises `BackupBroken` and
+    `BackupRefused`."""
     whole = DigestReader(file)
     try:
         manifest = _read_members(whole, handle)
@@ -73,7 +79,9 @@ def _read_members(whole: DigestReader, handle: Callable[[Manifest, PackedFile], 
                 break
             if manifest is None:
                 manifest = _manifest_of(member)
-            elif _NAMES.fullmatch(member.name) and content and member.name not in sums:
+            elif (
+                _NAMES[manifest.kind].fullmatch(member.name) and content and member.name not in sums
+            ):
                 handle(manifest, member)
                 for _ in member.chunks:
                     pass
@@ -82,7 +90,7 @@ def _read_members(whole: DigestReader, handle: Callable[[Manifest, PackedFile], 
             sums[member.name] = digest.hexdigest()
         else:
             raise EOFError
-    if DATABASE not in sums or manifest.has_secret != (SECRET in sums):
+    if _NEEDED[manifest.kind] not in sums or manifest.has_secret != (SECRET in sums):
         raise BackupBroken("The backup is damaged: it is incomplete.")
     while squeezed.read(CHUNK_BYTES):
         pass

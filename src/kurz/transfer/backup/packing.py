@@ -13,6 +13,7 @@ from kurz.transfer.backup.trailer import CHUNK_BYTES, DigestWriter, Readable, Wr
 
 MANIFEST, DATABASE, SECRET, SUMS = "manifest.json", "kurz.db", "secret", "SHA256SUMS"
 JOURNAL = "journal/"
+TABLES = "tables.json"  # in a portable backup
 LEVEL = 1  # three times as fast as the default, for a file that is a tenth larger
 
 
@@ -32,7 +33,8 @@ class _Summed:
 
 
 class Pack:
-    """`add` in this order: the manifest, the database, the secret, the journals."""
+    """`add` in this order: the manifest, the database or its tables and rows, the secret, the
+    journals."""
 
     def __init__(self, tar: tarfile.TarFile) -> None:
         self._tar = tar
