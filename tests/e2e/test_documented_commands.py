@@ -40,7 +40,7 @@ ENGINES = {"postgresql.md": "postgres", "redis.md": "postgres+redis"}
 NOT_RUN = {
     "README.md": 2,
     "archive.md": 6,
-    "backup-and-upgrade.md": 8,
+    "backup-and-upgrade.md": 12,
     "configuration.md": 5,
     "custom-domains.md": 1,
     "postgresql.md": 3,

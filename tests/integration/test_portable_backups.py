@@ -18,6 +18,7 @@ from kurz.links.model import Draft, Filter, Scope, Strategy
 from kurz.people.passwords import Passwords
 from kurz.settings.model import Settings
 from kurz.settings.secret import keep_secret
+from kurz.storage.backup.numbers import read_numbers, write_numbers
 from kurz.storage.backup.renewal import SKIPPED
 from kurz.storage.engine.migrate import Migrations
 from kurz.storage.links.active import active_at, count_existing, find_uncounted
@@ -162,6 +163,23 @@ async def test_what_is_rebuilt_is_found_again(kurz, people, moves, target):
         assert [link.id for link in page.links] == [filled.links["tagged"].id]
         lost = await moved.database.read(has_lost_changes)
         assert not lost
+
+
+@pytest.mark.parametrize("target", ["postgres", "sqlite"])
+async def test_numbers_of_rows_that_are_gone_are_not_issued_again(kurz, people, moves, target):
+    await fill(kurz, people)
+    middle = await moves.move(kurz.settings, "postgres")
+    async with moves.opened(middle) as moved:
+        ahead = {name: number + 10 * SKIPPED for name, number in (await numbers(moved)).items()}
+        await moved.database.write(write_numbers, ahead)
+    async with moves.opened(await moves.move(middle, target)) as moved:
+        issued = await numbers(moved)
+        assert {"links", "workspaces", "audit", "destinations", "changes"} <= issued.keys()
+        assert [name for name in issued if issued[name] < ahead[name] + SKIPPED] == []
+
+
+async def numbers(kurz: Kurz) -> dict[str, int]:
+    return await kurz.database.read(read_numbers)
 
 
 async def test_journals_and_the_secret_move_too(kurz, people, moves):
