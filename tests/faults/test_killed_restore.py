@@ -35,7 +35,7 @@ async def fill(kurz: Kurz) -> None:
         }
         for number in range(ROWS)
     ]
-    await kurz.database.write(lambda it: it.execute(sa.insert(history), rows) and None)
+    await kurz.database.write(lambda it: it.execute(sa.insert(history), rows).rowcount)
 
 
 @pytest.fixture
