@@ -174,7 +174,7 @@ def _print(manifest: "Manifest") -> None:
         ("accounts", f"{manifest.accounts:,}"),
         ("workspaces", f"{manifest.workspaces:,}"),
         ("clicks counted", f"{manifest.clicks:,}"),
-        ("journals", f"{manifest.journals:,} with {_size(manifest.journal_bytes)}"),
+        ("journals", f"{manifest.journals:,} ({_size(manifest.journal_bytes)})"),
         ("secret", "included" if manifest.has_secret else "not included"),
     ]
     output.print_fields(rows)
