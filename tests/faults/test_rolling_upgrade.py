@@ -1,5 +1,6 @@
 """The previous version of kurz and this one run side by side, on one PostgreSQL database, while its
-schema is upgraded: no request fails, and each click is counted once."""
+schema is upgraded: no request fails, and each click is counted once. It needs the history of the
+repository, which a shallow clone lacks, so it is one of the long tests."""
 
 import asyncio
 import time
@@ -12,13 +13,13 @@ import pytest
 from support.engines import without_redis
 from support.journal_reader import read_all
 from support.ledger import Ledger
-from support.long_run import in_the_long_run
 from support.migrations import execute
 from support.previous import previous_version, unpack_previous
 from support.program import Program
 from support.slack import IS_STRICT
 
 engine = without_redis
+SECONDS = 20
 SECRET = "at least 32 characters, or it is refused"
 on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 
@@ -65,23 +66,23 @@ def counted(program: Program) -> int:
 
 
 @on_postgres
+@pytest.mark.long
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("seconds", [1, *in_the_long_run(20)])
-def test_the_previous_version_runs_beside_this_one(programs, folders, seconds):
+def test_the_previous_version_runs_beside_this_one(programs, folders):
     old, new = programs
     old.start()
     assert f"kurz {previous_version()[0]}" in old.run("--version")
     with Ledger(old) as before:
-        time.sleep(seconds)
+        time.sleep(SECONDS)
         assert "up to date" in new.run("migrate")
         new.start()
         with Ledger(new) as after:
-            time.sleep(seconds)
+            time.sleep(SECONDS)
             crossed = follow(before, new) + follow(after, old)
     assert crossed[True] > 20
     assert not crossed[False]
     notes = [*before.notes, *after.notes]
-    print(f"{seconds} s before and after: {Counter(note.status for note in notes)}")
+    print(f"{SECONDS} s before and after: {Counter(note.status for note in notes)}")
     assert before.wrongs() == after.wrongs() == []
     assert not [note for note in notes if note.status not in (200, 201, 204, 302, 404)]
     # An instance of the previous version can still be started, and counts its clicks.
