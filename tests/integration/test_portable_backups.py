@@ -163,6 +163,14 @@ async def test_what_is_rebuilt_is_found_again(kurz, people, moves, target):
         assert [link.id for link in page.links] == [filled.links["tagged"].id]
         lost = await moved.database.read(has_lost_changes)
         assert not lost
+        if target == "sqlite":  # with few links, a search does not need the index
+            assert await moved.database.read(count_indexed) == 4  # without those in no list
+
+
+def count_indexed(connection: sa.Connection) -> int:
+    query = "SELECT count(*) FROM link_search WHERE link_search MATCH 'text : \"example\"'"
+    found: int = connection.exec_driver_sql(query).scalar_one()
+    return found
 
 
 @pytest.mark.parametrize("target", ["postgres", "sqlite"])

@@ -11,7 +11,7 @@ from kurz.errors import BackupBroken
 
 # Rows are read, packed and stored in batches of about this size: what is in memory at a time.
 BATCH_BYTES = 1024 * 1024
-MAX_BATCH_ROWS = 10_000
+MAX_BATCH_ROWS = 2000  # the next rows may be much larger: days of many clicks have 10 KB and more
 FIRST_BATCH_ROWS = 100
 MAX_ROWS_BYTES = 256 * 1024 * 1024  # a batch of the largest rows
 MAX_TABLES_BYTES = 1024 * 1024
