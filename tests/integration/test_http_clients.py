@@ -267,11 +267,13 @@ async def test_a_flood_gets_its_answer_and_costs_nobody_else_anything(
 
     await _check_it_serves(program)
     before = resident_bytes(program)
-    async with await Line.open(program) as line, await Line.open(program) as other:
+    async with await Line.open(program) as line:
         pouring = asyncio.create_task(pour(line))
         answer = await line.answer()
         while not pouring.done():
-            assert await hit(other) < slack(0.5)
+            # A new one each time: on a busy machine, seconds may pass in which it would be idle.
+            async with await Line.open(program) as other:
+                assert await hit(other) < slack(0.5)
             assert resident_bytes(program) - before < 30 * 1024 * 1024
         await pouring
     assert answer is not None
