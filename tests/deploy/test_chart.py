@@ -37,7 +37,8 @@ def helm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 def template(values: dict[str, str]) -> subprocess.CompletedProcess[str]:
     sets = [f"--set-string={name}={value}" for name, value in values.items()]
-    return helm("template", "links", CHART, *sets)
+    # A helm that Go built takes the cluster for an old one.
+    return helm("template", "links", CHART, f"--kube-version={KUBERNETES}.0", *sets)
 
 
 def objects(values: dict[str, str]) -> dict[str, dict[str, Any]]:
