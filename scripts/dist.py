@@ -1,7 +1,7 @@
 """Builds the wheel and the source archive into `dist/`, each with the dashboard inside, and a bill
 of materials for either part. `dist.py FOLDER` builds into another folder.
 
-The wheel is built from the archive, so whoever installs from that gets the same.
+The wheel is built from the archive, so installing either gives the same files.
 """
 
 import subprocess

@@ -74,8 +74,8 @@ class Tokens:
         `CredentialRefused`."""
         if len(token) > MAX_LENGTH:
             raise CredentialRefused(_REFUSED)
-        *earlier, last = self._keys
-        for key in earlier:
+        *others, last = self._keys
+        for key in others:
             with contextlib.suppress(CredentialRefused):
                 return self._read(token, key)
         return self._read(token, last)

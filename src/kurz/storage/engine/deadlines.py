@@ -9,7 +9,6 @@ from dataclasses import dataclass
 LIST_SECONDS = 5.0  # of any number of rows
 CHECK_SECONDS = 1.0
 LONG_SECONDS = 60.0  # what writes many links at once
-MIGRATION_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,13 @@ from sqlalchemy.util import await_only
 from kurz.errors import SchemaOutdated, StoreBusy
 from kurz.files import open_new
 from kurz.storage.engine import sqlite
+from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
 from kurz.storage.engine.schema_state import REVISIONS, SchemaState, find_state, revision
 
 if TYPE_CHECKING:  # its driver is not needed on SQLite
     from kurz.storage.engine.postgres import PostgresDatabase
 
-_LOCK = 0x6B75727B  # "kur{": the advisory lock of instances that migrate
+_LOCK = 0x6B75727B  # the advisory lock of instances that migrate; 0.2.0 has another one
 _LOCK_PAUSE_SECONDS = 0.5
 # Queries of others queue behind a migration that waits for a table. So it soon gives up, and tries
 # again later.
@@ -69,7 +70,9 @@ class Migrations:
         """Creates or upgrades the schema, one instance at a time; True if there was anything to do.
         `only_if_empty` leaves an existing schema unchanged. On an existing schema, each migration
         is a transaction: after a failure, the next run continues with the one that failed."""
-        if not self._has_work(await database.read(find_state), only_if_empty=only_if_empty):
+        with deadline(LIST_SECONDS):  # it must connect first
+            found = await database.read(find_state)
+        if not self._has_work(found, only_if_empty=only_if_empty):
             return False
         return await database.run_alone(self._upgrade_postgres, only_if_empty)
 
@@ -138,8 +141,10 @@ class Migrations:
             found = find_state(connection)
             if not self._has_work(found, only_if_empty=False):
                 return None
-            name = f"{path.stem}-{found and found.newest}-{now:%Y%m%dT%H%M%SZ}.db"
-            backup = _back_up(path, backups / name) if found else None
+            backup = None
+            if found is not None:
+                name = f"{path.stem}-{found.newest}-{now:%Y%m%dT%H%M%SZ}.db"
+                backup = _back_up(path, backups / name)
             self._upgrade(connection)
             connection.exec_driver_sql("COMMIT")
             return backup

@@ -1,4 +1,4 @@
-"""When something was last written, by the clock of whoever wrote it."""
+"""When something was last written, by the clock of its writer."""
 
 import sqlalchemy as sa
 

@@ -45,7 +45,7 @@ class DigestWriter:
         return len(data)
 
     def flush(self) -> None:
-        """For `GzipFile`: the file itself is flushed by whoever opened it."""
+        """For `GzipFile`: the caller, who opened the file, flushes it."""
 
     def end(self) -> None:
         self._file.write(trailer_of(self._digest.digest()))
