@@ -102,6 +102,7 @@ class ServerReadOnly(Unavailable):
     """The server runs from a backup, so that links work while the real one is repaired."""
 
     title = "Server is read-only"
+    retry_after_seconds = 60  # a person is repairing it
 
 
 class WritesFail(Unavailable):

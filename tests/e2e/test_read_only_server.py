@@ -48,6 +48,7 @@ def test_links_work_and_nothing_changes(server, environment, tmp_path, start_pro
         ):
             answer = client.request(method, path, json={"original_url": "https://example.com/"})
             assert answer.status_code == 503, (method, path)
+            assert int(answer.headers["retry-after"]) >= 60
             assert answer.json()["type"] == "/api/problems/server-read-only"
         assert client.get("/healthz").status_code == 200
         assert client.get("/api/stats").status_code == 200

@@ -25,6 +25,7 @@ class ReadOnly:
             (b"content-type", b"application/problem+json"),
             (b"content-length", str(len(body)).encode()),
             (b"cache-control", b"no-store"),
+            (b"retry-after", b"%d" % ServerReadOnly.retry_after_seconds),
         ]
         await send({"type": "http.response.start", "status": STATUS, "headers": headers})
         await send({"type": "http.response.body", "body": body})
