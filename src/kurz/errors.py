@@ -111,6 +111,13 @@ class WritesFail(Unavailable):
     title = "Writes are failing"
 
 
+class OlderInstanceRuns(Unavailable):
+    """It would answer wrongly what the request creates."""
+
+    title = "An older version is still running"
+    retry_after_seconds = 60  # for as long it may have been cut off
+
+
 class SignInRequired(Unauthenticated):
     title = "Sign-in required"
 
@@ -129,6 +136,12 @@ class SchemaOutdated(Conflict):
     """The database's schema is not the one this program was written for."""
 
     title = "Database schema does not match this version"
+
+
+class ProgramOutdated(SchemaOutdated):
+    """The database was changed in a way that only newer programs understand."""
+
+    title = "This version of kurz is too old for the database"
 
 
 class CompactingRefused(Conflict):

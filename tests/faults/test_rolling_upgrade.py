@@ -3,6 +3,7 @@ schema is upgraded: no request fails, and each click is counted once. It needs t
 repository, which a shallow clone lacks, so it is one of the long tests."""
 
 import asyncio
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,16 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from kurz.errors import OlderInstanceRuns
+from kurz.storage.engine.schema_state import Feature, use_feature
 from support.engines import without_redis
 from support.journal_reader import read_all
 from support.ledger import Ledger
-from support.migrations import execute
+from support.migrations import HEAD, execute, read
 from support.previous import previous_version, unpack_previous
 from support.program import Program
 from support.slack import IS_STRICT
 
 engine = without_redis
 SECONDS = 20
+FEATURE = Feature("What the previous version does not know", HEAD)
 SECRET = "at least 32 characters, or it is refused"
 on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 
@@ -68,13 +72,15 @@ def counted(program: Program) -> int:
 @on_postgres
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_the_previous_version_runs_beside_this_one(programs, folders):
+def test_the_previous_version_runs_beside_this_one(programs, folders, settings):
     old, new = programs
     old.start()
     assert f"kurz {previous_version()[0]}" in old.run("--version")
     with Ledger(old) as before:
         time.sleep(SECONDS)
         assert "up to date" in new.run("migrate")
+        with pytest.raises(OlderInstanceRuns, match=re.escape(previous_version()[0])):
+            asyncio.run(read(settings, lambda it: use_feature(it, FEATURE)))
         new.start()
         with Ledger(new) as after:
             time.sleep(SECONDS)
@@ -98,3 +104,9 @@ def test_the_previous_version_runs_beside_this_one(programs, folders):
     new.start()
     assert counted(new) == clicks
     assert before.lost() == after.lost() == []
+    # After the first use of a feature that it does not know, it refuses to start.
+    old.stop()
+    asyncio.run(read(settings, lambda it: use_feature(it, FEATURE)))
+    with pytest.raises(AssertionError, match="Use a newer version"):
+        old.start()
+    assert not follow(after, new)[False]

@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable
 
 import asyncpg
 
+from kurz import __version__
 from kurz.rounds import wait_at_most
 
 CHANNEL = "kurz_changes"
-APPLICATION = "kurz feed"  # in pg_stat_activity
+APPLICATION = f"kurz {__version__} feed"  # in pg_stat_activity
 CHECK_SECONDS = 2.0  # of silence, before the server is pinged
 ANSWER_SECONDS = 1.0
 

@@ -39,27 +39,27 @@ class Child:
 
     pid: int
     slot: int
-    report: int | None  # a pipe, until the child has reported
+    report: int | None  # a pipe, until the child has ended or was refused
     started_at: float = field(default_factory=time.monotonic)
     is_ready: bool = False
-    refusal: KurzError | None = None  # why it cannot start
+    refusal: KurzError | None = None  # why it cannot start, or had to end
     is_retired: bool = False  # it was told to end
     kill_at: float | None = None
 
     def read_report(self) -> None:
-        """Takes the report, if there is one."""
+        """Takes the reports, if there are any: that it is ready, or why it cannot go on."""
         if self.report is None:
             return
         try:
             message = os.read(self.report, 65536)
         except BlockingIOError:
             return
-        self.hang_up()
-        if not message:  # it ended without a report
-            return
-        said = json.loads(message)
-        self.is_ready = said == {}
-        self.refusal = _error(**said) if said else None
+        for line in message.splitlines():
+            said = json.loads(line)
+            self.is_ready = self.is_ready or not said
+            self.refusal = _error(**said) if said else None
+        if not message or self.refusal is not None:
+            self.hang_up()
 
     def hang_up(self) -> None:
         if self.report is not None:
@@ -119,7 +119,7 @@ def _work(work: Work, tether: Tether, report: int) -> NoReturn:
 
 def _report(pipe: int, message: dict[str, str]) -> None:
     with contextlib.suppress(OSError):  # nobody listens any more
-        os.write(pipe, json.dumps(message).encode())
+        os.write(pipe, json.dumps(message).encode() + b"\n")
 
 
 def _error(code: str, detail: str) -> KurzError:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import structlog
 
-from kurz.errors import Kind, KurzError
+from kurz.errors import Kind, KurzError, ProgramOutdated
 from kurz.server import systemd
 from kurz.server.children import Child, Work, fork
 from kurz.server.lifeline import HURRY
@@ -79,7 +79,8 @@ class Supervisor:
 
     def run(self) -> None:
         """Returns when it was told to stop and all processes have ended. Raises the first worker's
-        `KurzError` if no worker could start."""
+        `KurzError` if no worker could start, and `ProgramOutdated` when a process finds that the
+        database needs a newer program."""
         self._signals = SignalPipe()
         # What exists now is shared with the children as long as nothing writes to it, not even
         # their garbage collectors.
@@ -233,7 +234,8 @@ class Supervisor:
             or worker_slot not in self._worker_slots()
         ):
             return
-        if child.refusal is not None and not self._was_ready:
+        is_outdated = isinstance(child.refusal, ProgramOutdated)
+        if child.refusal is not None and (is_outdated or not self._was_ready):
             self._refusal = child.refusal
             self._stop()
             return

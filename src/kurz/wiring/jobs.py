@@ -39,16 +39,18 @@ async def open_jobs(
     and individual clicks, counts active links after their writes, and on SQLite indexes their text.
     One process of the whole installation also reaps links, adds up past months of clicks, checks
     destinations and makes backups. Yields what must be called every second. A
-    read-only server does nothing of this."""
+    read-only server does nothing of this. It raises `ProgramOutdated` when this program is too
+    old for the database."""
     boot_clock = boot_clock or BootClock()
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
     row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
     if kurz.settings.read_only == "on":
         yield lambda: row.write({metrics.JOBS_ALIVE_AT: int(time.time()), **own_usage()})
         return
+    register = InstanceRegister(kurz.database, kurz.clock)
     async with (
         kurz.engine.open_followers_database(kurz.database) as followers_database,
-        _open_followers(kurz, followers_database, boot_clock) as backlogs,
+        _open_followers(kurz, followers_database, boot_clock, register) as backlogs,
         open_reaper(kurz, boot_clock) as reaping,
         open_periodic_tasks(kurz, boot_clock) as tasks,
         open_screening(kurz) as screening,
@@ -58,6 +60,7 @@ async def open_jobs(
     ):
 
         def tick() -> None:
+            register.check()
             row.write(
                 {
                     metrics.JOBS_ALIVE_AT: int(time.time()),
@@ -88,7 +91,7 @@ async def open_jobs(
 
 @asynccontextmanager
 async def _open_followers(
-    kurz: Kurz, database: Database, boot_clock: BootClock
+    kurz: Kurz, database: Database, boot_clock: BootClock, register: InstanceRegister
 ) -> AsyncIterator[Backlogs]:
     """Starts what follows the change log and what trims. Yields how far it is behind."""
 
@@ -109,7 +112,7 @@ async def _open_followers(
     if kurz.engine.has_search_index:
         jobs.append(SearchIndexer(database))
     if kurz.engine.has_instances:
-        jobs.append(InstanceRegister(kurz.database, clock))
+        jobs.append(register)
     for job in jobs:
         job.start()
     try:

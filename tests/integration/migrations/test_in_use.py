@@ -2,6 +2,7 @@
 
 import asyncio
 
+import asyncpg
 import pytest
 import sqlalchemy as sa
 
@@ -82,6 +83,23 @@ async def test_a_migration_waits_until_no_program_runs_that_it_would_break(setti
     assert await read(settings, snapshot) == before
     await execute(settings, "UPDATE instances SET seen_at = seen_at - 60 * 1000000")
     await upgrade(settings, second())
+    assert await read(settings, find_state) == SchemaState(newest=NEXT, oldest=NEXT)
+
+
+@on_postgres
+@pytest.mark.parametrize("name", ["", "kurz feed"])
+async def test_kurz_0_2_is_noticed_by_the_names_of_its_connections(settings, second, name):
+    """It notes itself nowhere."""
+    await make_with_link(settings)
+    named = {"application_name": name}
+    connection = await asyncpg.connect(settings.database_url, server_settings=named)
+    try:
+        with pytest.raises(UpgradeRefused, match=r"kurz 0\.2\.0 is running"):
+            await upgrade(settings, second())
+        await connection.execute("SET application_name = 'psql'")
+        await upgrade(settings, second())
+    finally:
+        await connection.close()
     assert await read(settings, find_state) == SchemaState(newest=NEXT, oldest=NEXT)
 
 

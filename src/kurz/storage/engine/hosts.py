@@ -6,10 +6,12 @@ from urllib.parse import parse_qs
 
 import asyncpg
 
+from kurz import __version__
 from kurz.errors import SettingRefused
 from kurz.many_hosts import split_hosts
 
 CONNECT_SECONDS = 2.0
+APPLICATION = f"kurz {__version__}"  # in pg_stat_activity, which `schema_state` reads
 NEXT_HOST_SECONDS = 0.1  # how long a host is tried alone before the next one is tried too
 
 
@@ -31,7 +33,9 @@ class PostgresHosts:
         self._urls = each_host(url)
         self._setting = "KURZ_DATABASE_REPLICA_URLS" if is_replica else "KURZ_DATABASE_URL"
         self._wanted = wanted
-        if wanted is None and len(self._urls) > 1 and not _says_which(url):
+        is_named = "application_name" in _options(url)
+        self._session = {} if is_named else {"application_name": APPLICATION}
+        if wanted is None and len(self._urls) > 1 and "target_session_attrs" not in _options(url):
             self._wanted = "standby" if is_replica else "read-write"
 
     async def connect(self, session: Mapping[str, str] | None = None) -> asyncpg.Connection:
@@ -69,7 +73,7 @@ class PostgresHosts:
                 url,
                 timeout=self._connect_seconds,
                 target_session_attrs=self._wanted,
-                server_settings=dict(session or {}),
+                server_settings={**self._session, **(session or {})},
             )
         except OSError:  # a refused certificate is both an OSError and a ValueError
             raise
@@ -90,8 +94,8 @@ def each_host(url: str) -> list[str]:
     return [rest._replace(netloc=account + host).geturl() for host in hosts]
 
 
-def _says_which(url: str) -> bool:
-    return "target_session_attrs" in parse_qs(split_hosts(url).rest.query)
+def _options(url: str) -> dict[str, list[str]]:
+    return parse_qs(split_hosts(url).rest.query)
 
 
 def _more_telling(one: BaseException | None, other: BaseException | None) -> BaseException | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.util import await_only
 
-from kurz.errors import SchemaOutdated, StoreBusy
+from kurz.errors import ProgramOutdated, SchemaOutdated, StoreBusy
 from kurz.files import open_new
 from kurz.storage.engine import sqlite
 from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
@@ -48,7 +48,7 @@ class Migrations:
         found = find_state(connection)
         if found is not None and found.suits(self.head):
             return
-        self._refuse_newer(found)
+        self.refuse_newer(found)
         raise SchemaOutdated(
             f"The database has {'schema ' + found.newest if found else 'no schema'}, but this"
             f" version of kurz needs {self.head}. Run `kurz migrate`."
@@ -99,7 +99,7 @@ class Migrations:
     def _has_work(self, found: SchemaState | None, *, only_if_empty: bool) -> bool:
         if found is None:
             return True
-        self._refuse_newer(found)
+        self.refuse_newer(found)
         return found.newest < self.head and not only_if_empty
 
     def _upgrade_postgres(self, connection: sa.Connection, only_if_empty: bool) -> bool:  # noqa: FBT001
@@ -149,9 +149,10 @@ class Migrations:
             connection.exec_driver_sql("COMMIT")
             return backup
 
-    def _refuse_newer(self, found: SchemaState | None) -> None:
+    def refuse_newer(self, found: SchemaState | None) -> None:
+        """Raises `ProgramOutdated` if only newer programs can use the database."""
         if found is not None and found.oldest > self.head:
-            raise SchemaOutdated(
+            raise ProgramOutdated(
                 f"The database has schema {found.newest}, but this version of kurz only knows"
                 f" {self.head}. Use a newer version of kurz."
             )
