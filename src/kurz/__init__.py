@@ -16,6 +16,7 @@
 `paging`: which part of a list is wanted.
 `redis_url`: addresses of Redis.
 `many_hosts`: addresses that name several hosts.
+`time_limits`: how long to wait for the answers of other servers.
 `network_errors`: why a server cannot be reached.
 `terminals`: what may be written to a terminal.
 """

@@ -14,6 +14,7 @@ from redis.exceptions import AskError, MovedError, NoScriptError, RedisError, Re
 from kurz.cache.pool import Pool
 from kurz.cache.topology import FAILURES, LOST, Argument, Topology, tell
 from kurz.redis_url import RedisKind
+from kurz.time_limits import AnswerTimeout
 
 Call = tuple[bytes, tuple[Argument, ...]]  # the key, and the script's other arguments
 _Command = tuple[bytes, tuple[Argument, ...]]  # the key, and all the words
@@ -95,7 +96,7 @@ class RedisClient:
         """Wakes all subscribers. Any server of a Cluster passes it on to all; a server that is down
         is skipped."""
         try:
-            async with asyncio.timeout(self._timeout_seconds):
+            async with AnswerTimeout(self._timeout_seconds):
                 await self._topology.get(channel.encode())
                 servers = list(self._topology.servers)
                 random.shuffle(servers)
@@ -111,7 +112,7 @@ class RedisClient:
         """Closes every connection, at the latest after its next answer; the next command opens
         another."""
         try:
-            async with asyncio.timeout(self._timeout_seconds):
+            async with AnswerTimeout(self._timeout_seconds):
                 for server in tuple(self._topology.servers):
                     await cast("Pool", server.connection_pool).renew()
         except FAILURES as error:
@@ -132,7 +133,7 @@ class RedisClient:
     async def _send(self, key: bytes, *command: Argument) -> Any:
         server = None
         try:
-            async with asyncio.timeout(self._timeout_seconds):
+            async with AnswerTimeout(self._timeout_seconds):
                 server = self._topology.peek(key) or await self._topology.get(key)
                 self._check(server)
                 try:
@@ -162,7 +163,7 @@ class RedisClient:
         """One answer for each; a failure or an unknown script is an answer too."""
         by_server: dict[Redis, list[int]] = {}
         try:
-            async with asyncio.timeout(self._timeout_seconds):
+            async with AnswerTimeout(self._timeout_seconds):
                 for number, (key, _) in enumerate(commands):
                     server = self._topology.peek(key) or await self._topology.get(key)
                     by_server.setdefault(server, []).append(number)
@@ -185,7 +186,7 @@ class RedisClient:
             pipeline.execute_command(*command)
         try:
             self._check(server)
-            async with asyncio.timeout(self._timeout_seconds):
+            async with AnswerTimeout(self._timeout_seconds):
                 answers = await pipeline.execute(raise_on_error=False)
         except FAILURES as error:
             return [self._failure(server, error)] * len(commands)
