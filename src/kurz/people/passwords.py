@@ -7,6 +7,7 @@ import sys
 import threading
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -112,8 +113,10 @@ def _prehash(password: str) -> bytes:
 
 
 def _give_way() -> None:
+    """A sandbox may forbid it. An error here would end the thread, and with it every sign-in."""
     if sys.platform == "linux":  # elsewhere it would slow down the whole process
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 @cache

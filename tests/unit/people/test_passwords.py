@@ -1,7 +1,10 @@
 """Passwords: every byte counts, and hashing takes nothing from the rest (threats T16, T18, T19)."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -180,3 +183,10 @@ async def test_the_event_loop_goes_on_while_passwords_are_hashed():
         turns += 1
     passwords.close()
     assert turns > 10
+
+
+def test_passwords_are_checked_where_priorities_may_not_be_changed():
+    command = [sys.executable, "-m", "support.forbidden"]
+    tests = Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=tests, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["forbidden", "True"], done.stderr
