@@ -34,6 +34,11 @@ SCHEMES = {
 }
 
 SSL_OPTIONS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname")
+FILE_OPTIONS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
+VALUES = {
+    "ssl_cert_reqs": ("required", "optional", "none"),
+    "ssl_check_hostname": ("true", "false", "yes", "no", "1", "0"),
+}
 SENTINEL_OPTIONS = {"sentinel_username": "username", "sentinel_password": "password"}
 OPTIONS = {
     RedisKind.SERVER: ("db", "username", "password", *SSL_OPTIONS),
@@ -127,6 +132,9 @@ def _path(kind: RedisKind, parts: SplitResult) -> tuple[str, str]:
 def _check(kind: RedisKind, database: str, options: tuple[tuple[str, str], ...]) -> None:
     if any(name not in OPTIONS[kind] for name, _ in options):
         raise ValueError(f"can only have these options: {', '.join(OPTIONS[kind])}")
+    for name, value in options:
+        if name in VALUES and value.lower() not in VALUES[name]:
+            raise ValueError(f"must have {name} as one of: {', '.join(VALUES[name])}")
     numbers = [database or "0", *(value for name, value in options if name == "db")]
     if not all(number.isascii() and number.isdigit() for number in numbers):
         raise ValueError(DATABASE)

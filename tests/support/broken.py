@@ -12,7 +12,9 @@ from pathlib import Path
 from kurz.storage.engine.migrate import Migrations
 from servers.postgres import PostgresServer
 from servers.process import free_port
-from servers.valkey import ValkeyServer
+from servers.tls_proxy import TlsProxy
+from servers.valkey import SERVICE, ValkeySentinels, ValkeyServer
+from support.certificates import server_context
 from support.migrated import copy_database
 
 DAY_MICROS = 24 * 3600 * 1_000_000
@@ -169,6 +171,31 @@ def redis_password(scene: Scene) -> Environment:
     return {"KURZ_REDIS_URL": f"redis://somebody:hidden@127.0.0.1:{scene.valkey.port}/0"}
 
 
+def redis_certificate(scene: Scene) -> Environment:
+    """Of a CA that nobody was told to trust."""
+    scene.fill()
+    context = server_context(scene.folder.parent, "localhost")
+    proxy = scene.closing.enter_context(TlsProxy(scene.valkey.port, context))
+    scene.names[f":{proxy.port}"] = ":6379"
+    return {"KURZ_REDIS_URL": f"rediss://:hidden@localhost:{proxy.port}/0"}
+
+
+def redis_certificate_file(scene: Scene) -> Environment:
+    scene.fill()
+    path = scene.folder.parent / "ca.pem"
+    scene.names |= {str(path): "/etc/ca.pem", f":{scene.valkey.port}": ":6379"}
+    port = scene.valkey.port
+    return {"KURZ_REDIS_URL": f"rediss://:hidden@localhost:{port}/0?ssl_ca_certs={path}"}
+
+
+def redis_service(scene: Scene) -> Environment:
+    scene.fill()
+    sentinels = scene.closing.enter_context(ValkeySentinels())
+    shown = zip(sentinels.sentinels, (26379, 26380, 26381), strict=True)
+    scene.names |= {f":{server.port}": f":{port}" for server, port in shown}
+    return {"KURZ_REDIS_URL": sentinels.url.replace(f"/{SERVICE}/", "/links/")}
+
+
 def port_in_use(scene: Scene) -> Environment:
     scene.fill()
     listener = scene.closing.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -246,6 +273,9 @@ SITUATIONS: dict[str, Break] = {
     "PostgreSQL has no TLS": postgres_tls,
     "Redis is down": redis_down,
     "Redis rejects the password": redis_password,
+    "Redis's certificate is not trusted": redis_certificate,
+    "Redis's CA file is missing": redis_certificate_file,
+    "Sentinel does not know the service": redis_service,
     "Another program uses the port": port_in_use,
     "The host is no address of this machine": host_elsewhere,
     "A variable has a typo": typo,

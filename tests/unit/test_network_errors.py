@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import socket
 import ssl
 
@@ -50,7 +51,7 @@ def test_a_circle_of_errors_ends():
     one, other = ValueError("one"), ValueError("other")
     one.__cause__, other.__cause__ = other, one
     assert cause_of(one) is None
-    assert "one" in of_redis.why_unusable("redis://cache", one)
+    assert re.search("one|other", of_redis.why_unusable("redis://cache", one))
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,8 @@ def test_a_cluster_has_seeds():
         ("redis://host?socket_timeout=hidden", "only have these options"),
         ("redis+cluster://host?db=1", "only have these options"),
         ("unix:///run/redis.sock?db=hidden", "number as its database"),
+        ("rediss://host?ssl_cert_reqs=hidden", "must have ssl_cert_reqs as one of: required"),
+        ("rediss://host?ssl_check_hostname=hidden", "must have ssl_check_hostname as one of"),
     ],
 )
 def test_what_is_wrong_is_said_without_the_address(url, says):

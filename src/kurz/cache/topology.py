@@ -28,6 +28,14 @@ Open = Callable[[HostPort], Redis]
 Argument = bytes | str | int
 
 
+class MasterUnusable(RedisConnectionError):
+    """The server that Sentinels name. Why, is its cause."""
+
+    def __init__(self, host_port: HostPort) -> None:
+        host, port = host_port
+        super().__init__(f"the master at {host}:{port}")
+
+
 async def tell(server: Redis, *command: Argument) -> Any:
     return await server.execute_command(*command)  # type: ignore[no-untyped-call]
 
@@ -85,10 +93,12 @@ class OneServer(Topology):
 
 
 class _Learnt(Topology):
-    """Servers that other servers name. Each is opened once, as long as it is in use."""
+    """Servers that other servers name. Each is opened once, as long as it is in use. `_trouble` is
+    why none could be found out the last time."""
 
     def __init__(self, open_server: Open) -> None:
         self._open_server = open_server
+        self._trouble: Exception | None = None
         self._servers: dict[HostPort, Redis] = {}
         self._task: asyncio.Task[None] | None = None
         self._began_at = float("-inf")
@@ -102,7 +112,10 @@ class _Learnt(Topology):
         task = self._begin() if found is None else None
         if task is not None:
             await asyncio.wait((task,))  # which continues if a request gives up
-        return found or await super().get(key)
+        try:
+            return found or await super().get(key)
+        except RedisConnectionError as error:
+            raise error from self._trouble
 
     def doubt(self, server: Redis | None, error: Exception) -> None:  # noqa: ARG002
         self._begin()
@@ -169,26 +182,36 @@ class Sentinels(_Learnt):
                 await sentinel.aclose()
 
     async def _learn(self) -> None:
+        trouble: Exception | None = None
         for sentinel in tuple(self._sentinels):
-            with suppress(*FAILURES, *MISUNDERSTANDINGS):
+            try:
                 async with asyncio.timeout(LEARN_SECONDS):
                     found = await tell(
                         sentinel, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._service
                     )
                 if found is None:
-                    continue
+                    raise RedisConnectionError(f"Sentinel knows no service “{self._service}”")
                 host_port = found[0].decode(), int(found[1])
-                if await self._is_master(host_port):
-                    self._master = self._server_at(host_port)
-                    self._sentinels.remove(sentinel)
-                    self._sentinels.insert(0, sentinel)
-                    await self._drop_all_but({host_port})
-                    return
+                await self._check_master(host_port)
+                self._master = self._server_at(host_port)
+                self._sentinels.remove(sentinel)
+                self._sentinels.insert(0, sentinel)
+                await self._drop_all_but({host_port})
+            except (*FAILURES, *MISUNDERSTANDINGS) as error:
+                if not isinstance(trouble, MasterUnusable):  # which says more
+                    trouble = error
+            else:
+                return
+        self._trouble = trouble
 
-    async def _is_master(self, host_port: HostPort) -> bool:
-        async with asyncio.timeout(LEARN_SECONDS):
-            role = await tell(self._server_at(host_port), "ROLE")
-        return bool(role[0] == b"master")
+    async def _check_master(self, host_port: HostPort) -> None:
+        try:
+            async with asyncio.timeout(LEARN_SECONDS):
+                role = await tell(self._server_at(host_port), "ROLE")
+            if role[0] != b"master":
+                raise RedisConnectionError("it is not a master yet, or any more")
+        except FAILURES as error:
+            raise MasterUnusable(host_port) from error
 
 
 class Cluster(_Learnt):
@@ -231,10 +254,13 @@ class Cluster(_Learnt):
         host_ports = list({*self._servers, *self._seeds})
         random.shuffle(host_ports)
         for host_port in host_ports:
-            with suppress(*FAILURES, *MISUNDERSTANDINGS):
+            try:
                 async with asyncio.timeout(LEARN_SECONDS):
                     ranges = await tell(self._server_at(host_port), "CLUSTER", "SLOTS")
                 await self._use(ranges, host_port[0])
+            except (*FAILURES, *MISUNDERSTANDINGS) as error:
+                self._trouble = error
+            else:
                 return
 
     async def _use(self, ranges: list[tuple[int, int, list[bytes]]], asked_host: str) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kurz.people.limits import LimitsUnavailable
 
 REDIS_SECONDS = 2.0  # many times what kurz itself would wait
+REDIS_KEYS = 16  # on every server of a usual Cluster
 ASK_SECONDS = 2.0
 MAX_ANSWER_BYTES = 4096
 _QUESTION = b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n"
@@ -87,7 +88,9 @@ def redis(settings: Settings) -> list[DoctorFinding]:
     async def try_it(url: str) -> RedisKind:
         client = open_redis(url, timeout_seconds=REDIS_SECONDS)
         try:
-            await RedisLimits(client, hashing(b"doctor")).hit("doctor", Rate(1000, 1))
+            limits = RedisLimits(client, hashing(b"doctor"))
+            for number in range(REDIS_KEYS):
+                await limits.hit(f"doctor {number}", Rate(1000, 1))
             return client.kind
         finally:
             await client.close()
