@@ -115,6 +115,7 @@ JOBS_GAUGES = {
     "search_backlog": "Link changes not yet in the SQLite search index.",
     "backup_last_success_timestamp_seconds": "Unix time of the last scheduled backup; 0: none.",
     "backup_last_size_bytes": "Size of the last scheduled backup.",
+    "backup_interval_seconds": "Time between two scheduled backups; 0: none are made.",
     "click_copies_waiting": "Links whose click count lags behind their statistics.",
 }
 ALIVE_AT = "alive_at_seconds"

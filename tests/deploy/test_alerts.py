@@ -33,6 +33,9 @@ QUIET = {
     "kurz_count_backlog": "0",
     "kurz_destinations_backlog": "0",
     "kurz_search_backlog": "0",
+    # No backups on a schedule, any more: an old one is of no concern.
+    "kurz_backup_last_success_timestamp_seconds": "1",
+    "kurz_backup_interval_seconds": "0",
     "kurz_creates_refused_total": "0+0",
     "kurz_transfers_refused_total": "0+0",
     "kurz_requests_refused_total": "0+0",
@@ -64,7 +67,20 @@ FIRES: dict[str, tuple[dict[str, str], int]] = {
     "KurzReaperNotRun": ({"kurz_reaper_runs_total": "5"}, 27 * 60),
     "KurzReaperFailed": ({"kurz_reaper_failed_runs_total": "0+0.1"}, 70),
     "KurzBackupFailed": ({"kurz_backup_failed_runs_total": "0+0.1"}, 70),
-    "KurzBackupOld": ({"kurz_backup_last_success_timestamp_seconds": "1"}, 50 * 60),
+    "KurzBackupOld": (
+        {
+            "kurz_backup_last_success_timestamp_seconds": "1",
+            "kurz_backup_interval_seconds": "86400",
+        },
+        50 * 60,
+    ),
+    "KurzBackupMissing": (
+        {
+            "kurz_backup_last_success_timestamp_seconds": "0",
+            "kurz_backup_interval_seconds": "86400",
+        },
+        70,
+    ),
     "KurzReaperBehind": ({"kurz_reaper_waiting": "10+5"}, 7 * 60),
     "KurzUnusualExpiries": (
         {"kurz_reaper_marked_total": "0+1x1152 20000+1000x12"},

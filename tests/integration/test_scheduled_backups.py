@@ -65,6 +65,7 @@ async def test_the_newest_are_kept(scheduled, clock, folder):
     assert counts["backup_last_success_timestamp_seconds"] == int(clock.now().timestamp())
     assert counts["backup_last_size_bytes"] == (folder / made[-1]).stat().st_size
     assert (counts["backup_runs"], counts["backup_failed_runs"]) == (1, 0)
+    assert counts["backup_interval_seconds"] == 86_400
 
 
 async def test_a_failed_one_removes_nothing(scheduled, clock, folder):

@@ -9,4 +9,5 @@
 `geo`: the countries of networks, from a file.
 `folder`: an archive in a folder; `bucket`: an archive in an S3 bucket.
 `backup_bucket`: backups in an S3 bucket.
+`bucket_errors`: why a bucket cannot be used.
 """

@@ -11,7 +11,8 @@ import obstore
 from obstore.exceptions import BaseError, NotFoundError
 
 from kurz.errors import BackupNotFound, BackupUnavailable
-from kurz.outbound.bucket import open_store, reason_of
+from kurz.outbound.bucket import open_store
+from kurz.outbound.bucket_errors import reason_of
 
 PART_BYTES = 8 * 1024 * 1024  # of an upload; there may be 10,000
 MANY_PARTS = 9000

@@ -11,6 +11,7 @@ from obstore.store import S3Store
 from kurz.errors import SettingRefused
 from kurz.links.ending.archives import MAX_FILE_BYTES, StoredFile
 from kurz.links.errors import ArchiveFileBroken, ArchiveUnavailable
+from kurz.outbound.bucket_errors import reason_of
 
 TRIES = 3
 GIVE_UP_AFTER = timedelta(seconds=60)  # of a call, with all its retries
@@ -109,8 +110,3 @@ class ArchiveBucket:
             raise ArchiveUnavailable(
                 f"The archive {self._shown} cannot be used: {reason_of(error)}"
             ) from error
-
-
-def reason_of(error: Exception) -> str:
-    """The library's message without the server's own answer, which is XML."""
-    return str(error).partition("\n")[0].partition(": <?xml")[0]

@@ -30,6 +30,7 @@ class ScheduledBackups:
 
     work: BackupWork | None = None
     runner: Runner | None = None
+    every: timedelta = timedelta(0)
 
     def start(self) -> None:
         if self.runner is not None:
@@ -44,7 +45,8 @@ class ScheduledBackups:
             return {}
         ran = self.runner.counts()
         names = ("backup_runs", "backup_failed_runs")
-        return {**{name: ran[name] for name in names}, **self.work.counts()}
+        interval = {"backup_interval_seconds": round(self.every.total_seconds())}
+        return {**{name: ran[name] for name in names}, **interval, **self.work.counts()}
 
 
 class _Gently:
@@ -107,7 +109,7 @@ def make_backups(kurz: Kurz) -> ScheduledBackups:
     leases = SqlLeaseStore(kurz.database, clock)
     work = BackupWork(create, lambda: prune(storage, settings.backup_keep), leases, runs)
     runner = Runner(schedule_of(settings), work, leases, runs, tick_seconds=TICK_SECONDS)
-    return ScheduledBackups(work, runner)
+    return ScheduledBackups(work, runner, settings.backup_interval)
 
 
 def prune(storage: BackupFolder | BackupPrefix, kept: int) -> int:
