@@ -1,6 +1,7 @@
 """The command line as a person meets it: by subprocess, on a local data folder."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -181,11 +182,12 @@ def test_the_doctor_says_what_is_lost_without_redis(terminal):
 
 def test_the_doctor_tells_a_replica_from_another_server(terminal, engine, postgres):
     alone = terminal.run("doctor", KURZ_DATABASE_REPLICA_URLS=postgres.url())
-    assert alone.returncode == 1
     if engine == "sqlite":
+        assert alone.returncode == 1
         assert "KURZ_DATABASE_REPLICA_URLS requires KURZ_DATABASE_URL" in alone.stdout
         return
-    assert "✗ replica" in alone.stdout
+    assert alone.returncode == 0
+    assert f"127.0.0.1:{postgres.port} is not a standby" in alone.stdout
     away = terminal.run("doctor", KURZ_DATABASE_REPLICA_URLS="postgresql://me:pw1@127.0.0.1:1/x")
     assert away.returncode == 0
     assert "! replica" in away.stdout
@@ -202,7 +204,16 @@ def test_the_doctor_says_when_a_replica_follows(bare_terminal):
         assert bare_terminal.run("migrate", **urls).returncode == 0
         assert bare_terminal.run("list", **urls).returncode == 0  # which makes the keys
         pair.catch_up()
-        assert "✓ replica" in bare_terminal.run("doctor", **urls).stdout
+        place = f"127.0.0.1:{pair.standby.port}"
+        found = bare_terminal.run("doctor", **urls).stdout
+        assert re.search(rf"✓ replica +{place} is reachable and replicating", found)
+        pair.primary.create_database("other")
+        other = {**urls, "KURZ_DATABASE_URL": pair.primary.url("other")}
+        assert bare_terminal.run("migrate", **other).returncode == 0
+        assert bare_terminal.run("list", **other).returncode == 0
+        foreign = bare_terminal.run("doctor", **other)
+        assert foreign.returncode == 1
+        assert re.search(rf"✗ replica +{place} is a standby of another database", foreign.stdout)
 
 
 def test_the_doctor_looks_at_the_file_of_countries(terminal, tmp_path):

@@ -30,12 +30,16 @@ ROWS = {name: Row(*rest) for name, *rest in ROW.findall(PAGE.read_text())}
 
 
 @pytest.fixture
-def scene(tmp_path, sqlite_template, postgres, valkey):
+def scene(tmp_path, sqlite_template, postgres, postgres_template, make_database, valkey):
     home = tmp_path / "home"
     home.mkdir()
     names = {f"{home}/data": "/srv/kurz", f"(ID {os.geteuid()})": "(ID 1000)"}
     with ExitStack() as closing:
-        yield Scene(home / "data", sqlite_template, postgres, valkey, closing, names)
+
+        def copy() -> str:
+            return str(make_database(postgres_template)).rpartition("/")[2]
+
+        yield Scene(home / "data", sqlite_template, postgres, valkey, closing, copy, names)
 
 
 @pytest.fixture

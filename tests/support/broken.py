@@ -1,5 +1,6 @@
 """Installations that do not work, and what the documentation calls them."""
 
+import asyncio
 import re
 import socket
 import sqlite3
@@ -8,9 +9,15 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from kurz.people.passwords import Passwords
+from kurz.settings.model import Settings
 from kurz.storage.engine.migrate import Migrations
-from servers.postgres import PostgresServer
+from kurz.wiring.core import make_first_admin, open_kurz
+from kurz.wiring.engine import prepare
+from kurz.wiring.shared import namespace_of
+from servers.postgres import PostgresPair, PostgresServer
 from servers.process import free_port
 from servers.tls_proxy import TlsProxy
 from servers.valkey import SERVICE, ValkeySentinels, ValkeyServer
@@ -30,6 +37,7 @@ class Scene:
     postgres: PostgresServer
     valkey: ValkeyServer
     closing: ExitStack
+    postgres_copy: Callable[[], str]  # the name of a database with the schema
     names: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -196,6 +204,53 @@ def redis_service(scene: Scene) -> Environment:
     return {"KURZ_REDIS_URL": sentinels.url.replace(f"/{SERVICE}/", "/links/")}
 
 
+def postgres_standby(scene: Scene) -> Environment:
+    """As the only server that is named."""
+    pair, database = postgres_pair(scene)
+    scene.names[f":{pair.standby.port}"] = ":5432"
+    return {"KURZ_DATABASE_URL": pair.standby.url(database)}
+
+
+def postgres_failover(scene: Scene) -> Environment:
+    """The primary has failed, and nobody has promoted the standby yet."""
+    pair, database = postgres_pair(scene)
+    address = f"127.0.0.1:{pair.primary.port},{urlsplit(pair.standby.url()).netloc.split('@')[1]}"
+    scene.names |= {f":{pair.primary.port}": ":5432", f":{pair.standby.port}": ":5433"}
+    pair.primary.kill()
+    return {"KURZ_DATABASE_URL": f"postgresql://postgres@{address}/{database}"}
+
+
+def replica_promoted(scene: Scene) -> Environment:
+    """Any other primary is the same."""
+    scene.names[f":{scene.postgres.port}"] = ":5432"
+    url = scene.postgres.url(scene.postgres_copy())
+    return {"KURZ_DATABASE_URL": url, "KURZ_DATABASE_REPLICA_URLS": url}
+
+
+def replica_down(scene: Scene) -> Environment:
+    port = unused_port(scene, 5432)
+    url = scene.postgres.url(scene.postgres_copy())
+    replica = f"postgresql://kurz:hidden@127.0.0.1:{port}/kurz"
+    return {"KURZ_DATABASE_URL": url, "KURZ_DATABASE_REPLICA_URLS": replica}
+
+
+def file_of_journals(scene: Scene) -> Environment:
+    scene.fill()
+    (scene.folder / "journal").write_text("no folder")
+    return {}
+
+
+def foreign_journals(scene: Scene) -> Environment:
+    """Of the database that was there before."""
+    scene.fill()
+    tell(scene, "INSERT INTO installation (name, value) VALUES ('id-key', ?)", b"k" * 32)
+    scene.names[namespace_of(b"k" * 32)] = "1f0c9a1f0c9a1f0c"
+    secret_file(scene)
+    (scene.folder / "journal").mkdir()
+    (scene.folder / "journal" / "installation").write_text("another one\n")
+    return {}
+
+
 def port_in_use(scene: Scene) -> Environment:
     scene.fill()
     listener = scene.closing.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -261,6 +316,9 @@ SITUATIONS: dict[str, Break] = {
     "The database is another kind of file": other_file,
     "The database is damaged": damaged,
     "The database is from a newer version": newer,
+    "There is no database yet": lambda _: {},
+    "The journals are a file": file_of_journals,
+    "The journals are those of another installation": foreign_journals,
     "The clock is behind": clock_behind,
     "`KURZ_SECRET` is too short": lambda scene: good(scene, KURZ_SECRET="hidden"),
     "The file `secret` is too short": short_file,
@@ -271,6 +329,10 @@ SITUATIONS: dict[str, Break] = {
     "PostgreSQL rejects the password": postgres_password,
     "PostgreSQL does not have the database": postgres_database,
     "PostgreSQL has no TLS": postgres_tls,
+    "PostgreSQL is a standby": postgres_standby,
+    "No standby was promoted yet": postgres_failover,
+    "A replica was promoted": replica_promoted,
+    "A replica is down": replica_down,
     "Redis is down": redis_down,
     "Redis rejects the password": redis_password,
     "Redis's certificate is not trusted": redis_certificate,
@@ -280,6 +342,16 @@ SITUATIONS: dict[str, Break] = {
     "The host is no address of this machine": host_elsewhere,
     "A variable has a typo": typo,
     "A setting is invalid": lambda scene: good(scene, KURZ_PORT="99999"),
+    "Numbers of the reaper contradict each other": lambda scene: good(
+        scene, KURZ_REAPER_AT_LEAST="1h"
+    ),
+    "The first administrator has no password": lambda scene: good(
+        scene, KURZ_ADMIN_EMAIL="ada@example.com"
+    ),
+    "The first administrator's password is too common": lambda scene: good(
+        scene, KURZ_ADMIN_EMAIL="ada@example.com", KURZ_ADMIN_PASSWORD="password"
+    ),
+    "The root workspace does not exist": lambda scene: good(scene, KURZ_ROOT_WORKSPACE="team"),
     "`kurz.toml` is not valid TOML": toml("port 9000\n"),
     "`kurz.toml` has an unknown name": toml("prot = 9000\n"),
     "A blocklist is missing": missing_list,
@@ -290,7 +362,7 @@ SITUATIONS: dict[str, Break] = {
 }
 
 
-def tell(scene: Scene, statement: str, *values: int) -> None:
+def tell(scene: Scene, statement: str, *values: int | bytes) -> None:
     with sqlite3.connect(scene.database) as connection:
         connection.execute(statement, values)
     connection.close()
@@ -298,6 +370,10 @@ def tell(scene: Scene, statement: str, *values: int) -> None:
 
 def secret(scene: Scene) -> None:
     scene.fill()
+    secret_file(scene)
+
+
+def secret_file(scene: Scene) -> None:
     path = scene.folder / "secret"
     path.write_text("0f1e2d3c4b5a69788796a5b4c3d2e1f0\n")
     path.chmod(0o600)
@@ -307,6 +383,28 @@ def unused_port(scene: Scene, shown: int) -> int:
     port = free_port()
     scene.names[f":{port}"] = f":{shown}"
     return port
+
+
+def postgres_pair(scene: Scene) -> tuple[PostgresPair, str]:
+    """A primary and its standby, and the name of a database with the schema and an administrator:
+    what is left to do at the start needs no write."""
+    pair = scene.closing.enter_context(PostgresPair(synchronous=False, fsync="off"))
+    pair.primary.create_database("kurz")
+    settings = Settings(
+        data_dir=scene.folder,
+        database_url=pair.primary.url("kurz"),
+        admin_email="ada@example.com",
+        admin_password="correct horse battery",
+    )
+    asyncio.run(prepare_with_admin(settings))
+    pair.catch_up()
+    return pair, "kurz"
+
+
+async def prepare_with_admin(settings: Settings) -> None:
+    await prepare(settings, upgrades_postgres=False)
+    async with open_kurz(settings, passwords=Passwords(cost=4)) as kurz:
+        await make_first_admin(kurz)
 
 
 def postgres_at(scene: Scene, account: str, database: str) -> Environment:

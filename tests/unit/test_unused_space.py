@@ -2,7 +2,7 @@
 
 import pytest
 
-from kurz.cli.findings import _space
+from kurz.cli.database_findings import _space
 from kurz.storage.engine.space import FileSpace
 
 MIB = 1024**2

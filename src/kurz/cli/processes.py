@@ -16,6 +16,7 @@ import structlog
 from kurz import logs
 from kurz.cli.clock_warning import clock_warning
 from kurz.clock import SteadyClock
+from kurz.errors import StoreUnavailable
 from kurz.jobs.boot_clock import BootClock
 from kurz.rounds import wait_at_most
 from kurz.server.children import Tether
@@ -27,7 +28,7 @@ from kurz.settings.model import Settings
 from kurz.storage.followers.timekeeper import TimeKeeper
 from kurz.storage.jobs.last_written import last_written
 from kurz.transfer.tuning import favour_small_memory, favour_throughput
-from kurz.wiring.core import make_first_admin, open_kurz
+from kurz.wiring.core import Kurz, make_first_admin, open_kurz
 from kurz.wiring.data_folder import check_data_folder
 from kurz.wiring.engine import prepare
 from kurz.wiring.jobs import open_jobs
@@ -49,7 +50,7 @@ class Clocks:
 class Prepared(NamedTuple):
     backup: Path | None  # made before the schema was upgraded
     set_up_token: str | None  # of a set-up link, if there is no administrator yet
-    warning: str | None
+    warnings: list[str]
 
 
 def get_ready(settings: Settings, clocks: Clocks) -> Prepared:
@@ -65,15 +66,26 @@ def get_ready(settings: Settings, clocks: Clocks) -> Prepared:
             now = clocks.server.now()
             clocks.boot.jump(now)
             own_journals(kurz).create()
-            warning = clock_warning(now, await kurz.database.read(last_written))
+            behind = clock_warning(now, await kurz.database.read(last_written))
             is_read_only = settings.read_only == "on"
             set_up_token = None if is_read_only else await make_first_admin(kurz)
-            return Prepared(backup, set_up_token, warning)
+            unwritable = None if is_read_only else await _unwritable(kurz)
+            return Prepared(backup, set_up_token, [*filter(None, (behind, unwritable))])
 
     check_data_folder(settings)
     ProxyNote(settings.proxy_note_path).write(None)  # of another run
     with explained(settings):
         return asyncio.run(run())
+
+
+async def _unwritable(kurz: Kurz) -> str | None:
+    """Why nothing can be written. The server starts: links redirect, and a standby may be promoted
+    at any moment."""
+    try:
+        await kurz.database.check()
+    except StoreUnavailable as error:
+        return (await kurz.engine.explain(error)).detail
+    return None
 
 
 def run_worker(

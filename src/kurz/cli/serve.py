@@ -158,7 +158,8 @@ def supervise(
     listener = bind(settings.host, settings.port)
     clocks = Clocks(SteadyClock(wall_ns), BootClock())
     prepared = get_ready(settings, clocks)
-    _warn(prepared.warning)
+    for warning in prepared.warnings:
+        _warn(warning)
     if prepared.backup is not None:
         typer.echo(f"The database was upgraded. Backup: {prepared.backup}")
     gc.enable()

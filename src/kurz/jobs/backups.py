@@ -69,5 +69,14 @@ class BackupWork:
         return await asyncio.to_thread(self._create, context.stopping.is_set)
 
 
+def failure_of(runs: Sequence[Run]) -> str | None:
+    """Why the last attempt failed; None if it did not, or was only stopped. `runs` are the newest
+    first."""
+    ended = next((run for run in runs if run.outcome is not None), None)
+    if ended is None or ended.outcome is not RunOutcome.FAILED or ended.reason == STOPPED:
+        return None
+    return ended.reason
+
+
 def _was_stopped(runs: Sequence[Run]) -> bool:
     return bool(runs) and runs[0].reason == STOPPED

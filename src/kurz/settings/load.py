@@ -65,8 +65,8 @@ def warnings_about(loaded: LoadedSettings) -> list[str]:
         )
     if settings.backup is not None and not settings.is_embedded:
         warnings.append(
-            "KURZ_BACKUP is set, but kurz only backs up the embedded database. Back up PostgreSQL"
-            " with pg_dump."
+            "KURZ_BACKUP is set, but scheduled backups are only made of the embedded database. Run"
+            " kurz backup or pg_dump from a timer."
         )
     if settings.counter_scramble == "offset":
         warnings.append(

@@ -21,13 +21,14 @@ from kurz.links.ending.trash import Trash
 from kurz.links.model import Link, Strategy
 from kurz.links.service import LinkService
 from kurz.links.tagging import Tagging
-from kurz.people.accounts import AccountService
+from kurz.people.accounts import AccountService, normalise_email
 from kurz.people.domains import Domains
 from kurz.people.errors import EmailRefused, EmailTaken, PasswordRefused
 from kurz.people.keys import KeyService
 from kurz.people.one_time_tokens import OneTimeTokens
 from kurz.people.own_hosts import OwnHosts
 from kurz.people.passwords import Passwords
+from kurz.people.passwords import check as check_password
 from kurz.people.teams import Teams
 from kurz.safety.abuse_reporting import AbuseReports
 from kurz.safety.banning import Bans
@@ -241,25 +242,51 @@ async def make_first_admin(kurz: Kurz) -> str | None:
     a new set-up link if there is still none."""
     settings = kurz.settings
     if settings.admin_email is not None and not await kurz.account_store.has_admin():
-        if settings.admin_password is None:
-            raise SettingRefused(
-                "KURZ_ADMIN_EMAIL requires KURZ_ADMIN_PASSWORD_FILE or KURZ_ADMIN_PASSWORD."
-            )
+        email, password = check_first_admin(settings.admin_email, settings.admin_password)
         try:
-            await kurz.accounts.create_admin(settings.admin_email, settings.admin_password)
+            await kurz.accounts.create_admin(email, password)
         except EmailTaken as error:
             # Another instance that starts at the same time may have created it; otherwise a
             # stranger may have registered it.
             if not await kurz.account_store.has_admin():
                 raise SettingRefused(f"KURZ_ADMIN_EMAIL cannot be used. {error.detail}") from None
-        except (EmailRefused, PasswordRefused) as error:
-            raise SettingRefused(
-                f"KURZ_ADMIN_EMAIL or KURZ_ADMIN_PASSWORD cannot be used. {error.detail}"
-            ) from None
     if not await kurz.accounts.needs_set_up():
         return None
     token, _ = await kurz.one_time_tokens.make_setup(spared=START_TOGETHER)
     return token
+
+
+def check_first_admin(email: str, password: str | None) -> tuple[str, str]:
+    """What the administrator is created with. Raises `SettingRefused`."""
+    if password is None:
+        raise SettingRefused(
+            "KURZ_ADMIN_EMAIL requires KURZ_ADMIN_PASSWORD_FILE or KURZ_ADMIN_PASSWORD."
+        )
+    try:
+        check_password(password, normalise_email(email))
+    except (EmailRefused, PasswordRefused) as error:
+        raise SettingRefused(
+            f"KURZ_ADMIN_EMAIL or KURZ_ADMIN_PASSWORD cannot be used. {error.detail}"
+        ) from None
+    return email, password
+
+
+async def find_root_workspace_id(settings: Settings, workspaces: SqlWorkspaceStore) -> int | None:
+    """None: the root belongs to everybody. Raises `SettingRefused`."""
+    slug = settings.root_workspace
+    if slug is None:
+        return None
+    workspace = await workspaces.find_by_slug(slug)
+    if workspace is None:
+        raise no_root_workspace(slug)
+    return workspace.id
+
+
+def no_root_workspace(slug: str) -> SettingRefused:
+    return SettingRefused(
+        f"KURZ_ROOT_WORKSPACE: there is no workspace “{slug}”. Create it first: kurz admin"
+        f" workspace create {slug} --owner …"
+    )
 
 
 async def _banned_hosts(database: Database) -> BannedHosts:

@@ -14,7 +14,7 @@ from kurz.settings.model import Settings
 PROBE_BYTES = 64 * 1024  # more than the smallest write of the database, or of the journal
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM)
-_NO_FOLDER = (errno.ENOTDIR, errno.EEXIST)
+_OTHER_KIND = (errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
 
 
 def check_data_folder(settings: Settings) -> None:
@@ -27,6 +27,9 @@ def check_data_folder(settings: Settings) -> None:
         _write(folder)
         _check_files(settings)
     except FileNotFoundError:
+        if folder.is_symlink():  # to a disk that is not mounted, for example
+            lost = FileNotFoundError(errno.ENOENT, f"{folder.readlink()} does not exist")
+            raise unusable(folder, lost) from None
         _check_parent(folder)
     except OSError as error:
         raise unusable(folder, error) from None
@@ -48,9 +51,9 @@ def _advice(error: OSError) -> str:
         return "Free up space,"
     if error.errno in _FORBIDDEN:
         return f"Let the user who runs kurz (ID {os.geteuid()}) read, write and enter it,"
-    if error.errno in _NO_FOLDER:
+    if error.errno in _OTHER_KIND:
         return "Remove what is there,"
-    return "Check its permissions,"
+    return "Mount or create it," if error.errno == errno.ENOENT else "Check its permissions,"
 
 
 def _write(folder: Path) -> None:
@@ -66,12 +69,21 @@ def _write(folder: Path) -> None:
 
 
 def _check_files(settings: Settings) -> None:
-    """What was made by another user, such as root. Files are not opened: closing one would drop the
-    locks that SQLite has on it."""
+    """What was made by another user, such as root, or is of another kind. Files are not opened:
+    closing one would drop the locks that SQLite has on it."""
+    if settings.database_path.is_dir():
+        raise _error(IsADirectoryError, errno.EISDIR, settings.database_path)
+    for folder in (settings.journal_dir, settings.feed_dir):
+        if folder.exists() and not folder.is_dir():
+            raise _error(NotADirectoryError, errno.ENOTDIR, folder)
     for path in (settings.database_path, settings.journal_dir, settings.feed_dir):
-        if path.exists() and not os.access(path, os.R_OK | os.W_OK):
-            reason = f"{os.strerror(errno.EACCES)}: {path.name}"
-            raise PermissionError(errno.EACCES, reason)
+        needed = os.R_OK | os.W_OK | (os.X_OK if path.is_dir() else 0)
+        if path.exists() and not os.access(path, needed):
+            raise _error(PermissionError, errno.EACCES, path)
+
+
+def _error(kind: type[OSError], number: int, path: Path) -> OSError:
+    return kind(number, f"{os.strerror(number)}: {path.name}")
 
 
 def _check_parent(folder: Path) -> None:

@@ -48,7 +48,7 @@ async def open_shared(
 ) -> AsyncIterator[Shared]:
     """What `database` writes is announced from now on. Nothing is received before the feed is
     started. `is_background`: no visitor waits for what this process receives."""
-    namespace = sha256(b"namespace:" + id_key).hexdigest()[:16]
+    namespace = namespace_of(id_key)
     recent_writes = RecentWrites()
     async with AsyncExitStack() as closing:
         redis = _redis(engine.settings, closing)
@@ -70,6 +70,11 @@ async def open_shared(
         finally:
             # What is written from now on arrives through the log: nothing is opened again.
             database.on_commit = tell_nobody
+
+
+def namespace_of(id_key: bytes) -> str:
+    """What distinguishes the installation with this key from others."""
+    return sha256(b"namespace:" + id_key).hexdigest()[:16]
 
 
 async def _cache_namespace(database: Database, namespace: str) -> str:

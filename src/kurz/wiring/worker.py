@@ -20,7 +20,7 @@ from kurz.clicks.live import Live
 from kurz.dashboard.app import DashboardApp
 from kurz.dashboard.build import NotBuilt, packaged_files
 from kurz.dashboard.shell import Facts
-from kurz.errors import SettingRefused, StoreUnavailable
+from kurz.errors import StoreUnavailable
 from kurz.links.ending.reaper_admin import ReaperAdmin
 from kurz.links.imports import ImportLimits
 from kurz.links.model import ROOT_WORKSPACE_ID, Strategy
@@ -51,7 +51,7 @@ from kurz.storage.links.receipts import SqlReceiptStore
 from kurz.storage.links.totals import SqlTotalsStore
 from kurz.storage.people.held_slots import SqlImportSlots, SqlStreamSlots
 from kurz.wiring.checks import open_link_checks
-from kurz.wiring.core import Kurz, open_custom_domains
+from kurz.wiring.core import Kurz, find_root_workspace_id, open_custom_domains
 from kurz.wiring.health import Watch
 from kurz.wiring.limits import caps_of, open_limits
 from kurz.wiring.read_path import ReadPath, open_read_path
@@ -84,7 +84,7 @@ class Serving:
 async def open_serving(kurz: Kurz, board: Board | None = None) -> AsyncIterator[Serving]:
     """Without a board, its numbers are not shared."""
     settings = kurz.settings
-    root_workspace_id = await _root_workspace_id(kurz)
+    root_workspace_id = await find_root_workspace_id(settings, kurz.workspaces)
     hosts = _hosts(kurz, root_workspace_id)
     proxies = TrustedProxies(settings.trusted_proxies)
     keyring = Keyring(keep_secret(settings), settings.secret_previous)
@@ -302,16 +302,3 @@ def _options(settings: Settings, root_workspace_id: int | None) -> Options:
 async def _ask_redis(kurz: Kurz) -> bool | None:
     redis = kurz.shared.redis
     return None if redis is None else await redis.answers()
-
-
-async def _root_workspace_id(kurz: Kurz) -> int | None:
-    slug = kurz.settings.root_workspace
-    if slug is None:
-        return None
-    workspace = await kurz.workspaces.find_by_slug(slug)
-    if workspace is None:
-        raise SettingRefused(
-            f"KURZ_ROOT_WORKSPACE: there is no workspace “{slug}”. Create it first: kurz admin"
-            f" workspace create {slug} --owner …"
-        )
-    return workspace.id

@@ -3,6 +3,7 @@ doctor`. The first problem of a component is its reason; each reason has a sente
 dashboard."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from kurz.api.schemas.system import (
     DatabaseRead,
@@ -20,6 +21,7 @@ MIN_FREE_BYTES = 1024**3
 LAST_FREE_BYTES = 128 * 1024**2
 CLICKS_LATE_SECONDS = 10  # 1 or 2 are normal
 CLICKS_STUCK_SECONDS = 120
+MISSED_BACKUPS = 2  # intervals without a good one
 MANY_WAITING = 8  # calls that wait for a connection: the size of a worker's pool
 
 Verdict = tuple[HealthStatus, str]
@@ -105,6 +107,17 @@ def judge_disk(free_bytes: int, last_bytes: int = LAST_FREE_BYTES) -> Verdict:
     if free_bytes < last_bytes:
         return HealthStatus.ERROR, "full"
     return HEALTHY if free_bytes >= MIN_FREE_BYTES else (HealthStatus.WARNING, "small")
+
+
+def judge_backup(
+    last_good_at: datetime | None, every: timedelta, now: datetime, *, has_failed: bool
+) -> Verdict:
+    """Of scheduled backups. `has_failed`: the last attempt did."""
+    if last_good_at is None:
+        return HealthStatus.WARNING, "none"
+    if now - last_good_at > MISSED_BACKUPS * every:
+        return HealthStatus.WARNING, "old"
+    return (HealthStatus.WARNING, "failed") if has_failed else HEALTHY
 
 
 def judge_log(*, has_write_ahead_log: bool) -> Verdict:

@@ -7,6 +7,7 @@
 `postgres`: PostgreSQL, through a pool of connections; `shared_writes`: many calls per transaction.
 `hosts`: connections to PostgreSQL under an address with several hosts.
 `errors`: what errors of PostgreSQL mean; `diagnosis`: why it cannot be used.
+`privileges`: whether the role of PostgreSQL may create and write.
 `result_turns`: one result in each turn of the event loop.
 `deadlines`: how long a call may take.
 `instants`: the time of a statement, by the shared clock.

@@ -36,6 +36,10 @@ def unreachable() -> StoreUnavailable:
     return StoreUnavailable(_UNREACHABLE)
 
 
+def forbidden() -> StoreUnavailable:
+    return StoreUnavailable(_FORBIDDEN)
+
+
 def busy() -> StoreBusy:
     """A timeout while the server answers other calls."""
     return StoreBusy(_BUSY)
@@ -53,7 +57,7 @@ def translate(error: BaseException) -> StoreUnavailable | None:
     if state[:2] == "28" or state == "3D000":  # authorisation · no such database
         return StoreUnavailable(_REFUSED)
     if state == FORBIDDEN_STATE:
-        return StoreUnavailable(_FORBIDDEN)
+        return forbidden()
     if state[:2] == _BUSY_CLASS or state == _BUSY_STATE:
         return busy()
     if state[:2] in _UNAVAILABLE_CLASSES or state == READ_ONLY_STATE:
