@@ -4,7 +4,7 @@ All instants here are the store's, whose clock the instances share.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
@@ -142,14 +142,21 @@ class JobTotals:
         return self.run_ms / self.successful_runs if self.successful_runs else 0.0
 
 
+async def _always() -> bool:
+    return True
+
+
 @dataclass(slots=True)
 class RunContext:
     """A run, as its work sees it: what was done so far, even if it fails, and whether to stop.
-    `tell` is called with every count."""
+    `tell` is called with every count. Work that may take longer than a lease calls `renew`, as long
+    as it gets on; False: another process has the lease by now. An outage raises
+    `StoreUnavailable`."""
 
     stopping: "asyncio.Event"
     counts: Counter[str] = field(default_factory=Counter)
     tell: Callable[[str, int], None] = lambda _, __: None
+    renew: Callable[[], Awaitable[bool]] = _always
 
     def add(self, name: str, count: int) -> None:
         self.counts[name] += count
@@ -172,6 +179,9 @@ class LeaseStore(Protocol):
     async def take(self, schedule: Schedule, holder: str, cause: RunCause) -> Lease | None:
         """Takes it for `at_most`, if there is still this cause. None: not now, or another was
         faster."""
+
+    async def renew(self, lease: Lease, at_most: timedelta) -> bool:
+        """Holds it for `at_most` from now on. False: another process has it by now."""
 
     async def give_back(self, lease: Lease, at_least: timedelta) -> bool:
         """Releases it, once it was held for `at_least`. False: another process has it by now."""

@@ -111,6 +111,28 @@ async def test_a_job_is_due_again_after_its_interval(leases, kurz):
     assert await leases.take(AT_ONCE, "two", RunCause.DUE) is not None
 
 
+async def test_a_renewed_lease_is_held_for_its_whole_time_again(leases, kurz):
+    lease = await taken(leases)
+    for _ in range(3):
+        await put_back(kurz, SCHEDULE.at_most - timedelta(minutes=1))
+        lease = (await leases.look("reaper"))[0]
+        assert await leases.renew(lease, SCHEDULE.at_most)
+        assert await leases.take(SCHEDULE, "two", RunCause.NOW) is None
+    renewed, now = await leases.look("reaper")
+    assert renewed.until > now + SCHEDULE.at_most - timedelta(minutes=1)
+    assert (renewed.taken_at, renewed.ended_at) == (lease.taken_at, None)
+
+
+async def test_who_has_lost_a_lease_cannot_renew_it(leases, kurz):
+    lost = await taken(leases)
+    await put_back(kurz, SCHEDULE.at_most)
+    now_held = await taken(leases, "two")
+    assert not await leases.renew(lost, SCHEDULE.at_most)
+    assert (await leases.look("reaper"))[0] == now_held
+    await leases.give_back(now_held, timedelta())
+    assert not await leases.renew(now_held, SCHEDULE.at_most)
+
+
 async def test_a_dead_holder_is_replaced_when_its_time_is_over(leases, kurz):
     await taken(leases)
     await put_back(kurz, SCHEDULE.at_most - timedelta(minutes=1))

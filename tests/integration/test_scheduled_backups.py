@@ -6,17 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from kurz.cli.findings import examine
 from kurz.errors import BackupRefused, BackupUnavailable, KurzError
 from kurz.jobs.backups import JOB, STOPPED, BackupWork
 from kurz.jobs.runner import Runner
 from kurz.scheduling import Result, RunCause, RunContext, RunOutcome
-from kurz.settings.load import LoadedSettings
 from kurz.storage.jobs.leases import SqlLeaseStore
 from kurz.storage.jobs.runs import SqlRunStore
 from kurz.wiring.backup import verify_backup
 from kurz.wiring.backup_storage import open_storage, open_target
 from kurz.wiring.scheduled_backups import make_backups, schedule_of
+from support.doctor import findings_about
 
 pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 
@@ -120,21 +119,15 @@ async def test_without_a_place_there_are_none(kurz):
     assert backups.counts() == {}
 
 
-async def findings_about(settings) -> list[tuple[str, str]]:
-    loaded = LoadedSettings(settings, {"access": "default"}, ())
-    found = await asyncio.to_thread(examine, loaded)
-    return [(str(item.verdict), item.says) for item in found if item.about == "backup"]
-
-
 async def test_the_doctor_warns_when_the_last_one_is_old(scheduled, clock):
-    [(verdict, says)] = await findings_about(scheduled.settings)
+    [(verdict, says)] = await findings_about(scheduled.settings, "backup")
     assert (verdict, "none in" in says) == ("warning", True)
     await run_now(scheduled)
     recent = replace(scheduled.settings, backup_interval=timedelta(days=36_000))
-    [(verdict, _)] = await findings_about(recent)
+    [(verdict, _)] = await findings_about(recent, "backup")
     assert verdict == "ok"
     old = replace(scheduled.settings, backup_interval=timedelta(milliseconds=1))
-    [(verdict, says)] = await findings_about(old)
+    [(verdict, says)] = await findings_about(old, "backup")
     assert (verdict, "hours old" in says) == ("warning", True)
 
 
@@ -194,5 +187,5 @@ async def test_a_backup_that_a_restart_stopped_is_made_at_the_next_start(kurz, s
 
 async def test_the_doctor_reports_a_folder_that_is_not_there(scheduled, tmp_path):
     place = str(tmp_path / "missing" / "backups")
-    found = await findings_about(replace(scheduled.settings, backup=place))
+    found = await findings_about(replace(scheduled.settings, backup=place), "backup")
     assert ("error", "missing" in found[-1][1]) == (found[-1][0], True)

@@ -100,7 +100,7 @@ async def _content(engine: Engine, opened: Database) -> list[DoctorFinding]:
     found = await _clock_findings(engine, opened)
     if engine.folder is not None:
         found += _space(await opened.read(measure_file))
-    if engine.file is not None and engine.settings.backup is not None:
+    if engine.settings.backup is not None:
         totals = await opened.read(find_totals, BACKUPS)
         found += _backups(engine.settings, totals, await opened.read(last_runs, BACKUPS, 2))
     for job in (JOB, CHECKS):

@@ -41,7 +41,7 @@ def examine(loaded: LoadedSettings) -> list[DoctorFinding]:
         *_countries(settings),
         *_lists(settings),
         *_archive(settings),
-        *_backup_storage(engine),
+        *_backup_storage(settings),
         *_checks(settings),
         *_reaper(settings),
         *(finding.warning("settings", sentence) for sentence in warnings_about(loaded)),
@@ -136,10 +136,10 @@ def _reaper(settings: Settings) -> list[DoctorFinding]:
     return []
 
 
-def _backup_storage(engine: Engine) -> list[DoctorFinding]:
+def _backup_storage(settings: Settings) -> list[DoctorFinding]:
     try:
-        check_backups(engine.settings)
-        storage = open_storage(engine.settings) if engine.file is not None else None
+        check_backups(settings)
+        storage = open_storage(settings)
         if storage is not None:
             storage.check()
     except KurzError as error:

@@ -4,21 +4,23 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from kurz.errors import Unavailable
+from kurz.errors import BackupRefused, StoreUnavailable, Unavailable
 from kurz.rounds import wait_at_most
 from kurz.scheduling import LeaseStore, Result, Run, RunContext, RunOutcome, RunStore
 
 JOB = "backup"
 BYTES = "bytes"  # in the counts of a run
 STOPPED = "The backup was stopped."
+LOST = "Another process makes the backup: this one did not get on for too long."
 LOOKED_AT = 20  # runs: the last good one is among them, or it is time that somebody looks
 # After an outage of the folder or bucket: the next run may be a day away.
 PAUSES_SECONDS = (60.0, 600.0)
+RENEWED_SECONDS = 60.0
 
 
 class BackupWork:
-    """`create` gets what says whether to stop, and returns the size; `prune` returns how many old
-    backups it has removed. Both may wait."""
+    """`create` gets what says whether to stop, and asks it all the time; it returns the size.
+    `prune` returns how many old backups it has removed. Both may wait."""
 
     def __init__(
         self,
@@ -28,12 +30,14 @@ class BackupWork:
         runs: RunStore,
         *,
         pauses_seconds: Sequence[float] = PAUSES_SECONDS,
+        renewed_seconds: float = RENEWED_SECONDS,
     ) -> None:
         self._create = create
         self._prune = prune
         self._leases = leases
         self._runs = runs
         self._pauses_seconds = pauses_seconds
+        self._renewed_seconds = renewed_seconds
         self._last_at = 0
         self._last_bytes = 0
 
@@ -61,12 +65,55 @@ class BackupWork:
     async def _create_patiently(self, context: RunContext) -> int:
         for pause_seconds in self._pauses_seconds:
             try:
-                return await asyncio.to_thread(self._create, context.stopping.is_set)
+                return await self._create_renewing(context)
             except Unavailable:
                 await wait_at_most(context.stopping, pause_seconds)
                 if context.stopping.is_set():
                     raise
-        return await asyncio.to_thread(self._create, context.stopping.is_set)
+        return await self._create_renewing(context)
+
+    async def _create_renewing(self, context: RunContext) -> int:
+        """A large backup takes longer than a lease. One that does not get on is replaced like that
+        of a dead process."""
+        steps = _Steps(context.stopping.is_set)
+        work = asyncio.create_task(asyncio.to_thread(self._create, steps))
+        try:
+            while not work.done():
+                await asyncio.wait({work}, timeout=self._renewed_seconds)
+                if not work.done() and steps.were_made():
+                    steps.is_lost = not await _is_renewed(context)
+            return work.result()
+        except BackupRefused:
+            if steps.is_lost:
+                raise BackupRefused(LOST) from None
+            raise
+        finally:
+            work.cancel()
+
+
+class _Steps:
+    """Says whether to stop, and notes that it was asked."""
+
+    def __init__(self, is_stopping: Callable[[], bool]) -> None:
+        self.is_lost = False
+        self._is_stopping = is_stopping
+        self._was_asked = False
+
+    def __call__(self) -> bool:
+        self._was_asked = True
+        return self.is_lost or self._is_stopping()
+
+    def were_made(self) -> bool:
+        """Since the last call."""
+        asked, self._was_asked = self._was_asked, False
+        return asked
+
+
+async def _is_renewed(context: RunContext) -> bool:
+    try:
+        return await context.renew()
+    except StoreUnavailable:  # until the lease ends, there are more attempts
+        return True
 
 
 def failure_of(runs: Sequence[Run]) -> str | None:

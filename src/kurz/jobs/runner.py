@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -105,7 +106,8 @@ class Runner(Rounds):
         except StoreUnavailable:
             await self._give_back(lease)
             raise
-        context = RunContext(self._stopping, tell=tell)
+        renew = partial(self._leases.renew, lease, self._schedule.at_most)
+        context = RunContext(self._stopping, tell=tell, renew=renew)
         started = self._monotonic()
         result = await self._do(context)
         self._ended[result.outcome] += 1

@@ -63,11 +63,6 @@ def warnings_about(loaded: LoadedSettings) -> list[str]:
             "KURZ_RETENTION=archival, but no archive is configured: links stay in the trash"
             " and are never purged. Set KURZ_ARCHIVE to a folder or bucket."
         )
-    if settings.backup is not None and not settings.is_embedded:
-        warnings.append(
-            "KURZ_BACKUP is set, but scheduled backups are only made of the embedded database. Run"
-            " kurz backup or pg_dump from a timer."
-        )
     if settings.counter_scramble == "offset":
         warnings.append(
             "KURZ_COUNTER_SCRAMBLE=offset: counter codes are consecutive, so anyone can"

@@ -2,8 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
@@ -13,6 +13,7 @@ from kurz.files import written_whole
 from kurz.settings.model import Settings
 from kurz.transfer.backup.sealing import BackupKeys
 from kurz.wiring.buckets import NEEDED, access_of, split
+from kurz.wiring.engine import Engine
 
 if TYPE_CHECKING:  # its library is an extra
     from kurz.outbound.backup_bucket import BackupBucket
@@ -53,9 +54,8 @@ class FileTarget:
             raise BackupRefused(f"{self._path} exists. Choose another name, or add --force.")
 
     def store(self, write: Callable[[BinaryIO], None], check: Callable[[Path], None]) -> int:
-        for left in self._path.parent.glob(f".{escape(self._path.name)}.*.part"):
-            if time.time() - left.stat().st_mtime > LEFT_SECONDS:
-                left.unlink(missing_ok=True)
+        pattern = f".{escape(self._path.name)}.*.part"
+        remove_left(self._path.parent.glob(pattern), LEFT_SECONDS)
         with written_whole(self._path, check=check) as file:
             write(file)
         return self._path.stat().st_size
@@ -70,6 +70,14 @@ class FileTarget:
             raise BackupUnavailable(f"{self._path} cannot be read: {error.strerror}.") from None
         with file:
             yield file
+
+
+def remove_left(paths: Iterable[Path], seconds: float) -> None:
+    """Removes unfinished files that nobody has written for so long."""
+    for path in paths:
+        with suppress(FileNotFoundError):  # its writer, or another server, has removed it
+            if time.time() - path.stat().st_mtime >= seconds:
+                path.unlink()
 
 
 class BucketTarget:
@@ -119,18 +127,20 @@ def open_target(settings: Settings, where: str, *, is_forced: bool = False) -> B
 
 class BackupFolder:
     """The scheduled backups in a folder. It is created if it is missing, but not its parent: if a
-    disk is not mounted, nothing should be written to the mount point."""
+    disk is not mounted, nothing should be written to the mount point. `is_shared`: other machines
+    may write to it too."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_shared: bool) -> None:
         self._path = path
+        self._left_seconds = LEFT_SECONDS if is_shared else 0
 
     def target(self, name: str) -> BackupTarget:
         try:
             self._path.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise BackupUnavailable(f"{self._path} cannot be used: {error.strerror}.") from None
-        for left in self._path.glob(".kurz-*.backup.*.part"):  # one is made at a time: of the dead
-            left.unlink(missing_ok=True)
+        # One is made at a time, except if an instance was suspended.
+        remove_left(self._path.glob(".kurz-*.backup.*.part"), self._left_seconds)
         return FileTarget(self._path / name)
 
     def check(self) -> None:
@@ -169,7 +179,8 @@ def open_storage(settings: Settings) -> BackupFolder | BackupPrefix | None:
     """Where scheduled backups go; None: nowhere. It is not contacted yet."""
     place = settings.backup
     if place is None or not place.startswith(BUCKET):
-        return None if place is None else BackupFolder(Path(place))
+        is_shared = Engine(settings).has_instances
+        return None if place is None else BackupFolder(Path(place), is_shared=is_shared)
     return BackupPrefix(open_bucket(settings, *split(place)), place, settings.backup_dir)
 
 

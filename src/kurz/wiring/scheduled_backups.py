@@ -1,11 +1,12 @@
 """Scheduled backups, over the parts that `core` has opened."""
 
 import re
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from kurz.jobs.backups import JOB, BackupWork
 from kurz.jobs.runner import Runner
@@ -18,10 +19,11 @@ from kurz.transfer.backup.sealing import Seal
 from kurz.wiring.backup import BackupWriter
 from kurz.wiring.backup_storage import BackupFolder, BackupPrefix, keys_of, open_storage
 from kurz.wiring.core import Kurz
+from kurz.wiring.engine import Engine
 
 TICK_SECONDS = 60.0
-_NAME = "kurz-{:%Y%m%dT%H%M%SZ}.backup"
-_NAMES = re.compile(r"kurz-[0-9]{8}T[0-9]{6}Z\.backup")
+_NAME = "kurz-{:%Y%m%dT%H%M%SZ}{}.backup"
+_NAMES = re.compile(r"kurz-[0-9]{8}T[0-9]{6}Z(-[0-9a-f]{8})?\.backup")
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class ScheduledBackups:
 
 class _Gently:
     """Rests about as long as was worked since the last call, because this process has the same
-    priority as the workers."""
+    priority as the workers, and also counts clicks."""
 
     def __init__(self, is_stopping: Callable[[], bool]) -> None:
         self._is_stopping = is_stopping
@@ -64,6 +66,7 @@ class _Gently:
 
 
 def schedule_of(settings: Settings) -> Schedule:
+    """The lease is renewed while a backup gets on, except for uploads: a bucket has that hour."""
     every = settings.backup_interval
     return Schedule(
         job=JOB,
@@ -96,20 +99,35 @@ async def open_backups(kurz: Kurz) -> AsyncIterator[ScheduledBackups]:
 
 def make_backups(kurz: Kurz) -> ScheduledBackups:
     settings, clock = kurz.settings, kurz.engine.job_clock(kurz.clock)
-    storage = open_storage(settings) if kurz.engine.file is not None else None
+    storage = open_storage(settings)
     if storage is None:
         return ScheduledBackups()
+    writer = _writer_of(kurz.engine)
 
     def create(is_stopping: Callable[[], bool]) -> int:
         now = clock.now()
-        target = storage.target(_NAME.format(now))
-        return BackupWriter(settings, is_stopping=_Gently(is_stopping)).create(target, now).size
+        target = storage.target(_name(kurz.engine, now))
+        return writer(settings, is_stopping=_Gently(is_stopping)).create(target, now).size
 
     runs = SqlRunStore(kurz.database, clock)
     leases = SqlLeaseStore(kurz.database, clock)
     work = BackupWork(create, lambda: prune(storage, settings.backup_keep), leases, runs)
     runner = Runner(schedule_of(settings), work, leases, runs, tick_seconds=TICK_SECONDS)
     return ScheduledBackups(work, runner, settings.backup_interval)
+
+
+def _writer_of(engine: Engine) -> type[BackupWriter]:
+    if engine.file is not None:
+        return BackupWriter
+    from kurz.wiring.portable import PortableWriter  # late: most servers do not need it
+
+    return PortableWriter
+
+
+def _name(engine: Engine, now: datetime) -> str:
+    """If several instances make one at the same time, because one of them was suspended, both are
+    kept."""
+    return _NAME.format(now, f"-{secrets.token_hex(4)}" if engine.has_instances else "")
 
 
 def prune(storage: BackupFolder | BackupPrefix, kept: int) -> int:

@@ -44,17 +44,17 @@ def take(
     return _find(connection, statement)
 
 
+def renew(connection: sa.Connection, lease: Lease, at_most: timedelta, clock: Clock) -> bool:
+    until = now_in(connection, clock) + _micros(at_most)
+    renewed = sa.update(leases).where(_is_held_as(lease)).values(until=until)
+    return connection.execute(renewed).rowcount == 1
+
+
 def give_back(connection: sa.Connection, lease: Lease, at_least: timedelta, clock: Clock) -> bool:
     now = now_in(connection, clock)
     kept_until = to_micros(lease.taken_at + at_least)
-    is_ours = sa.and_(
-        leases.c.name == lease.job,
-        leases.c.holder == lease.holder,
-        leases.c.taken_at == to_micros(lease.taken_at),
-        leases.c.ended_at.is_(None),
-    )
     until = sa.case((now > kept_until, now), else_=kept_until)
-    given = sa.update(leases).where(is_ours).values(ended_at=now, until=until)
+    given = sa.update(leases).where(_is_held_as(lease)).values(ended_at=now, until=until)
     return connection.execute(given).rowcount == 1
 
 
@@ -89,6 +89,9 @@ class SqlLeaseStore(ClockedStore):
     async def take(self, schedule: Schedule, holder: str, cause: RunCause) -> Lease | None:
         return await self._database.write(take, schedule, holder, cause, self._clock)
 
+    async def renew(self, lease: Lease, at_most: timedelta) -> bool:
+        return await self._database.write(renew, lease, at_most, self._clock)
+
     async def give_back(self, lease: Lease, at_least: timedelta) -> bool:
         return await self._database.write(give_back, lease, at_least, self._clock)
 
@@ -112,6 +115,15 @@ def _condition(
     is_free = sa.or_(_IS_FREE, is_over, is_from_future)
     return (
         is_free if cause is RunCause.NOW else sa.and_(is_free, leases.c.requested_at.is_not(None))
+    )
+
+
+def _is_held_as(lease: Lease) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        leases.c.name == lease.job,
+        leases.c.holder == lease.holder,
+        leases.c.taken_at == to_micros(lease.taken_at),
+        leases.c.ended_at.is_(None),
     )
 
 

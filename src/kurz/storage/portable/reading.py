@@ -12,6 +12,10 @@ from kurz.storage.engine.migrate import Migrations
 from kurz.storage.engine.schema_state import revision
 from kurz.storage.schema.safety import destination_position
 
+# What is read meanwhile cannot be vacuumed. If the machine that reads is gone, the server ends the
+# transaction after this; a batch is stored long before.
+ABANDONED_MINUTES = 10
+
 Row = tuple[Any, ...]
 
 
@@ -32,8 +36,9 @@ def freeze(connection: sa.Connection) -> None:
         return
     for setting in (
         "TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
-        "LOCAL idle_in_transaction_session_timeout = 0",
+        f"LOCAL idle_in_transaction_session_timeout = '{ABANDONED_MINUTES}min'",
         "LOCAL statement_timeout = 0",
+        "LOCAL application_name = 'kurz backup'",
     ):
         connection.exec_driver_sql(f"SET {setting}")
 
