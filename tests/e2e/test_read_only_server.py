@@ -3,7 +3,11 @@
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -69,21 +73,84 @@ def test_a_backup_is_restored_and_served_by_one_command(server, environment, tmp
     assert (refused.returncode, refused.stderr.count("\n")) == (4, 1)
     assert "--read-only" in refused.stderr
     assert not folder.exists()
+    with serving(arguments, environment, folder) as address:
+        assert location(address, "plain") == "https://example.com/a"
+
+
+@contextmanager
+def serving(arguments: list[str], environment: dict[str, str], folder: Path) -> Iterator[str]:
+    """`kurz serve --read-only` while the block runs; its address."""
     process = subprocess.Popen(
         [KURZ, *arguments, "--read-only", "--port", "0"],
         env={**os.environ, **environment},
         stdout=subprocess.DEVNULL,
     )
     try:
-        wait_until(lambda: is_answered(folder))
+        wait_until(lambda: server_address.read(folder) is not None)
+        yield str(server_address.read(folder))
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
 
 
-def is_answered(folder: Path) -> bool:
-    address = server_address.read(folder)
-    if address is None:
-        return False
-    answer = httpx2.get(f"{address}/plain", trust_env=False)
-    return answer.headers["location"] == "https://example.com/a"
+def location(address: str, code: str) -> str | None:
+    found: str | None = httpx2.get(f"{address}/{code}", trust_env=False).headers.get("location")
+    return found
+
+
+@pytest.fixture
+def stored(request, tmp_path):
+    """Where a backup is stored, and the settings for that."""
+    file = str(tmp_path / "kurz.backup")
+    if request.param == "plain":
+        return file, {}
+    if request.param == "encrypted":
+        return file, {"KURZ_BACKUP_PASSPHRASE": "correct horse battery"}
+    s3 = request.getfixturevalue("s3")
+    bucket = f"kurz-{uuid4().hex}"
+    s3.make_bucket(bucket)
+    access = {"ENDPOINT": s3.url, "KEY_ID": "anybody", "SECRET_KEY": "whatever"}
+    settings = {f"KURZ_BACKUP_S3_{name}": value for name, value in access.items()}
+    return f"s3://{bucket}/some/kurz.backup", settings
+
+
+@pytest.mark.parametrize(
+    ("engine", "stored"),
+    [("sqlite", "plain"), ("postgres", "plain"), ("postgres", "encrypted"), ("postgres", "bucket")],
+    indirect=True,
+)
+def test_a_portable_backup_of_any_engine_is_served_from_anywhere(
+    server, environment, data_dir, tmp_path, stored
+):
+    program, terminal = server
+    place, keys = stored
+    with program.client() as client:
+        person = {"email": "ada@example.com", "password": "correct horse battery staple"}
+        token = client.post("/api/v1/auth/register", json=person).json()["token"]
+        client.headers["authorization"] = f"Bearer {token}"
+        scopes = {"name": "reads", "scopes": ["links:read", "stats:read"]}
+        key = client.post("/api/v1/keys", json=scopes).json()["key"]
+        for code in "plain", "deleted":
+            link = {"original_url": f"https://example.com/{code}", "custom_code": code}
+            made = client.post("/api/v1/links", json=link).json()
+        assert client.delete(f"/api/v1/links/{made['id']}").status_code == 204
+        assert location(str(client.base_url), "plain") == "https://example.com/plain"
+    wait_until(lambda: terminal.json("show", "plain")["redirect_count"] == 1)
+    made = terminal.run("backup", "--portable", place, **keys)
+    assert made.returncode == 0, made.stderr
+
+    folder = tmp_path / "standby"
+    alone = {it: value for it, value in environment.items() if it != "KURZ_DATABASE_URL"}
+    arguments = ["serve", "--from-backup", place, "--data-dir", str(folder)]
+    with serving(arguments, {**alone, **keys}, folder) as address:
+        for _ in range(3):
+            assert location(address, "plain") == "https://example.com/plain"
+        assert location(address, "deleted") is None
+        read = partial(httpx2.get, headers={"authorization": f"Bearer {key}"}, trust_env=False)
+        found = read(f"{address}/api/v1/links").json()
+        assert [link["short_code"] for link in found["links"]] == ["plain"]
+        assert found["links"][0]["redirect_count"] == 1
+        refused = httpx2.post(f"{address}/", json={"original_url": "https://x.example/"})
+        assert refused.status_code == 503
+    terminal.do("jobs", "--once", "--journals", str(folder / "journal"))
+    wait_until(lambda: terminal.json("show", "plain")["redirect_count"] == 4)
