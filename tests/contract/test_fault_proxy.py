@@ -201,6 +201,32 @@ def test_a_connection_is_dead_once_its_client_has_said_the_word(valkey, proxy, c
     assert valkey.ask("EXISTS hush") == ":0\r\n"
 
 
+@pytest.mark.parametrize("is_heard", [True, False])
+def test_a_connection_is_cut_when_its_client_has_said_the_words(valkey, proxy, client, is_heard):
+    valkey.ask("DEL said")
+    proxy.cut_at(b"GET a", b"said", is_heard=is_heard)
+    with Client(proxy.port) as other:
+        assert other.ask("GET c", 7) == b"$1\r\n3\r\n"
+        assert client.ask("GET a", 7) == b"$1\r\n1\r\n"
+        with pytest.raises(ConnectionResetError):
+            client.ask("INCR said", 1)
+        assert other.ask("GET b", 7) == b"$1\r\n2\r\n"
+    assert valkey.ask("EXISTS said") == (":1\r\n" if is_heard else ":0\r\n")
+    with Client(proxy.port) as later:
+        assert later.ask("GET b", 7) == b"$1\r\n2\r\n"
+
+
+def test_after_such_a_cut_new_connections_may_fail(proxy, client):
+    proxy.cut_at(b"GET a", is_heard=True, stays=True)
+    with pytest.raises(ConnectionResetError):
+        client.ask("GET a", 1)
+    with pytest.raises(ConnectionResetError), Client(proxy.port) as later:
+        later.ask("GET b", 1)
+    proxy.pass_on()
+    with Client(proxy.port) as later:
+        assert later.ask("GET b", 7) == b"$1\r\n2\r\n"
+
+
 def test_a_server_hears_of_the_end_of_a_client_unless_a_black_hole_took_it(
     valkey, proxy, client, long
 ):

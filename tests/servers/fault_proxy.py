@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
-from servers.faults import BlackHole, Cut, Delay, Duplicate, Garbage, Mode, Swallow, Swap
+from servers.faults import BlackHole, Cut, CutAt, Delay, Duplicate, Garbage, Mode, Swallow, Swap
 from servers.process import HOST, free_port
 from servers.resp import Replies
 
@@ -56,6 +56,11 @@ class FaultProxy:
     def swallow(self, word: bytes) -> None:
         """As `black_hole`, for connections on which a client says this word from now on."""
         self._enter(Swallow(word))
+
+    def cut_at(self, *words: bytes, is_heard: bool, stays: bool = False) -> None:
+        """Resets the connection on which the last of these words is said, one after the other. Does
+        the server get that one, so that only its reply is lost? Do new connections fail, too?"""
+        self._enter(CutAt(words, is_heard=is_heard, stays=stays))
 
     def garbage(self) -> None:
         """Random bytes arrive for each reply, as many."""
@@ -158,6 +163,7 @@ class _Link:
         is_dead: bool,
     ) -> None:
         self.is_dead = is_dead
+        self._is_cut_at_reply = False
         self._proxy = proxy
         self._reader = reader
         self._client = client
@@ -210,7 +216,12 @@ class _Link:
     async def _carry_requests(self) -> None:
         while chunk := await self._reader.read(CHUNK_SIZE):
             self._proxy.requests += 1
-            self.is_dead = self.is_dead or self._proxy._mode.kills(chunk)
+            mode = self._proxy._mode
+            self.is_dead = self.is_dead or mode.kills(chunk)
+            if mode.cuts(chunk):
+                if not mode.is_heard:
+                    raise ConnectionResetError
+                self._is_cut_at_reply = True
             if self._server is not None and not self.is_dead:
                 self._server.write(chunk)
                 await self._server.drain()
@@ -234,6 +245,8 @@ class _Link:
             received_at, reply = await self._received.get()
             while (wait := received_at + self._proxy._mode.delay_seconds - now()) > 0:
                 await self._proxy._mode.wait(wait)
+            if self._is_cut_at_reply:
+                raise ConnectionResetError
             if reply and not self.is_dead:
                 self._proxy._mode.take(self, reply)
                 await self._client.drain()

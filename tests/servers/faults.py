@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 
@@ -18,6 +18,7 @@ class Mode:
     delay_seconds = 0.0
     swallows = False
     resets = False
+    is_heard = False
 
     def __init__(self) -> None:
         self._ended = asyncio.Event()
@@ -28,6 +29,10 @@ class Mode:
 
     def kills(self, request: bytes) -> bool:
         """Whether the connection on which a client says this is dead from here on."""
+        return False
+
+    def cuts(self, request: bytes) -> bool:
+        """Whether the connection on which a client says this is reset, now or at its reply."""
         return False
 
     def end(self) -> None:
@@ -60,6 +65,24 @@ class Swallow(Mode):
 
     def kills(self, request: bytes) -> bool:
         return self._word in request
+
+
+class CutAt(Mode):
+    """When clients have said all the words, in their order. `is_heard`: the server gets the last
+    one, and its reply is lost. `stays`: new connections are reset, too."""
+
+    def __init__(self, words: Sequence[bytes], *, is_heard: bool, stays: bool) -> None:
+        super().__init__()
+        self.is_heard = is_heard
+        self._words = list(words)
+        self._stays = stays
+
+    def cuts(self, request: bytes) -> bool:
+        if not self._words or self._words[0] not in request:
+            return False
+        del self._words[0]
+        self.resets = self._stays and not self._words
+        return not self._words
 
 
 class Garbage(Mode):

@@ -4,8 +4,9 @@ server."""
 import asyncio
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from kurz.storage.backup.renewal import renew
 from kurz.storage.backup.snapshot import open_copy
 from kurz.storage.engine.migrate import Migrations
 from kurz.storage.portable.loading import RowLoader
+from kurz.storage.portable.outcomes import is_committed, transaction_id
 from kurz.transfer.backup.manifest import PORTABLE, SQLITE, Manifest
 from kurz.transfer.backup.opening import MAX_SECRET_BYTES, PackedFile, read_pack
 from kurz.transfer.backup.packing import DATABASE, JOURNAL, SECRET, TABLES
@@ -43,17 +45,37 @@ from kurz.wiring.engine import Engine
 UNFINISHED = "restore.part"
 LOST = "lost+found"  # at the top of a disk
 LOADING_CACHE_KIB = 64 * 1024  # indexes are built
+ASKED_SECONDS = 60.0  # a server that was restarted answers again
+ASKED_AGAIN_SECONDS = 0.5
+_UNKNOWN = (
+    "The connection to PostgreSQL was lost at the end of the restore, and it is unknown whether the"
+    " restore is complete. Keep {folder}: it has the journals and the secret. When PostgreSQL"
+    " answers again, run `kurz doctor`. If it finds the schema, the restore is complete, so you can"
+    " start kurz. If it does not, empty the folder and restore the backup again."
+)
 
 
 class BackupRestorer:
-    def __init__(self, settings: Settings, *, tell: ShowProgress = silent) -> None:
+    """`asked_seconds` is how long it asks whether a restore was completed, if the connection was
+    lost at its end."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        tell: ShowProgress = silent,
+        asked_seconds: float = ASKED_SECONDS,
+    ) -> None:
         self._settings = settings
         self._tell = tell
+        self._asked_seconds = asked_seconds
 
     def restore(self, source: BackupTarget, now: datetime) -> Manifest:
-        """Raises a `KurzError`; then the folder and the database are as they were. The database
-        becomes visible last, so that nothing uses an incomplete one."""
+        """Raises a `KurzError`; then the folder and the database are as they were, unless it says
+        that this is unknown. The database becomes visible last, so that nothing uses an incomplete
+        one."""
         folder, engine = self._settings.data_dir, Engine(self._settings)
+        published = _Published(folder)
         try:
             with (
                 source.opened() as file,
@@ -62,31 +84,94 @@ class BackupRestorer:
             ):
                 unpacking = _Unpacking(unfinished, self._tell, now, is_file=engine.file is not None)
                 if engine.file is None:
-                    restore = self._restore_to_server
-                    return asyncio.run(engine.run_alone(restore, content, unpacking))
+                    server_restore = _ServerRestore(content, unpacking, published)
+                    return self._restore_to_server(engine, server_restore)
                 path = unfinished / DATABASE
                 manifest = unpacking.unpack(content, partial(_new_database, path))
-                _publish(unfinished, folder)
+                published.publish(unfinished)
         except OSError as error:
             raise BackupRefused(
                 f"The backup cannot be restored to {folder}: {error.strerror or error}."
             ) from error
         return manifest
 
-    def _restore_to_server(
-        self, connection: sa.Connection, content: Readable | BinaryIO, unpacking: "_Unpacking"
-    ) -> Manifest:
-        manifest = unpacking.unpack(content, lambda: nullcontext(connection))
-        folder = self._settings.data_dir
-        published = _publish(unpacking.folder, folder)
+    def _restore_to_server(self, engine: Engine, restore: "_ServerRestore") -> Manifest:
         try:
-            connection.commit()
-        except BaseException:
-            for name in published:
-                shutil.rmtree(folder / name, ignore_errors=True)
-                (folder / name).unlink(missing_ok=True)
+            return asyncio.run(engine.run_alone(restore.run))
+        except BaseException as error:
+            if restore.transaction is None:
+                raise
+            is_done = asyncio.run(self._is_committed(engine, restore.transaction))
+            if is_done is False:
+                restore.published.take_back()
+                raise
+            if is_done:
+                return restore.manifest
+            raise StoreUnavailable(_UNKNOWN.format(folder=self._settings.data_dir)) from error
+
+    async def _is_committed(self, engine: Engine, transaction: int) -> bool | None:
+        """None: it is not known, because the server does not answer."""
+        asked, found = time.monotonic(), None
+        while found is None and (passed := time.monotonic() - asked) < self._asked_seconds:
+            with suppress(StoreUnavailable):
+                ends = passed > self._asked_seconds / 2
+                found = await engine.run_alone(is_committed, transaction, ends=ends)
+            if found is None:
+                await asyncio.sleep(ASKED_AGAIN_SECONDS)
+        return found
+
+
+class _Published:
+    """What was moved to the data folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._names: list[str] = []
+
+    def publish(self, unfinished: Path) -> None:
+        """The database comes last. If it fails, nothing is left."""
+        names = sorted((path.name for path in unfinished.iterdir()), key=lambda it: it == DATABASE)
+        try:
+            for name in names:
+                if (unfinished / name).is_dir():
+                    sync_folder(unfinished / name)
+                (unfinished / name).rename(self._folder / name)
+                self._names.append(name)
+                sync_folder(self._folder)
+        except OSError:
+            self.take_back()
             raise
-        return manifest
+
+    def take_back(self) -> None:
+        for name in self._names:
+            path = self._folder / name
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+class _ServerRestore:
+    """Into a database on a server, in one transaction. Journals and the secret are moved there before
+    its end: a database without them would lose clicks. `transaction` is None until it ends."""
+
+    manifest: Manifest
+
+    def __init__(
+        self, content: Readable | BinaryIO, unpacking: "_Unpacking", published: _Published
+    ) -> None:
+        self.published = published
+        self.transaction: int | None = None
+        self._content = content
+        self._unpacking = unpacking
+
+    def run(self, connection: sa.Connection) -> Manifest:
+        self.manifest = self._unpacking.unpack(self._content, lambda: nullcontext(connection))
+        transaction = transaction_id(connection)
+        self.published.publish(self._unpacking.folder)
+        self.transaction = transaction
+        connection.commit()
+        return self.manifest
 
 
 class _Unpacking:
@@ -231,14 +316,3 @@ def _emptied(folder: Path) -> Iterator[Path]:
         shutil.rmtree(unfinished, ignore_errors=True)
         if is_new and not any(folder.iterdir()):
             folder.rmdir()
-
-
-def _publish(unfinished: Path, folder: Path) -> list[str]:
-    """The database comes last. Returns the names."""
-    names = sorted((path.name for path in unfinished.iterdir()), key=lambda it: it == DATABASE)
-    for name in names:
-        if (unfinished / name).is_dir():
-            sync_folder(unfinished / name)
-        (unfinished / name).rename(folder / name)
-        sync_folder(folder)
-    return names
