@@ -1,13 +1,18 @@
-"""A drill: a backup under load, then kill -9, then another server from the backup."""
+"""A drill: a backup under load, then kill -9, then another server from the backup, on the same
+engine or the other one."""
 
+import asyncio
+import itertools
 import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import httpx2
 import pytest
 
@@ -15,20 +20,68 @@ from kurz.clicks.segments import list_segments
 from support.clicks import wait_until
 from support.journal_reader import read
 from support.link_creators import API, create_link
+from support.patience import PATIENCE
 from support.program import Program
+from support.terminal import Terminal
 from support.wire import Wire
 
-pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-LINKS, VISITORS, NEW = 10, 4, 40
+LINKS, VISITORS, NEW, ROUNDS = 10, 4, 40, 20
+# The first is of a copy of the file, the others are of portable backups.
+WAYS = list(itertools.product(("sqlite", "postgres"), repeat=2))
+SETTINGS = {
+    **{f"KURZ_{name.upper()}": str(value) for name, value in PATIENCE.items()},
+    "KURZ_WORKERS": "2",
+    "KURZ_CODE_STRATEGY": "counter",
+}
 PAUSE_SECONDS = 0.002
 TOTALS = "SELECT subject, clicks FROM click_totals WHERE kind = 0 AND clicks > 0"
 LOADING = "SELECT coalesce(sum(clicks), 0) FROM click_totals WHERE kind = 0"
 
 
-def query(folder: Path, statement: str) -> list[Any]:
-    database = folder / "kurz.db"
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-        return connection.execute(statement).fetchall()
+@dataclass(frozen=True)
+class Place:
+    """A data folder, and a database if that is on a server."""
+
+    folder: Path
+    address: str | None = None
+
+    @property
+    def journals(self) -> Path:
+        return self.folder / "journal"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        server = {} if self.address is None else {"KURZ_DATABASE_URL": self.address}
+        return {"KURZ_DATA_DIR": str(self.folder), **server}
+
+    def query(self, statement: str) -> list[Any]:
+        if self.address is not None:
+            return asyncio.run(_ask(self.address, statement))
+        database = self.folder / "kurz.db"
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            return connection.execute(statement).fetchall()
+
+
+async def _ask(address: str, statement: str) -> list[Any]:
+    connection = await asyncpg.connect(address)
+    try:
+        return [tuple(row) for row in await connection.fetch(statement)]
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+def make_place(tmp_path, request) -> Callable[[str], Place]:
+    count = itertools.count()
+
+    def make(engine: str) -> Place:
+        is_server = engine == "postgres"
+        address = request.getfixturevalue("make_database")() if is_server else None
+        folder = tmp_path / str(next(count))
+        folder.mkdir()
+        return Place(folder / "data", address)
+
+    return make
 
 
 class Visits:
@@ -95,32 +148,30 @@ def clicks_in(folder: Path, *, but: frozenset[str] = frozenset()) -> Counter[int
     )
 
 
-def drill(start_program: Callable[..., Program], folder: Path, environment: dict[str, str]) -> None:
-    folder.mkdir()
-    old, new, file = folder / "old", folder / "new", folder / "kurz.backup"
-    settings = {**environment, "KURZ_WORKERS": "2", "KURZ_CODE_STRATEGY": "counter"}
-    program = start_program(**settings, KURZ_DATA_DIR=str(old))
+def drill(start_program: Callable[..., Program], old: Place, new: Place) -> None:
+    file = old.folder.with_name("kurz.backup")
+    program = start_program(**SETTINGS, **old.environment)
     with program.client() as client:
         urls = [f"https://example.com/{number}" for number in range(LINKS)]
         paths = [f"/{create_link(client, it, may_fail=False).json()['short_code']}" for it in urls]
     visits, creates = Visits(program, paths), Creates(program)
     wait_until(lambda: visits.answered > 200 and len(creates.acknowledged) > 20)
     before, clicks_before = dict(creates.acknowledged), visits.answered
-    program.run("backup", str(file))
+    program.run("backup", str(file), *(["--portable"] if old.address or new.address else []))
     made, seen = len(creates.acknowledged), visits.answered
     wait_until(lambda: visits.answered > seen + 100 and len(creates.acknowledged) > made)
     program.kill()
     visits.end()
     creates.end()
-    recorded = clicks_in(old / "journal")
-    issued = query(old, "SELECT id, short_code FROM links")
+    recorded = clicks_in(old.journals)
+    issued = old.query("SELECT id, short_code FROM links")
 
-    program.run("backup", "restore", str(file), "--data-dir", str(new))
-    again = start_program(**settings, KURZ_DATA_DIR=str(new))
+    Terminal({**SETTINGS, **new.environment}).do("backup", "restore", str(file))
+    again = start_program(**SETTINGS, **new.environment)
     # What was answered before the backup began is in it.
-    wait_until(lambda: query(new, LOADING)[0][0] >= clicks_before)
-    known = {row[0] for row in query(new, "SELECT id FROM links")}
-    counted = Counter(dict(query(new, TOTALS)))
+    wait_until(lambda: new.query(LOADING)[0][0] >= clicks_before)
+    known = {row[0] for row in new.query("SELECT id FROM links")}
+    counted = Counter(dict(new.query(TOTALS)))
     assert not counted - recorded
     with again.client() as client:
         for url, code in before.items():
@@ -128,32 +179,34 @@ def drill(start_program: Callable[..., Program], folder: Path, environment: dict
             assert (answer.status_code, answer.headers["location"]) == (302, url)
         for number in range(NEW):
             create_link(client, f"https://example.com/new/{number}", may_fail=False)
-    rows = [row for row in query(new, "SELECT id, short_code FROM links") if row[0] not in known]
+    rows = [row for row in new.query("SELECT id, short_code FROM links") if row[0] not in known]
     assert len(rows) == NEW
     assert not {row[0] for row in rows} & {row[0] for row in issued}
     assert not {row[1] for row in rows} & {row[1] for row in issued}
     again.stop()
 
     # With the journals of the old server, every click of a restored link is counted, once.
-    again.run("jobs", "--once", "--journals", str(old / "journal"))
-    copied = frozenset(path.name for path in list_segments(old / "journal"))
-    expected = recorded + clicks_in(new / "journal", but=copied)
-    assert {link: clicks for link, clicks in query(new, TOTALS) if link in known} == {
+    again.run("jobs", "--once", "--journals", str(old.journals))
+    copied = frozenset(path.name for path in list_segments(old.journals))
+    expected = recorded + clicks_in(new.journals, but=copied)
+    assert {link: clicks for link, clicks in new.query(TOTALS) if link in known} == {
         link: clicks for link, clicks in expected.items() if link in known
     }
+    of = f"of {len(issued)} links and {recorded.total()} clicks"
+    print(f"{len(before)} links and {clicks_before} clicks before the backup, {of}")
 
 
 @pytest.mark.timeout(300)
-def test_a_server_from_a_backup_under_load_knows_what_was_there(
-    start_program, tmp_path, environment
-):
-    drill(start_program, tmp_path / "drill", environment)
+@pytest.mark.parametrize("way", [("sqlite", "sqlite"), ("postgres", "postgres")])
+def test_a_server_from_a_backup_under_load_knows_what_was_there(start_program, make_place, way):
+    old, new = map(make_place, way)
+    drill(start_program, old, new)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_no_backup_of_twenty_under_load_loses_or_doubles_anything(
-    start_program, tmp_path, environment
-):
-    for number in range(20):
-        drill(start_program, tmp_path / str(number), environment)
+@pytest.mark.parametrize("way", WAYS)
+def test_no_backup_of_many_under_load_loses_or_doubles_anything(start_program, make_place, way):
+    for _ in range(ROUNDS):
+        old, new = map(make_place, way)
+        drill(start_program, old, new)

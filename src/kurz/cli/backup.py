@@ -27,7 +27,8 @@ Everyone has to sign in again, and links to set passwords or join workspaces no 
 A backup does not know what happened after it was made. Check these, and repeat them if needed:
   bans of links, hosts and accounts
   API keys that were deleted, and members who were removed
-  links that were deleted, and accounts that were deleted
+  passwords and roles that were changed: the earlier ones are valid again
+  links, accounts and custom domains that were deleted
   click limits: clicks after the backup are not counted"""
 
 

@@ -152,7 +152,7 @@ class _Published:
 
 
 class _ServerRestore:
-    """Into a database on a server, in one transaction. Journals and the secret are moved there before
+    """Into a database on a server, in one transaction. Journals and the secret are published before
     its end: a database without them would lose clicks. `transaction` is None until it ends."""
 
     manifest: Manifest
