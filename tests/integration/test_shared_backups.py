@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from kurz.clock import MICROSECOND
 from kurz.errors import BackupRefused
-from kurz.jobs.backups import JOB, LOST, BackupWork
+from kurz.jobs.backups import JOB, LOST, STOPPED, BackupWork
 from kurz.jobs.runner import Runner
 from kurz.scheduling import Result, RunCause, RunOutcome
 from kurz.storage.jobs.leases import SqlLeaseStore
@@ -141,7 +141,7 @@ async def slow():
 def runner(scheduled, slow) -> Runner:
     both = stores(scheduled)
     work = BackupWork(slow.create, lambda: 0, *both, renewed_seconds=0.01)
-    return Runner(schedule_of(scheduled.settings), work, *both)
+    return Runner(schedule_of(scheduled.settings), work, *both, stop_seconds=0.01)
 
 
 def stores(kurz) -> tuple[SqlLeaseStore, SqlRunStore]:
@@ -194,3 +194,19 @@ async def test_one_that_hangs_is_replaced_and_gives_up_when_it_wakes(
     assert len(names(folder)) == 1
     [run_now, *_] = await stores(scheduled)[1].last(JOB, 5)
     assert run_now.outcome is RunOutcome.DONE
+
+
+async def test_one_that_does_not_stop_in_time_is_not_a_good_one(scheduled, runner, slow):
+    slow.hangs = True
+    making = asyncio.create_task(runner.run(RunCause.NOW))
+    await slow.is_begun.wait()
+    runner.request_stop()
+    result = await making
+    assert result is not None
+    assert (result.outcome, result.reason) == (RunOutcome.FAILED, STOPPED)
+    work = make_backups(scheduled).work
+    assert work is not None
+    await work.look(scheduled.clock.now())
+    assert work.counts()["backup_last_success_timestamp_seconds"] == 0
+    seen = await stores(scheduled)[0].look(JOB)  # the next process makes it
+    assert schedule_of(scheduled.settings).cause(*seen) is RunCause.REQUESTED

@@ -83,6 +83,8 @@ class BackupWork:
                 if not work.done() and steps.were_made():
                     steps.is_lost = not await _is_renewed(context)
             return work.result()
+        except asyncio.CancelledError:  # it did not stop in time: it is not a good one
+            raise BackupRefused(STOPPED) from None
         except BackupRefused:
             if steps.is_lost:
                 raise BackupRefused(LOST) from None
