@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from kurz.cli.app import EXIT_CODES, EXIT_CONFIG
 from support.observed import (
     ROOT,
     alerts,
@@ -58,6 +59,15 @@ def test_every_alert_has_a_section_of_the_runbook(name):
 
 def test_the_runbook_has_no_section_of_an_alert_that_is_gone():
     assert set(re.findall(r"^## (Kurz\w+)$", RUNBOOK, re.MULTILINE)) == set(alerts())
+
+
+def test_systemd_gives_up_on_an_invalid_setting_only():
+    unit = (ROOT / "deploy" / "systemd" / "kurz.service").read_text()
+    assert re.findall(r"^RestartPreventExitStatus=(.*)$", unit, re.MULTILINE) == [str(EXIT_CONFIG)]
+    assert EXIT_CONFIG not in EXIT_CODES.values()
+    assert "\nRestart=on-failure\n" in unit
+    # By default, five failures within ten seconds are the last.
+    assert "\nStartLimitIntervalSec=0\n" in unit
 
 
 def test_make_test_runs_all_tests_but_those_that_need_more():

@@ -7,7 +7,7 @@ from kurz.api.http.health import OWN_SECRET, judge_disk
 from kurz.cli import finding
 from kurz.cli.finding import DoctorFinding
 from kurz.clicks.dropped import DroppedClicks
-from kurz.errors import SettingRefused
+from kurz.errors import SettingRefused, WritesFail
 from kurz.settings.model import Settings
 from kurz.settings.secret import read_secret
 from kurz.wiring.data_folder import check_data_folder
@@ -20,7 +20,7 @@ def data_folder(settings: Settings) -> list[DoctorFinding]:
     """Whether it can be written to, has room, and how many clicks could not be recorded in it."""
     try:
         check_data_folder(settings)
-    except SettingRefused as refusal:
+    except (SettingRefused, WritesFail) as refusal:
         return [finding.error("data folder", refusal.detail)]
     folder = settings.data_dir.resolve()
     if not folder.exists():

@@ -7,7 +7,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from kurz.errors import SettingRefused
+from kurz.errors import SettingRefused, WritesFail
 from kurz.files import open_new
 from kurz.settings.model import Settings
 
@@ -18,8 +18,9 @@ _OTHER_KIND = (errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
 
 
 def check_data_folder(settings: Settings) -> None:
-    """Writes a file there and removes it. Raises a `SettingRefused` that says what to do. A folder
-    that does not exist must be one that can be created."""
+    """Writes a file there and removes it. Raises a `SettingRefused` that says what to do, or
+    `WritesFail` if the disk is full. A folder that does not exist must be one that can be
+    created."""
     folder = settings.data_dir
     try:
         if not stat.S_ISDIR(folder.stat().st_mode):
@@ -35,12 +36,15 @@ def check_data_folder(settings: Settings) -> None:
         raise unusable(folder, error) from None
 
 
-def unusable(folder: Path, error: OSError) -> SettingRefused:
+def unusable(folder: Path, error: OSError) -> SettingRefused | WritesFail:
+    """A full disk is no wrong setting: the same start succeeds once there is space again."""
     place = folder.absolute()
     reason = error.strerror or str(error)
-    if error.errno in _FULL:
+    is_full = error.errno in _FULL
+    if is_full:
         reason += f" ({_free(folder)} free)"
-    return SettingRefused(
+    kind = WritesFail if is_full else SettingRefused
+    return kind(
         f"The data folder {place} cannot be used: {reason}. {_advice(error)} or set KURZ_DATA_DIR"
         " to another folder."
     )
