@@ -21,6 +21,7 @@ from kurz.settings.secret import keep_secret
 from kurz.storage.backup.numbers import read_numbers, write_numbers
 from kurz.storage.backup.renewal import SKIPPED
 from kurz.storage.engine.migrate import Migrations
+from kurz.storage.engine.schema_state import Feature, find_state, use_feature
 from kurz.storage.links.active import active_at, count_existing, find_uncounted
 from kurz.storage.links.installation import CACHE_EPOCH
 from kurz.storage.safety.destinations import has_lost_changes
@@ -171,6 +172,19 @@ def count_indexed(connection: sa.Connection) -> int:
     query = "SELECT count(*) FROM link_search WHERE link_search MATCH 'text : \"example\"'"
     found: int = connection.exec_driver_sql(query).scalar_one()
     return found
+
+
+@pytest.mark.parametrize("target", ["postgres", "sqlite"])
+async def test_programs_that_are_too_old_stay_excluded(kurz, people, moves, target):
+    """Otherwise one would ignore, for example, the passwords of links."""
+    feature = Feature("A link with a password", Migrations().head)
+    place = await moves.move(kurz.settings, target)
+    async with moves.opened(place) as moved:
+        assert (await moved.database.read(find_state)).oldest < feature.schema
+    await kurz.database.write(use_feature, feature)
+    place = await moves.move(kurz.settings, target)
+    async with moves.opened(place) as moved:
+        assert (await moved.database.read(find_state)).oldest == feature.schema
 
 
 @pytest.mark.parametrize("target", ["postgres", "sqlite"])

@@ -272,7 +272,7 @@ class _Rows:
         self._loader = RowLoader(connection)
         self._manifest = manifest
         self._tables = Tables({}, {})
-        self._loader.create(manifest.schema)
+        self._loader.create(manifest.schema, manifest.oldest_schema)
 
     def take(self, member: PackedFile) -> None:
         if member.name == TABLES:

@@ -22,6 +22,7 @@ SEGMENT = f"journal/{'0a' * 16}.clicks"
 FILES = {"kurz.db": random.Random(1).randbytes(3000), "secret": b"x" * 64, SEGMENT: b"clicks"}
 MANIFEST = Manifest(
     kurz="1.2.3",
+    oldest_schema="0023",
     schema="0023",
     created_at=datetime(2026, 5, 1, tzinfo=UTC),
     links=3,

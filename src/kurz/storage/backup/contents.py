@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from kurz.clicks.batch import SubjectKind
 from kurz.errors import StoreUnavailable
 from kurz.storage.engine import sqlite
-from kurz.storage.engine.schema_state import revision
+from kurz.storage.engine.schema_state import find_state
 from kurz.storage.schema.clicks import click_totals, journal_position
 from kurz.storage.schema.links import links
 from kurz.storage.schema.people import accounts, workspaces
@@ -18,6 +18,7 @@ from kurz.storage.schema.people import accounts, workspaces
 
 class Contents(NamedTuple):
     schema: str
+    oldest_schema: str
     links: int
     accounts: int
     workspaces: int
@@ -50,8 +51,10 @@ def contents_of(connection: sa.Connection) -> Contents:
     # Those of links: every click is also one of a workspace, of tags and of the installation.
     is_link = click_totals.c.kind == SubjectKind.LINK.value
     clicks = sa.select(sa.func.coalesce(sa.func.sum(click_totals.c.clicks), 0)).where(is_link)
+    state = find_state(connection)
     return Contents(
-        revision(connection) or "",
+        state.newest if state else "",
+        state.oldest if state else "",
         count(links),
         count(accounts),
         count(workspaces),

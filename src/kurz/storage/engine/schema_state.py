@@ -86,6 +86,12 @@ def raise_oldest(connection: sa.Connection, oldest: str) -> None:
         )
 
 
+def set_oldest(connection: sa.Connection, oldest: str) -> None:
+    """For a new database that nobody uses yet."""
+    statement = sa.update(_OLDEST).where(_OLDEST.c.version_num < oldest)
+    connection.execute(statement.values(version_num=oldest))
+
+
 def _raise_unless_used(connection: sa.Connection, oldest: str) -> str | None:
     """The version of an older instance that runs; then nothing is changed. One that starts at this
     moment ends when it next looks (`instance_register`)."""

@@ -13,6 +13,7 @@ from kurz.storage.backup.renewal import renew
 from kurz.storage.clicks.events import ensure_days
 from kurz.storage.engine import sqlite
 from kurz.storage.engine.migrate import Migrations
+from kurz.storage.engine.schema_state import set_oldest
 from kurz.storage.links.search import index_existing
 from kurz.storage.portable.indexes import drop_indexes
 from kurz.storage.portable.reading import Row
@@ -39,13 +40,15 @@ class RowLoader:
         self._indexes: Sequence[str] = ()
         self._days: set[int] = set()
 
-    def create(self, schema: str) -> None:
-        """Creates the tables, as they were in the schema of the backup."""
+    def create(self, schema: str, oldest: str) -> None:
+        """Creates the tables, as they were in the schema of the backup. What programs with a schema
+        before `oldest` do not understand may be in it."""
         if not Migrations().create(self._connection, schema):
             raise BackupRefused(
                 "The database is not empty. A backup is only restored to an empty database: create"
                 " another one, and set KURZ_DATABASE_URL to it."
             )
+        set_oldest(self._connection, oldest)
         for setting in () if self._is_sqlite else _SETTINGS:
             self._connection.exec_driver_sql(f"SET {setting}")
 

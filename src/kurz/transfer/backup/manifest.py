@@ -18,13 +18,15 @@ _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 class Manifest(msgspec.Struct, kw_only=True, frozen=True):
     """`kind` says what the other files are. `clicks` are those that the database has counted; the
-    journals have more. A portable backup has no database file: `database_bytes` is the size of the
+    journals have more. Programs with a schema before `oldest_schema` cannot use the database. A
+    portable backup has no database file: `database_bytes` is the size of the
     database that it was made of."""
 
     format: int = FORMAT
     kind: str = SQLITE
     kurz: str
     schema: str
+    oldest_schema: str
     created_at: Annotated[datetime, Meta(tz=True)]
     links: _Count
     accounts: _Count
