@@ -11,13 +11,11 @@ import pytest
 from kurz.storage.engine.sqlite import default_driver
 from support.clicks import wait_until
 from support.dashboard import PASSWORD, ask, do, make, set_up, sign_up, take
-from support.redis_faults import Scene, killed
 from support.visitor import Visitor
 
 ADMIN = "ada@example.com"
 DESTINATION = "https://login-bank.example/verify?session=" + "7f3a9c" * 12
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-on_postgres = pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 # The one run that there was, as it might have been.
 _FAILED_RUN = (
     "job_runs SET outcome = 'failed', reason = 'The archive s3://links could not be reached.',"
@@ -70,36 +68,6 @@ def show(visitor: Visitor, path: str, text: str) -> None:
     visitor.wait_for_text(text)
 
 
-@on_sqlite
-def test_the_first_thing_seen_is_how_it_is(
-    start_program, environment, visit, pictures, tmp_path, engine
-):
-    lists = [tmp_path / "phishing-hosts.txt", tmp_path / "gone.txt"]
-    lists[0].write_text("".join(f"bad-{number}.example\n" for number in range(1200)))
-    settings = {"KURZ_RATE_LIMITS": "on", "KURZ_BLOCKLISTS": ",".join(map(str, lists))}
-    program = start_program(**environment, **settings)
-    visitor = visit(program)
-    set_up(visitor, program, ADMIN)
-    make(visitor, custom_code="launch")
-    with program.client() as client:
-        for _ in range(8):
-            client.get("/launch")
-    visitor.click("Administration")
-    visitor.wait_for_text("1 error")
-    text = visitor.text()
-    assert "A list cannot be read. Visitors to new links see a warning." in text
-    assert "Set KURZ_BASE_URL to the public URL of this server." in text
-    assert re.search("Rules 1,200|1,200", text)
-    assert "SQLite 3." in text
-    take(visitor, pictures, "admin-system")
-    lists[1].write_text("worse.example\n")
-    visitor.wait_for_text("1 warning")  # by itself
-    visitor.prefer("light", "de-AT,de;q=0.9")
-    visitor.visit("/app/admin")
-    visitor.wait_for_text("1 Warnung")
-    visitor.picture(pictures / "admin-system-german.png")
-
-
 TAB = "document.querySelector('main nav [aria-current]')"
 IS_TAB_IN_SIGHT = f"""(() => {{
   const {{left, right}} = {TAB}.getBoundingClientRect();
@@ -126,24 +94,6 @@ def test_the_tab_of_the_page_is_in_sight_on_a_phone(program, visit, engine):
         visitor.settle()
         visitor.resize(320, 640)
         visitor.wait_for(IS_TAB_IN_SIGHT)
-
-
-@pytest.mark.long
-@on_postgres
-def test_a_redis_that_is_gone_is_an_error(start_program, environment, visit, pictures, engine):
-    with Scene() as scene:
-        program = start_program(**environment, KURZ_REDIS_URL=scene.url, KURZ_WORKERS="2")
-        visitor = visit(program)
-        set_up(visitor, program, ADMIN)
-        visitor.visit("/app/admin")
-        error = "document.querySelector('li[data-status=error]')"
-        visitor.wait_for_text("PostgreSQL 1")
-        visitor.wait_for(f"{error} === null")
-        with killed(scene):
-            visitor.wait_for(f"{error}?.innerText.includes('Redis')")
-            assert "kurz uses the database instead" in visitor.text()
-            take(visitor, pictures, "admin-system-redis-out")
-        visitor.wait_for(f"{error} === null")
 
 
 @on_sqlite

@@ -12,7 +12,8 @@ import pytest
 
 from kurz.server.forwarding import ENOUGH, NOBODY, SOME
 from support import nursery
-from support.broken import FILE_LIMIT, SITUATIONS, Scene, on_full_disk
+from support.broken import FILE_LIMIT, SITUATIONS, on_full_disk
+from support.broken_scene import Scene
 from support.program import Program
 from support.terminal import KURZ, Terminal
 

@@ -2,22 +2,28 @@
 
 import time
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from kurz import __version__
-from kurz.api.http.health import assess
+from kurz.api.http.health import assess, judge_backup
 from kurz.api.schemas.system import DiskRead, ListRead, ListsRead, SystemRead
 from kurz.people.passwords import Passwords
 from kurz.scheduling import Result, RunCause, RunOutcome
+from kurz.server.forwarding import NOBODY, SOME
+from kurz.server.proxy_note import ProxyNote
 from kurz.storage.engine.migrate import Migrations
+from kurz.storage.jobs.instances import Instance, note_instance
 from kurz.storage.jobs.leases import SqlLeaseStore
 from kurz.storage.jobs.runs import SqlRunStore
+from kurz.storage.schema.jobs import instances
 from kurz.wiring.core import open_kurz
 from kurz.wiring.engine import prepare
 from kurz.wiring.rescreen import SCHEDULE
+from kurz.wiring.scheduled_backups import make_backups
 from servers.postgres import PostgresServer
 from support.people import PASSWORD, People
 from support.redis_faults import Scene, killed
@@ -136,6 +142,83 @@ async def test_a_job_that_failed_is_told(client, admin, kurz):
     off = [job.model_copy(update={"is_enabled": False}) for job in told.jobs]
     shown = assess(told.model_copy(update={"jobs": off})).components
     assert [it.reason for it in shown if it.name == "jobs"] == ["ok"]
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+async def test_scheduled_backups_are_told(connect, client, admin, kurz, tmp_path):
+    assert (await client.get(SYSTEM, headers=admin.headers)).json()["backup"] is None
+    settings = replace(kurz.settings, backup=str(tmp_path / "backups"))
+    client = await connect(backup=settings.backup)
+
+    async def told() -> tuple[dict[str, Any], tuple[str, str]]:
+        system = (await client.get(SYSTEM, headers=admin.headers)).json()
+        assert "backup" in {job["job"] for job in system["jobs"]}
+        return system["backup"], health(system)["backups"]
+
+    async def make(place: str) -> None:
+        elsewhere = replace(settings, backup=place)
+        backups = make_backups(replace(kurz, settings=elsewhere))
+        assert backups.runner is not None
+        assert backups.work is not None
+        backups.work._pauses_seconds = ()
+        await backups.runner.run(RunCause.NOW)
+
+    backup, found = await told()
+    assert found == ("warning", "none")
+    assert (backup["target"], backup["interval_seconds"]) == (settings.backup, 86_400)
+    assert (backup["last_good_at"], backup["last_bytes"]) == (None, None)
+    await make(str(settings.backup))
+    backup, found = await told()
+    assert found == ("ok", "ok")
+    [file] = (tmp_path / "backups").iterdir()
+    assert backup["last_bytes"] == file.stat().st_size
+    await make(str(tmp_path / "not" / "mounted"))
+    failed, found = await told()
+    assert found == ("warning", "failed")
+    assert str(tmp_path / "not") in failed["failure"]
+    assert failed["last_good_at"] == backup["last_good_at"]
+
+
+def test_a_backup_is_old_after_two_intervals():
+    now, every = datetime.now(UTC), timedelta(hours=6)
+    assert judge_backup(now - 2 * every, every, now, has_failed=False)[1] == "ok"
+    late = now - 2 * every - timedelta(seconds=1)
+    assert judge_backup(late, every, now, has_failed=True)[1] == "old"
+
+
+async def test_instances_are_told(client, admin, kurz):
+    async def told() -> dict[str, Any]:
+        system: dict[str, Any] = (await client.get(SYSTEM, headers=admin.headers)).json()
+        return system
+
+    note = kurz.database.write
+    await note(note_instance, Instance("a", "1.0.0", "0024"), kurz.clock)
+    assert "instances" not in health(await told())
+    await note(note_instance, Instance("b", "1.0.0", "0024"), kurz.clock)
+    assert health(await told())["instances"] == ("ok", "ok")
+    await note(note_instance, Instance("c", "1.1.0", "0025"), kurz.clock)
+    system = await told()
+    assert health(system)["instances"] == ("warning", "mixed")
+    found = [(it["id"], it["version"], it["schema_version"]) for it in system["instances"]]
+    assert found == [("c", "1.1.0", "0025"), ("a", "1.0.0", "0024"), ("b", "1.0.0", "0024")]
+    minute_ago = (
+        sa.update(instances)
+        .where(instances.c.id != "a")
+        .values(seen_at=instances.c.seen_at - 61_000_000)
+    )
+    await note(lambda connection: connection.execute(minute_ago))
+    assert [it["id"] for it in (await told())["instances"]] == ["a"]
+
+
+async def test_what_is_wrong_with_the_proxy_is_told(client, admin, kurz):
+    note = ProxyNote(kurz.settings.proxy_note_path)
+    for sentence, reason in ((NOBODY, "nobody"), (SOME, "some")):
+        note.write(sentence)
+        system = (await client.get(SYSTEM, headers=admin.headers)).json()
+        assert (system["forwarding"], health(system)["proxy"]) == (reason, ("warning", reason))
+    note.write(None)
+    system = (await client.get(SYSTEM, headers=admin.headers)).json()
+    assert (system["forwarding"], "proxy" in health(system)) == (None, False)
 
 
 async def test_every_status_changes(client, admin):

@@ -1,68 +1,15 @@
 """Installations that do not work, and what the documentation calls them."""
 
-import asyncio
-import re
 import socket
-import sqlite3
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
-from urllib.parse import urlsplit
 
-from kurz.people.passwords import Passwords
-from kurz.settings.model import Settings
 from kurz.storage.engine.migrate import Migrations
-from kurz.wiring.core import make_first_admin, open_kurz
-from kurz.wiring.engine import prepare
 from kurz.wiring.shared import namespace_of
-from servers.postgres import PostgresPair, PostgresServer
-from servers.process import free_port
-from servers.tls_proxy import TlsProxy
-from servers.valkey import SERVICE, ValkeySentinels, ValkeyServer
-from support.certificates import server_context
-from support.migrated import copy_database
+from support import broken_services as services
+from support.broken_scene import Break, Environment, Scene, tell
 
 DAY_MICROS = 24 * 3600 * 1_000_000
 FILE_LIMIT = 512
-
-
-@dataclass
-class Scene:
-    """`names` are what the documentation writes for paths and ports of this test."""
-
-    folder: Path  # the data folder
-    template: Path
-    postgres: PostgresServer
-    valkey: ValkeyServer
-    closing: ExitStack
-    postgres_copy: Callable[[], str]  # the name of a database with the schema
-    names: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def database(self) -> Path:
-        return self.folder / "kurz.db"
-
-    def fill(self) -> None:
-        """A data folder with a database."""
-        copy_database(self.template, self.folder)
-
-    def close(self, path: Path, mode: int) -> None:
-        """Takes permissions away until the end of the test."""
-        before = path.stat().st_mode
-        path.chmod(mode)
-        self.closing.callback(path.chmod, before)
-
-    def shown(self, text: str) -> str:
-        """As the documentation shows it."""
-        for name, shown in self.names.items():
-            text = text.replace(name, shown)
-        return re.sub(r"\b20\d\d-\d\d-\d\d \d\d:\d\d\b", "…", text)
-
-
-Environment = dict[str, str]
-Break = Callable[[Scene], Environment]
 
 
 def unwritable(scene: Scene) -> Environment:
@@ -138,100 +85,6 @@ def open_file(scene: Scene) -> Environment:
     secret(scene)
     (scene.folder / "secret").chmod(0o644)
     return {}
-
-
-def postgres_down(scene: Scene) -> Environment:
-    port = unused_port(scene, 5432)
-    return {"KURZ_DATABASE_URL": f"postgresql://kurz:hidden@127.0.0.1:{port}/kurz"}
-
-
-def postgres_unknown_host(_: Scene) -> Environment:
-    return {"KURZ_DATABASE_URL": "postgresql://kurz:hidden@db.invalid/kurz"}
-
-
-def postgres_password(scene: Scene) -> Environment:
-    hba = Path(scene.postgres.ask("SHOW hba_file"))
-    before = hba.read_text()
-    scene.postgres.ask("CREATE ROLE locked LOGIN PASSWORD 'right'")
-    hba.write_text(f"host all locked 127.0.0.1/32 scram-sha-256\n{before}")
-    scene.postgres.ask("SELECT pg_reload_conf()")
-    scene.closing.callback(scene.postgres.ask, "DROP ROLE locked")
-    scene.closing.callback(hba.write_text, before)
-    return postgres_at(scene, "locked:hidden", "postgres")
-
-
-def postgres_database(scene: Scene) -> Environment:
-    return postgres_at(scene, "postgres", "none")
-
-
-def postgres_tls(scene: Scene) -> Environment:
-    return postgres_at(scene, "postgres", "postgres?sslmode=require")
-
-
-def redis_down(scene: Scene) -> Environment:
-    scene.fill()
-    return {"KURZ_REDIS_URL": f"redis://:hidden@127.0.0.1:{unused_port(scene, 6379)}/0"}
-
-
-def redis_password(scene: Scene) -> Environment:
-    scene.fill()
-    scene.names[f":{scene.valkey.port}"] = ":6379"
-    return {"KURZ_REDIS_URL": f"redis://somebody:hidden@127.0.0.1:{scene.valkey.port}/0"}
-
-
-def redis_certificate(scene: Scene) -> Environment:
-    """Of a CA that nobody was told to trust."""
-    scene.fill()
-    context = server_context(scene.folder.parent, "localhost")
-    proxy = scene.closing.enter_context(TlsProxy(scene.valkey.port, context))
-    scene.names[f":{proxy.port}"] = ":6379"
-    return {"KURZ_REDIS_URL": f"rediss://:hidden@localhost:{proxy.port}/0"}
-
-
-def redis_certificate_file(scene: Scene) -> Environment:
-    scene.fill()
-    path = scene.folder.parent / "ca.pem"
-    scene.names |= {str(path): "/etc/ca.pem", f":{scene.valkey.port}": ":6379"}
-    port = scene.valkey.port
-    return {"KURZ_REDIS_URL": f"rediss://:hidden@localhost:{port}/0?ssl_ca_certs={path}"}
-
-
-def redis_service(scene: Scene) -> Environment:
-    scene.fill()
-    sentinels = scene.closing.enter_context(ValkeySentinels())
-    shown = zip(sentinels.sentinels, (26379, 26380, 26381), strict=True)
-    scene.names |= {f":{server.port}": f":{port}" for server, port in shown}
-    return {"KURZ_REDIS_URL": sentinels.url.replace(f"/{SERVICE}/", "/links/")}
-
-
-def postgres_standby(scene: Scene) -> Environment:
-    """As the only server that is named."""
-    pair, database = postgres_pair(scene)
-    scene.names[f":{pair.standby.port}"] = ":5432"
-    return {"KURZ_DATABASE_URL": pair.standby.url(database)}
-
-
-def postgres_failover(scene: Scene) -> Environment:
-    """The primary has failed, and nobody has promoted the standby yet."""
-    pair, database = postgres_pair(scene)
-    address = f"127.0.0.1:{pair.primary.port},{urlsplit(pair.standby.url()).netloc.split('@')[1]}"
-    scene.names |= {f":{pair.primary.port}": ":5432", f":{pair.standby.port}": ":5433"}
-    pair.primary.kill()
-    return {"KURZ_DATABASE_URL": f"postgresql://postgres@{address}/{database}"}
-
-
-def replica_promoted(scene: Scene) -> Environment:
-    """Any other primary is the same."""
-    scene.names[f":{scene.postgres.port}"] = ":5432"
-    url = scene.postgres.url(scene.postgres_copy())
-    return {"KURZ_DATABASE_URL": url, "KURZ_DATABASE_REPLICA_URLS": url}
-
-
-def replica_down(scene: Scene) -> Environment:
-    port = unused_port(scene, 5432)
-    url = scene.postgres.url(scene.postgres_copy())
-    replica = f"postgresql://kurz:hidden@127.0.0.1:{port}/kurz"
-    return {"KURZ_DATABASE_URL": url, "KURZ_DATABASE_REPLICA_URLS": replica}
 
 
 def file_of_journals(scene: Scene) -> Environment:
@@ -324,20 +177,20 @@ SITUATIONS: dict[str, Break] = {
     "The file `secret` is too short": short_file,
     "The file `secret` cannot be read": unreadable_file,
     "The file `secret` is open to others": open_file,
-    "PostgreSQL is down": postgres_down,
-    "PostgreSQL's host name is wrong": postgres_unknown_host,
-    "PostgreSQL rejects the password": postgres_password,
-    "PostgreSQL does not have the database": postgres_database,
-    "PostgreSQL has no TLS": postgres_tls,
-    "PostgreSQL is a standby": postgres_standby,
-    "No standby was promoted yet": postgres_failover,
-    "A replica was promoted": replica_promoted,
-    "A replica is down": replica_down,
-    "Redis is down": redis_down,
-    "Redis rejects the password": redis_password,
-    "Redis's certificate is not trusted": redis_certificate,
-    "Redis's CA file is missing": redis_certificate_file,
-    "Sentinel does not know the service": redis_service,
+    "PostgreSQL is down": services.postgres_down,
+    "PostgreSQL's host name is wrong": services.postgres_unknown_host,
+    "PostgreSQL rejects the password": services.postgres_password,
+    "PostgreSQL does not have the database": services.postgres_database,
+    "PostgreSQL has no TLS": services.postgres_tls,
+    "PostgreSQL is a standby": services.postgres_standby,
+    "No standby was promoted yet": services.postgres_failover,
+    "A replica was promoted": services.replica_promoted,
+    "A replica is down": services.replica_down,
+    "Redis is down": services.redis_down,
+    "Redis rejects the password": services.redis_password,
+    "Redis's certificate is not trusted": services.redis_certificate,
+    "Redis's CA file is missing": services.redis_certificate_file,
+    "Sentinel does not know the service": services.redis_service,
     "Another program uses the port": port_in_use,
     "The host is no address of this machine": host_elsewhere,
     "A variable has a typo": typo,
@@ -362,12 +215,6 @@ SITUATIONS: dict[str, Break] = {
 }
 
 
-def tell(scene: Scene, statement: str, *values: int | bytes) -> None:
-    with sqlite3.connect(scene.database) as connection:
-        connection.execute(statement, values)
-    connection.close()
-
-
 def secret(scene: Scene) -> None:
     scene.fill()
     secret_file(scene)
@@ -377,34 +224,6 @@ def secret_file(scene: Scene) -> None:
     path = scene.folder / "secret"
     path.write_text("0f1e2d3c4b5a69788796a5b4c3d2e1f0\n")
     path.chmod(0o600)
-
-
-def unused_port(scene: Scene, shown: int) -> int:
-    port = free_port()
-    scene.names[f":{port}"] = f":{shown}"
-    return port
-
-
-def postgres_pair(scene: Scene) -> tuple[PostgresPair, str]:
-    """A primary and its standby, and the name of a database with the schema and an administrator:
-    what is left to do at the start needs no write."""
-    pair = scene.closing.enter_context(PostgresPair(synchronous=False, fsync="off"))
-    pair.primary.create_database("kurz")
-    settings = Settings(
-        data_dir=scene.folder,
-        database_url=pair.primary.url("kurz"),
-        admin_email="ada@example.com",
-        admin_password="correct horse battery",
-    )
-    asyncio.run(prepare_with_admin(settings))
-    pair.catch_up()
-    return pair, "kurz"
-
-
-async def prepare_with_admin(settings: Settings) -> None:
-    await prepare(settings, upgrades_postgres=False)
-    async with open_kurz(settings, passwords=Passwords(cost=4)) as kurz:
-        await make_first_admin(kurz)
 
 
 def postgres_at(scene: Scene, account: str, database: str) -> Environment:

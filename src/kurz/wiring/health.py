@@ -8,6 +8,7 @@ import socket
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import sqlalchemy as sa
 
@@ -16,6 +17,7 @@ from kurz.api.http.health import assess
 from kurz.api.routes.cleanup import job_read
 from kurz.api.schemas.cleanup import JobRead
 from kurz.api.schemas.system import (
+    BackupRead,
     DatabaseRead,
     DiskRead,
     FeedRead,
@@ -26,19 +28,32 @@ from kurz.api.schemas.system import (
     ListsRead,
     MemoryRead,
     RedisRead,
+    RunningInstanceRead,
     SystemRead,
     SystemSettingsRead,
 )
 from kurz.errors import KurzError, SchemaOutdated, StoreUnavailable
+from kurz.jobs.backups import BYTES, failure_of
+from kurz.jobs.backups import JOB as BACKUPS
+from kurz.jobs.backups import LOOKED_AT as BACKUPS_LOOKED_AT
 from kurz.links.ending.reaper_admin import ReaperAdmin
 from kurz.metrics import InstanceNumbers
 from kurz.safety.lists_file import Source, SourceState
+from kurz.scheduling import RunOutcome
+from kurz.server.forwarding import SOME
+from kurz.server.proxy_note import ProxyNote
+from kurz.settings.model import Settings
 from kurz.storage.engine.migrate import Migrations, tell_version
+from kurz.storage.jobs.instances import running_instances
+from kurz.storage.jobs.runs import find_totals, last_runs
 from kurz.wiring.checks import are_on
 from kurz.wiring.checks import schedule_of as schedule_of_checks
 from kurz.wiring.core import Kurz
 from kurz.wiring.reaper import periodic_task_schedules
 from kurz.wiring.rescreen import SCHEDULE as SCREENING
+from kurz.wiring.scheduled_backups import schedule_of as schedule_of_backups
+
+_UNTOLD = (StoreUnavailable, sa.exc.DatabaseError)  # another schema may lack the tables
 
 
 class Watch:
@@ -52,8 +67,9 @@ class Watch:
     async def tell(self, numbers: InstanceNumbers) -> SystemRead:
         kurz, settings = self._kurz, self._kurz.settings
         database = await self._database(numbers)
+        answers = database.version is not None
         system = SystemRead(
-            measured_at=datetime.now(UTC),
+            measured_at=kurz.clock.now(),
             health=HealthRead(components=[]),
             instance=self._instance(numbers),
             database=database,
@@ -66,7 +82,10 @@ class Watch:
                 wake_ups=numbers.total("feed_wake_ups"),
                 lost_connections=numbers.total("feed_lost_connections"),
             ),
-            jobs=None if database.version is None else await self._jobs(),
+            jobs=await self._jobs() if answers else None,
+            backup=await self._backup() if answers else None,
+            instances=await self._instances() if answers else None,
+            forwarding=await asyncio.to_thread(_forwarding, settings),
             disk=await asyncio.to_thread(_disk, settings.data_dir),
             lists=await asyncio.to_thread(_lists, kurz, numbers),
             settings=_settings(kurz),
@@ -136,10 +155,52 @@ class Watch:
             SCREENING,
             schedule_of_checks(settings),
         ]
+        if self._has_backups:
+            schedules.append(schedule_of_backups(settings))
         try:
             return [job_read(await self._reaper_admin.look_at(schedule)) for schedule in schedules]
-        except (StoreUnavailable, sa.exc.DatabaseError):  # another schema may lack their tables
+        except _UNTOLD:
             return None
+
+    @property
+    def _has_backups(self) -> bool:
+        return self._kurz.settings.backup is not None and self._kurz.engine.file is not None
+
+    async def _backup(self) -> BackupRead | None:
+        settings, database = self._kurz.settings, self._kurz.database
+        if not self._has_backups:
+            return None
+        try:
+            totals = await database.read(find_totals, BACKUPS)
+            runs = await database.read(last_runs, BACKUPS, BACKUPS_LOOKED_AT)
+        except _UNTOLD:
+            return None
+        good = next((run for run in runs if run.outcome is RunOutcome.DONE), None)
+        return BackupRead(
+            target=str(settings.backup),
+            interval_seconds=round(settings.backup_interval.total_seconds()),
+            last_good_at=totals.last_ended_at,
+            last_bytes=None if good is None else good.counts.get(BYTES),
+            failure=failure_of(runs),
+        )
+
+    async def _instances(self) -> list[RunningInstanceRead] | None:
+        kurz = self._kurz
+        try:
+            found = await kurz.database.read(running_instances, kurz.clock)
+        except _UNTOLD:
+            return None
+        return [
+            RunningInstanceRead(
+                id=it.id, version=it.version, schema_version=it.schema, seen_at=it.seen_at
+            )
+            for it in found
+        ]
+
+
+def _forwarding(settings: Settings) -> Literal["nobody", "some"] | None:
+    noticed = ProxyNote(settings.proxy_note_path).read()
+    return None if noticed is None else "some" if noticed == SOME else "nobody"
 
 
 def _tell_schema(connection: sa.Connection) -> tuple[str, str | None, str | None]:

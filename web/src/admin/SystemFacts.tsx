@@ -5,6 +5,7 @@ import { Card } from "../ui/Card";
 import { Facts } from "../ui/Facts";
 import { useFormats } from "../ui/format";
 import { Meter } from "../ui/Meter";
+import { When } from "../ui/When";
 import type { System } from "./queries";
 import styles from "./SystemPage.module.css";
 import { useUnits } from "./units";
@@ -13,7 +14,7 @@ import { useUnits } from "./units";
 export function SystemFacts({ system }: { system: System }) {
   const say = useSay();
   const { words, names } = say;
-  const { disk, redis } = system;
+  const { backup, disk, redis } = system;
   return (
     <div className={styles.facts}>
       <Card title={words.instance} text={words.sinceStart}>
@@ -40,6 +41,11 @@ export function SystemFacts({ system }: { system: System }) {
         <Card title={names.disk}>
           <Facts of={factsOfDisk(disk, say)} />
           <Meter share={disk.total_bytes ? 1 - disk.free_bytes / disk.total_bytes : 1} />
+        </Card>
+      )}
+      {backup && (
+        <Card title={names.backups}>
+          <Facts of={factsOfBackup(backup, say)} />
         </Card>
       )}
       <Card title={words.settings}>
@@ -136,6 +142,16 @@ function factsOfDisk(disk: NonNullable<System["disk"]>, { words, bytes }: Say) {
   return {
     [words.folder]: <span className="mono">{disk.folder}</span>,
     [words.free]: words.freeOf(bytes(disk.free_bytes), bytes(disk.total_bytes)),
+  };
+}
+
+function factsOfBackup(backup: NonNullable<System["backup"]>, { words, bytes, span }: Say) {
+  return {
+    [words.backupTarget]: <span className="mono">{backup.target}</span>,
+    [words.lastBackup]: backup.last_good_at ? <When at={backup.last_good_at} /> : words.never,
+    [words.backupSize]: backup.last_bytes === null ? null : bytes(backup.last_bytes),
+    [words.interval]: span(backup.interval_seconds),
+    [words.lastFailure]: backup.failure,
   };
 }
 

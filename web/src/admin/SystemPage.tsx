@@ -4,6 +4,7 @@ import { Icon } from "../ui/Icon";
 import { Failed, Loading } from "../ui/states";
 import { AdminFrame } from "./AdminFrame";
 import { Health } from "./Health";
+import { InstancesCard } from "./InstancesCard";
 import { JobsCard } from "./JobsCard";
 import { ListsCard } from "./ListsCard";
 import { useSystem } from "./queries";
@@ -35,6 +36,7 @@ function System() {
       <div className={styles.system} data-stale={system.isError || undefined}>
         <Health components={system.data.health.components} />
         <SystemFacts system={system.data} />
+        <InstancesCard instances={system.data.instances} />
         <JobsCard jobs={system.data.jobs} at={system.data.measured_at} />
         <ListsCard lists={system.data.lists} />
       </div>

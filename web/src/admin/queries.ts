@@ -7,6 +7,7 @@ import { everyPage } from "../api/pages";
 export type System = Schemas["SystemRead"];
 export type HealthComponent = Schemas["HealthComponent"];
 export type Job = Schemas["JobRead"];
+export type RunningInstance = Schemas["RunningInstanceRead"];
 export type Reaper = Schemas["ReaperRead"];
 export type Run = Schemas["RunRead"];
 export type Account = Schemas["AccountRead"];

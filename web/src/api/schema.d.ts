@@ -2300,6 +2300,32 @@ export interface components {
             };
         };
         /**
+         * BackupRead
+         * @description Scheduled backups.
+         */
+        BackupRead: {
+            /**
+             * Target
+             * @example /mnt/backups
+             * @example s3://bucket/kurz
+             */
+            target: string;
+            /** Interval Seconds */
+            interval_seconds: number;
+            /**
+             * Last Good At
+             * @description When the last good backup was complete; null: there is none yet.
+             */
+            last_good_at: string | null;
+            /** Last Bytes */
+            last_bytes: number | null;
+            /**
+             * Failure
+             * @description Why the last attempt failed; null if it did not.
+             */
+            failure: string | null;
+        };
+        /**
          * BanCause
          * @description Why a link is banned. A ban by a list, or because of a host or an account, ends when that
          *     cause ends.
@@ -3803,6 +3829,29 @@ export interface components {
             requested_at: string;
         };
         /**
+         * RunningInstanceRead
+         * @description One running `kurz serve`.
+         */
+        RunningInstanceRead: {
+            /**
+             * Id
+             * @description Random, another one after each start.
+             */
+            id: string;
+            /** Version */
+            version: string;
+            /**
+             * Schema Version
+             * @description The schema that this version works with.
+             */
+            schema_version: string;
+            /**
+             * Seen At
+             * Format: date-time
+             */
+            seen_at: string;
+        };
+        /**
          * SessionRead
          * @description `token` is null if it was stored in a cookie.
          */
@@ -3867,8 +3916,9 @@ export interface components {
         Strategy: "random" | "counter" | "deterministic" | "custom";
         /**
          * SystemRead
-         * @description `redis` is null if none is configured, `disk` if the folder cannot be read, and `jobs` while
-         *     the database does not answer.
+         * @description `redis` is null if none is configured, `backup` if none are made on a schedule, and `disk` if
+         *     the folder cannot be read. `jobs`, `backup` and `instances` are null while the database does not
+         *     answer.
          */
         SystemRead: {
             /**
@@ -3885,6 +3935,17 @@ export interface components {
             feed: components["schemas"]["FeedRead"];
             /** Jobs */
             jobs: components["schemas"]["JobRead"][] | null;
+            backup: components["schemas"]["BackupRead"] | null;
+            /**
+             * Instances
+             * @description All instances that use the database and were seen within the last minute.
+             */
+            instances: components["schemas"]["RunningInstanceRead"][] | null;
+            /**
+             * Forwarding
+             * @description What a proxy on the same machine does wrong: it names no visitor in X-Forwarded-For, or only some. null: nothing was noticed since the start.
+             */
+            forwarding: ("nobody" | "some") | null;
             disk: components["schemas"]["DiskRead"] | null;
             lists: components["schemas"]["ListsRead"];
             settings: components["schemas"]["SystemSettingsRead"];

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from kurz.api.schemas.system import (
+    BackupRead,
     DatabaseRead,
     HealthComponent,
     HealthRead,
@@ -49,11 +50,18 @@ def _verdicts(system: SystemRead) -> Iterator[tuple[str, Verdict]]:
     yield "clicks", _clicks(system.journal)
     yield "feed", (HealthStatus.ERROR, "stale") if system.feed.workers_stale else HEALTHY
     yield "jobs", _jobs(system)
+    if system.backup is not None:
+        yield "backups", _backups(system.backup, system.measured_at)
+    if system.instances is not None and len(system.instances) > 1:
+        versions = {instance.version for instance in system.instances}
+        yield "instances", HEALTHY if len(versions) == 1 else (HealthStatus.WARNING, "mixed")
     if system.disk is not None:
         yield "disk", judge_disk(system.disk.free_bytes)
     if system.lists.files:
         yield "lists", _lists(system.lists)
     yield "address", judge_address(system.settings.base_url)
+    if system.forwarding is not None:
+        yield "proxy", (HealthStatus.WARNING, system.forwarding)
     yield "limits", HEALTHY if system.settings.are_limits_on else (HealthStatus.WARNING, "off")
     if not system.settings.is_secret_shared:
         yield "secret", OWN_SECRET
@@ -100,6 +108,11 @@ def _jobs(system: SystemRead) -> Verdict:
     if RunOutcome.FAILED in outcomes:
         return HealthStatus.WARNING, "failed"
     return (HealthStatus.WARNING, "skipped") if RunOutcome.SKIPPED in outcomes else HEALTHY
+
+
+def _backups(backup: BackupRead, now: datetime) -> Verdict:
+    every = timedelta(seconds=backup.interval_seconds)
+    return judge_backup(backup.last_good_at, every, now, has_failed=backup.failure is not None)
 
 
 def judge_disk(free_bytes: int, last_bytes: int = LAST_FREE_BYTES) -> Verdict:

@@ -1,6 +1,7 @@
 """An instance and its components in the API."""
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, Field
 
@@ -143,6 +144,27 @@ class ListsRead(BaseModel):
     files: list[ListRead]
 
 
+class BackupRead(BaseModel):
+    """Scheduled backups."""
+
+    target: str = Field(examples=["/mnt/backups", "s3://bucket/kurz"])
+    interval_seconds: int
+    last_good_at: AwareDatetime | None = Field(
+        description="When the last good backup was complete; null: there is none yet."
+    )
+    last_bytes: int | None
+    failure: str | None = Field(description="Why the last attempt failed; null if it did not.")
+
+
+class RunningInstanceRead(BaseModel):
+    """One running `kurz serve`."""
+
+    id: str = Field(description="Random, another one after each start.")
+    version: str
+    schema_version: str = Field(description="The schema that this version works with.")
+    seen_at: AwareDatetime
+
+
 class SystemSettingsRead(BaseModel):
     """Values from the settings."""
 
@@ -160,8 +182,9 @@ class SystemSettingsRead(BaseModel):
 
 
 class SystemRead(BaseModel):
-    """`redis` is null if none is configured, `disk` if the folder cannot be read, and `jobs` while
-    the database does not answer."""
+    """`redis` is null if none is configured, `backup` if none are made on a schedule, and `disk` if
+    the folder cannot be read. `jobs`, `backup` and `instances` are null while the database does not
+    answer."""
 
     measured_at: AwareDatetime
     health: HealthRead
@@ -172,6 +195,14 @@ class SystemRead(BaseModel):
     journal: JournalRead
     feed: FeedRead
     jobs: list[JobRead] | None
+    backup: BackupRead | None
+    instances: list[RunningInstanceRead] | None = Field(
+        description="All instances that use the database and were seen within the last minute."
+    )
+    forwarding: Literal["nobody", "some"] | None = Field(
+        description="What a proxy on the same machine does wrong: it names no visitor in"
+        " X-Forwarded-For, or only some. null: nothing was noticed since the start."
+    )
     disk: DiskRead | None
     lists: ListsRead
     settings: SystemSettingsRead
