@@ -3,14 +3,18 @@ guide, row by row, in real processes."""
 
 import os
 import re
+import sqlite3
 import subprocess
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from kurz.server.forwarding import ENOUGH, NOBODY, SOME
+from servers.postgres import PostgresServer
+from servers.psql import Psql
 from support import nursery
 from support.broken import FILE_LIMIT, SITUATIONS, on_full_disk
 from support.broken_scene import Scene
@@ -45,7 +49,7 @@ def scene(tmp_path, sqlite_template, postgres, postgres_template, make_database,
 
 @pytest.fixture
 def bare_terminal(tmp_path):
-    return Terminal({"KURZ_DATA_DIR": str(tmp_path / "data")})
+    return Terminal({"KURZ_DATA_DIR": str(tmp_path / "data"), "KURZ_PORT": "0"})
 
 
 def test_the_table_is_whole():
@@ -136,15 +140,73 @@ def test_a_proxy_that_names_nobody_is_noticed_until_it_does(start_program, tmp_p
 
 
 def test_a_role_that_may_not_create_tables_is_refused(bare_terminal, postgres, make_database):
-    postgres.ask("CREATE ROLE guest LOGIN")
-    try:
-        url = make_database().replace("postgres@", "guest@")
+    with guest(postgres, make_database()) as url:
         done = bare_terminal.run("serve", KURZ_DATABASE_URL=url)
-    finally:
-        postgres.ask("DROP ROLE guest")
+        found = bare_terminal.run("doctor", KURZ_DATABASE_URL=url)
     assert done.returncode == 69
     assert done.stderr.startswith("kurz: PostgreSQL does not allow this role")
     assert done.stderr.count("\n") == 1
+    assert found.returncode == 1
+    assert re.search("✗ database +PostgreSQL does not allow this role", found.stdout)
+
+
+def test_a_role_that_may_only_read_is_found(
+    bare_terminal, postgres, make_database, postgres_template
+):
+    """By the doctor. Redirects work with it."""
+    own = make_database(postgres_template)
+    with guest(postgres, own) as url, closing(Psql(own)) as owner:
+        owner.tell("GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest")
+        found = bare_terminal.run("doctor", KURZ_DATABASE_URL=url)
+        owner.tell("DROP OWNED BY guest")
+    assert found.returncode == 1
+    assert re.search("✗ database +PostgreSQL does not allow this role", found.stdout)
+
+
+def test_an_empty_database_is_ready_for_the_first_start(bare_terminal, make_database):
+    found = bare_terminal.run("doctor", KURZ_DATABASE_URL=make_database())
+    assert found.returncode == 0
+    assert "! database" in found.stdout
+    assert "and empty. kurz serve creates the tables." in found.stdout
+
+
+def test_wrong_keys_of_backups_are_found_on_postgres_too(bare_terminal, make_database):
+    half = {"KURZ_BACKUP": "s3://bucket", "KURZ_BACKUP_S3_KEY_ID": "x"}
+    half["KURZ_DATABASE_URL"] = make_database()
+    for command, code in (("serve", 78), ("doctor", 1)):
+        done = bare_terminal.run(command, **half)
+        assert done.returncode == code
+        assert "KURZ_BACKUP_S3_SECRET_KEY" in done.stdout + done.stderr
+
+
+def test_an_older_embedded_database_is_upgraded_at_the_next_start(bare_terminal, tmp_path):
+    assert bare_terminal.run("migrate").returncode == 0
+    with sqlite3.connect(tmp_path / "data" / "kurz.db") as connection:
+        connection.execute("UPDATE schema_revision SET version_num = '0001'")
+    connection.close()
+    found = bare_terminal.run("doctor")
+    assert found.returncode == 0
+    assert re.search("! database +it has schema 0001. kurz serve makes a copy", found.stdout)
+
+
+def test_a_data_folder_on_a_disk_that_is_not_mounted(tmp_path):
+    (tmp_path / "data").symlink_to(tmp_path / "disk" / "kurz")
+    terminal = Terminal({"KURZ_DATA_DIR": str(tmp_path / "data"), "KURZ_PORT": "0"})
+    for command, code in (("doctor", 1), ("serve", 78)):
+        done = terminal.run(command)
+        assert done.returncode == code
+        said = f"{tmp_path}/disk/kurz does not exist. Mount or create it,"
+        assert said in done.stdout + done.stderr
+
+
+@contextmanager
+def guest(postgres: PostgresServer, url: str) -> Iterator[str]:
+    """The address for a role that may only connect."""
+    postgres.ask("CREATE ROLE guest LOGIN")
+    try:
+        yield url.replace("postgres@", "guest@")
+    finally:
+        postgres.ask("DROP ROLE guest")
 
 
 def test_the_doctor_knows_its_own_server_from_another_one(start_program, tmp_path):

@@ -138,6 +138,14 @@ def test_a_bad_value_is_refused_by_name(variable, value):
     assert refused.value.detail.startswith(f"{variable} must ")
 
 
+def test_a_window_may_end_at_midnight():
+    for text in ("22:00-24:00", "22:00-00:00", "22:00 - 24:00"):
+        window = load({}, {"KURZ_REAPER_WINDOW": text}).settings.reaper_window
+        assert str(window) == "22:00-00:00"
+    with pytest.raises(SettingRefused, match="must begin and end at different times"):
+        load({}, {"KURZ_REAPER_WINDOW": "00:00-24:00"})
+
+
 @pytest.mark.parametrize("variable", ["KURZ_DATABASE_URL", "KURZ_DATABASE_REPLICA_URLS"])
 def test_a_secret_is_never_shown(variable):
     with pytest.raises(SettingRefused) as refused:

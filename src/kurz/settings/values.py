@@ -139,13 +139,20 @@ def rate(value: str) -> Rate | None:
 
 
 def window(value: str) -> Window:
+    """Until `24:00` is until midnight."""
     try:
-        start, end = (datetime.strptime(item, "%H:%M").time() for item in value.split("-"))  # noqa: DTZ007  a time of day
+        start, end = (_time_of_day(item) for item in value.replace("24:00", "00:00").split("-"))
     except ValueError:
-        start = end = time()
+        raise ValueError("must be a time range in UTC, such as 02:00-05:00") from None
     if start == end:
-        raise ValueError("must be a time range in UTC, such as 02:00-05:00")
+        raise ValueError(
+            "must begin and end at different times. Remove it if runs may start at any time"
+        )
     return Window(start, end)
+
+
+def _time_of_day(value: str) -> time:
+    return datetime.strptime(value.strip(), "%H:%M").time()  # noqa: DTZ007
 
 
 def choice(*words: str) -> Parse:
