@@ -17,6 +17,7 @@ SETTING = "KURZ_DATABASE_URL"
 REPLICAS = "KURZ_DATABASE_REPLICA_URLS"
 PORT = 5432
 _ASK_SECONDS = 2.0
+_STANDBY = "it is a standby, which accepts no writes"
 _ROLE = "SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'"
 # By SQLSTATE: the cause, and what to do about it.
 _CAUSES = {
@@ -50,7 +51,9 @@ async def why_unusable(url: str, setting: str = SETTING) -> str | None:
         (where(item), failure) for item, failure in zip(urls, failures, strict=True) if failure
     ]
     causes = "; ".join(f"{place}: {failure.cause}" for place, failure in found)
-    advice = found[-1][1].advice.format(setting=setting)
+    failed = [failure for _, failure in found]
+    most_useful = next((it for it in failed if it.cause == _STANDBY), failed[-1])
+    advice = most_useful.advice.format(setting=setting)
     return f"PostgreSQL cannot be used at {causes}. {advice}"
 
 
@@ -90,7 +93,7 @@ async def _failure(url: str, setting: str) -> _Failure | None:
 def _no_writes(is_standby: bool, is_read_only: bool) -> _Failure | None:  # noqa: FBT001
     if is_standby:
         advice = "Promote a standby, or name the primary in {setting}."
-        return _Failure("it is a standby, which accepts no writes", advice)
+        return _Failure(_STANDBY, advice)
     if is_read_only:
         advice = "Turn default_transaction_read_only off for the server, the database and the role."
         return _Failure("it is read-only", advice)
