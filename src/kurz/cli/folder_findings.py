@@ -1,7 +1,10 @@
 """What `kurz doctor` finds in the data folder."""
 
+import os
+import pwd
 import shutil
 import stat
+from pathlib import Path
 
 from kurz.api.http.health import OWN_SECRET, judge_disk
 from kurz.cli import finding
@@ -29,7 +32,23 @@ def data_folder(settings: Settings) -> list[DoctorFinding]:
     verdict, says = judge_disk(free, floor * 1024**2), f"{folder}, {free / 1024**3:.1f} GiB free"
     full = f". Clicks are not recorded below {floor} MiB (KURZ_MIN_FREE_MEGABYTES). Free up space."
     judged = finding.judged("data folder", verdict, ok=says, small=says, full=says + full)
-    return [judged, *_lost_clicks(settings)]
+    return [judged, *another_user(folder, os.geteuid()), *_lost_clicks(settings)]
+
+
+def another_user(folder: Path, user_id: int) -> list[DoctorFinding]:
+    """Whether root looks at the folder of an ordinary user, who may be able to do less."""
+    owner_id = folder.stat().st_uid
+    if user_id != 0 or owner_id == 0:
+        return []
+    try:
+        owner = pwd.getpwuid(owner_id).pw_name
+    except KeyError:  # no account has this number
+        owner = f"#{owner_id}"
+    says = (
+        f"root runs this command, but {folder} belongs to another user. Run it as that user to see"
+        f" what kurz serve may do: sudo -u {owner} kurz doctor"
+    )
+    return [finding.warning("user", says)]
 
 
 def _lost_clicks(settings: Settings) -> list[DoctorFinding]:
