@@ -4,6 +4,7 @@ import asyncio
 import re
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from kurz.cli import server_address
@@ -31,6 +32,28 @@ def test_commands_print_short_urls_of_the_server_of_the_folder(start_program, tm
     assert terminal.json("show", "first")["short_url"] == f"{program.url}/first"
     based = terminal.run("show", "first", "--json", KURZ_BASE_URL="https://go.example.com")
     assert '"https://go.example.com/first"' in based.stdout
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [("0.0.0.0", "http://127.0.0.1"), ("::", "http://[::1]")],  # noqa: S104  for a moment
+)
+def test_a_server_on_every_address_prints_one_that_can_be_opened(
+    start_program, tmp_path, host, local
+):
+    data = {"KURZ_DATA_DIR": str(tmp_path / "data")}
+    program = start_program(**data, KURZ_HOST=host)
+    first, *rest = program.output.splitlines()
+    found = re.fullmatch(
+        rf"kurz +{re.escape(local)}:(\d+)  \(listening on (http://.+:\d+)\)", first
+    )
+    assert found is not None, first
+    assert host in found[2]
+    pages = f"{local}:{found[1]}/app"
+    assert [line for line in rest if "/app" in line and pages not in line] == []
+    set_up = Terminal(data).run("admin", "setup-link").stdout
+    assert set_up.startswith(f"{pages}/setup#")
+    assert httpx2.get(set_up.strip()).status_code == 200
 
 
 def test_a_link_to_the_server_of_the_folder_is_a_loop(start_program, tmp_path):

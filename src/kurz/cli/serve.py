@@ -213,16 +213,17 @@ def _plan(
 
 
 def _announce(settings: "Settings", listener: "socket.socket", set_up_token: str | None) -> None:
-    from kurz.server.listening import address_of
+    from kurz.server.listening import address_of, local_address_of
     from kurz.wiring.engine import Engine
 
     engine = Engine(settings)
     address = address_of(listener)
-    base = settings.base_url or address
+    base = settings.base_url or local_address_of(listener)
+    is_other = settings.base_url is not None or base != address
     server_address.write(settings.data_dir, base)
     pages = settings.dashboard_url or base
     lines = [
-        ("kurz", f"{base}" + (f"  (listening on {address})" if settings.base_url else "")),
+        ("kurz", f"{base}  (listening on {address})" if is_other else base),
         ("dashboard", f"{pages}/app  (API: {pages}/api/docs)"),
         ("database", engine.name) if engine.folder is None else ("data", _data(engine)),
         ("access", "read-only" if settings.read_only == "on" else _access(settings)),

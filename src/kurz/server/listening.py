@@ -71,6 +71,14 @@ def address_of(listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
+def local_address_of(listener: socket.socket) -> str:
+    """The same, to be opened on this machine: every address is none that a browser knows."""
+    address = address_of(listener)
+    for every, local in (("//0.0.0.0:", "//127.0.0.1:"), ("//[::]:", "//[::1]:")):
+        address = address.replace(every, local)
+    return address
+
+
 def _bind_unix(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
