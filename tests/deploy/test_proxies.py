@@ -76,6 +76,7 @@ def caddy(folder: Path, ports: dict[str, int]) -> list[str]:
     changes = {
         "{\n\ton_demand_tls": f"{{\n{options}\ton_demand_tls",
         UPSTREAM: f"127.0.0.1:{ports['kurz']}",
+        "{$KURZ_CERTIFICATES:acme}": "internal",
     }
     path = replace("Caddyfile", folder, changes)
     return ["caddy", "run", "--adapter", "caddyfile", "--config", str(path)]
