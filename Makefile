@@ -11,7 +11,7 @@ WORKERS ?= 4
 # compile everything again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run setup web test test-repeat check format lock dist test-dist test-deploy test-faults bench bench-clicks bench-create bench-growth bench-jobs bench-list bench-overload bench-peers bench-reaper bench-redirect bench-screening bench-sign-in bench-space bench-start bench-stats bench-transfer openapi clean need-python browser
+.PHONY: help run setup web test test-repeat check format lock dist test-dist test-deploy test-faults docs-run bench bench-clicks bench-create bench-growth bench-jobs bench-list bench-overload bench-peers bench-reaper bench-redirect bench-screening bench-sign-in bench-space bench-start bench-stats bench-transfer openapi clean need-python browser
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -59,6 +59,9 @@ test-dist: web ## Install what `make dist` builds with pip, uv and pipx, and use
 test-deploy: web ## Try the files in deploy/ with the real programs (as root, on Debian)
 	@$(BIN)/python scripts/deploy_needs.py
 	@$(BIN)/pytest tests/deploy
+
+docs-run: setup ## Run every command of an install page: PAGE=pip, container or cluster (needs the network)
+	@PYTHONPATH=tests $(BIN)/python scripts/docs_run.py $(PAGE)
 
 bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening bench-jobs bench-overload bench-space bench-growth ## Run every benchmark, except bench-peers
 

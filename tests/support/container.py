@@ -7,40 +7,23 @@ inside another container: `chroot` for building, `runc` with few limits for runn
 import subprocess
 from pathlib import Path
 
-from support.observed import ROOT
+from support.debian_images import (
+    BASE_IMAGE,
+    BUILD,
+    PODMAN,
+    RUN,
+    call,
+    make_base,
+    options_of_builds,
+)
 
-BASE = ROOT / ".venv" / "deploy" / "base.tar"
 IMAGE = "localhost/kurz-test"
-BASE_IMAGE = "localhost/kurz-test-base"
-PODMAN = ["podman", "--runtime=runc", "--cgroup-manager=cgroupfs"]
-RUN = ["--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024", "--network=host"]
-RUN += ["--health-interval=disable"]  # the timer would need systemd; tests ask for each check
-# As the system's, also where it trusts a certificate of its own.
-CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
-
-
-def call(*command: str | Path, is_checked: bool = True) -> str:
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if is_checked:
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    return done.stdout + done.stderr
 
 
 def build(folder: Path) -> None:
-    if not BASE.exists():
-        BASE.parent.mkdir(exist_ok=True)
-        packages = "--include=python3,python3-venv,ca-certificates,libstdc++6"
-        call("mmdebstrap", "--quiet", "--variant=essential", packages, "bookworm", BASE)
-    call(*PODMAN, "import", "--quiet", BASE, BASE_IMAGE)
-    settings = folder / "pip.conf"
-    settings.write_text(f"[global]\ncert = {CERTIFICATES}\ndisable-pip-version-check = true\n")
-    command = ["buildah", "build", "--isolation=chroot", "--format=docker", f"--tag={IMAGE}"]
-    command += [
-        f"--volume={CERTIFICATES}:{CERTIFICATES}:ro",
-        f"--volume={settings}:/etc/pip.conf:ro",
-    ]
-    command += [f"--build-arg=BASE={BASE_IMAGE}", "--file=deploy/Dockerfile", "."]
-    call(*command)
+    make_base()
+    options = options_of_builds(folder / "pip.conf")
+    call(*BUILD, f"--tag={IMAGE}", *options, "--file=deploy/Dockerfile", ".")
 
 
 def remove() -> None:
@@ -64,7 +47,15 @@ class Container:
 
     def _arguments(self) -> list[str]:
         mounts = [f"--volume={self._data}:/data", f"--env=KURZ_PORT={self._port}"]
-        return [*RUN, "--read-only", "--cap-drop=all", *mounts, *self._options, IMAGE]
+        return [
+            *RUN,
+            "--network=host",
+            "--read-only",
+            "--cap-drop=all",
+            *mounts,
+            *self._options,
+            IMAGE,
+        ]
 
     def run(self, *command: str, is_checked: bool = True) -> str:
         """Inside."""

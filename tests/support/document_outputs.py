@@ -37,6 +37,20 @@ def compare(shown: list[str], output: str) -> dict[str, str]:
     return learnt
 
 
+def translated(text: str, known: dict[str, str]) -> str:
+    """With what is meant instead of what the document writes. The longest first: `kurz_abc_…` and
+    `kurz_abc_def` may both be known."""
+    if not known:
+        return text
+    known = dict(known)
+    for cut in re.findall(r"[\w-]{8,}(?=…)", text):  # the beginning of what was shown whole
+        whole = next((name for name in known if name.startswith(cut)), None)
+        if whole is not None:
+            known[f"{cut}…"] = known[whole]
+    names = sorted(known, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, names)), lambda found: known[found[0]], text)
+
+
 def _compare_json(text: str, output: str, learnt: dict[str, str]) -> None:
     body = output.strip().splitlines()[-1] if output.startswith("HTTP/") else output
     real = _fields(json.loads(body))

@@ -13,6 +13,7 @@ from string import Template
 from urllib.parse import urlsplit
 
 from support import nursery
+from support.document_outputs import translated
 from support.documents import COMMENT
 
 WITH_VALUE = {"-d", "-H", "-X", "-o", "-w", "--data-binary", "--retry"}
@@ -45,16 +46,7 @@ class DocumentShell:
     learnt: dict[str, str] = field(default_factory=dict)
 
     def translate(self, text: str) -> str:
-        """The longest first: `kurz_abc_…` and `kurz_abc_def` may both be known."""
-        known = {**self.replace, **self.learnt}
-        if not known:
-            return text
-        for cut in re.findall(r"[\w-]{8,}(?=…)", text):  # the beginning of what was shown whole
-            whole = next((name for name in known if name.startswith(cut)), None)
-            if whole is not None:
-                known[f"{cut}…"] = known[whole]
-        names = sorted(known, key=len, reverse=True)
-        return re.sub("|".join(map(re.escape, names)), lambda found: known[found[0]], text)
+        return translated(text, {**self.replace, **self.learnt})
 
     def run(self, text: str) -> Done:
         done = Done(0, "")
