@@ -11,7 +11,8 @@ import kurz
 from kurz.links.model import Draft
 from kurz.people.access import Permission
 from kurz.safety.audit import OPERATOR
-from kurz.settings.load import load
+from kurz.settings.load import load, variable
+from kurz.settings.model import fields
 from kurz.wiring.core import Kurz
 from kurz.wiring.engine import prepare
 from support.clicks import wait_until
@@ -26,6 +27,7 @@ ROOT = Path(kurz.__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
 # `make docs-run` runs these.
 INSTALL_PAGES = set(docs_run.PAGES.values())
+KNOWN = {variable(item.name) for item in fields()}
 PASSWORD = "correct horse battery"
 HOSTS = ("https://go.example.com", "https://short.example.net")
 # Who has an account before the first command. The first of them is the reader, an administrator.
@@ -43,8 +45,10 @@ ENGINES = {"postgresql.md": "postgres", "redis.md": "postgres+redis"}
 NOT_RUN = {
     "README.md": 2,
     "archive.md": 6,
+    "automation.md": 8,
     "backup-and-upgrade.md": 12,
     "cluster.md": 2,
+    "command-line.md": 1,
     "configuration.md": 5,
     "custom-domains.md": 1,
     "monitoring.md": 1,
@@ -143,6 +147,7 @@ def test_the_commands_of_the_documents_work(page, environment, start_program, tm
         return Done(code, screen)
 
     (folder / "secrets").mkdir()
+    (folder / "secrets" / "kurz-admin-password").write_text(PASSWORD)
     (folder / "lists").mkdir()
     for name in ("urlhaus.txt", "own.txt", "fine.txt"):
         (folder / "lists" / name).write_text("evil.example\n")
@@ -154,6 +159,7 @@ def test_the_commands_of_the_documents_work(page, environment, start_program, tm
             "http://127.0.0.1:8080": program.url,
             "/srv/kurz": str(folder / "elsewhere"),
             "/etc/kurz": str(folder / "lists"),
+            "/run/secrets": str(folder / "secrets"),
             "postgresql://kurz:a-long-password@db.example.com/kurz": environment.get(
                 "KURZ_DATABASE_URL", ""
             ),
@@ -183,8 +189,13 @@ def _run_all(page: Path, shell: DocumentShell) -> None:
         before = dict(shell.environment)
         problems += _run(page, shell, [it for it in block.commands if it.not_run is None])
         if block.is_script:  # its settings are examples
+            assert settings_in(shell.environment) - settings_in(before) <= KNOWN
             shell.environment = before
     assert not problems, "\n".join(problems)
+
+
+def settings_in(environment: dict[str, str]) -> set[str]:
+    return {name.removesuffix("_FILE") for name in environment if name.startswith("KURZ_")}
 
 
 def _run(page: Path, shell: DocumentShell, commands: list[Command]) -> list[str]:

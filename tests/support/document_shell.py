@@ -63,10 +63,13 @@ class DocumentShell:
     def _run_one(self, text: str) -> Done:
         words = shlex.split(Template(text).safe_substitute(self.environment), comments=True)
         environment = dict(self.environment)
-        while words and re.match(r"[A-Z_]+=", words[0]):
+        while words and re.match(r"[A-Z0-9_]+=", words[0]):
             name, _, value = words.pop(0).partition("=")
             environment[name] = value
         match words:
+            case []:
+                self.environment = environment
+                return Done(0, "")
             case ["export", *pairs]:
                 self.environment |= dict(pair.split("=", 1) for pair in pairs)
                 return Done(0, "")

@@ -19,6 +19,7 @@ COMMAND_SECONDS = 1800  # they end a hang
 TRIED_AGAIN = re.compile(r"curl |docker (?:exec|logs) |docker compose \S+ \S+ exec ")
 # These stay in the foreground until Ctrl+C.
 SERVERS = re.compile(r"kurz serve$|docker run (?!.*--detach)", re.DOTALL)
+COLOURS = re.compile(r"\x1b\[[\d;]*m")
 FOLLOWED = re.compile(r"HTTP/[\d.]+ 302\b.*^location: \S", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 
 
@@ -144,5 +145,5 @@ class Reader:
 
     def _compare(self, command: Command, output: str) -> None:
         shown = [translated(line, self.replace | self.learnt) for line in command.output]
-        lines = "\n".join(line.rstrip() for line in output.splitlines())
+        lines = "\n".join(line.rstrip() for line in COLOURS.sub("", output).splitlines())
         self.learnt |= compare(shown, lines)
