@@ -22,7 +22,7 @@ GUIDES = ROOT / "docs" / "guides"
 PAGES = {"pip": "installing.md", "container": "containers.md", "cluster": "cluster.md"}
 PORTS = {"pip": [8080], "container": [8080, 80, 443], "cluster": [80, 443]}
 PIPX = "pipx==1.18.4"
-NEEDED = ("buildah", "mmdebstrap", "podman", "runc", "aardvark-dns")
+NEEDED = ("buildah", "mmdebstrap", "podman", "runc", "netavark", "aardvark-dns")
 # What the pages make, and nothing else: this was checked to be absent before.
 CLEAN = """
 docker ps --all --quiet --filter name=^kurz | xargs -r docker rm --force

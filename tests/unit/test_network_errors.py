@@ -7,7 +7,7 @@ import socket
 import ssl
 
 import pytest
-from redis.exceptions import AuthenticationError, NoPermissionError
+from redis.exceptions import AuthenticationError, NoPermissionError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from kurz.cache import diagnosis as of_redis
@@ -87,6 +87,10 @@ def test_redis_is_named_without_its_account(url, place):
     [
         (AuthenticationError("WRONGPASS"), "rejected the user or the password"),
         (NoPermissionError("NOPERM"), "may not run the commands"),
+        (
+            ResponseError("DENIED Redis is running in protected mode because …"),
+            "it has no password, so it accepts only clients on its own machine (protected mode).",
+        ),
         (RedisConnectionError("no server could name the one to use"), "no server could name"),
     ],
 )

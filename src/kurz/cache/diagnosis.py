@@ -42,6 +42,9 @@ def _explain(url: str, error: BaseException) -> tuple[str, str]:
         return "it rejected the user or the password", check
     if isinstance(found, NoPermissionError):
         return "the user may not run the commands that kurz needs", check
+    if any(str(it).startswith("DENIED") for it in chain_of(error)):  # it goes on for ten lines
+        cause = "it has no password, so it accepts only clients on its own machine (protected mode)"
+        return cause, "Give it a password, and add it to the address."
     if isinstance(found, MovedError):
         return "it belongs to a Cluster", f"Use redis+cluster:// in {SETTING}."
     if isinstance(found, ClusterDownError):
