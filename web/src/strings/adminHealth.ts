@@ -164,7 +164,7 @@ export const health = texts({
       "Das ist während eines Upgrades normal. Aktualisier danach auch die anderen.",
     proxy: "Proxy",
     "proxy.nobody":
-      "Ein Proxy nennt seine Besucher nicht. Deshalb teilen sich alle ein Anfragelimit.",
+      "Ein Proxy nennt seine Besucher nicht. Deshalb teilen sich alle ein Ratenlimit.",
     "proxy.nobody!": "Lass ihn bei jeder Anfrage den Header X-Forwarded-For senden.",
     "proxy.some":
       "Ein Proxy nennt nur manche Besucher. Deshalb können Besucher ihre Adresse selbst wählen.",
