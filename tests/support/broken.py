@@ -104,6 +104,15 @@ def foreign_journals(scene: Scene) -> Environment:
     return {}
 
 
+def journals_without_database(scene: Scene) -> Environment:
+    """Somebody has removed the database only."""
+    scene.folder.mkdir()
+    secret_file(scene)
+    (scene.folder / "journal").mkdir()
+    (scene.folder / "journal" / "installation").write_text("0f1e2d3c4b5a6978\n")
+    return {}
+
+
 def port_in_use(scene: Scene) -> Environment:
     scene.fill()
     listener = scene.closing.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -172,6 +181,7 @@ SITUATIONS: dict[str, Break] = {
     "There is no database yet": lambda _: {},
     "The journals are a file": file_of_journals,
     "The journals are those of another installation": foreign_journals,
+    "The database was removed, but not the journals": journals_without_database,
     "The clock is behind": clock_behind,
     "`KURZ_SECRET` is too short": lambda scene: good(scene, KURZ_SECRET="hidden"),
     "The file `secret` is too short": short_file,

@@ -69,7 +69,7 @@ async def _examine(engine: Engine) -> list[DoctorFinding]:
         return [
             finding.ok("database", f"{engine.name} is reachable, schema {head}"),
             *await _content(engine, opened),
-            *await _journals(engine.settings, opened),
+            *_journals(engine.settings, await opened.read(find_key, "id-key")),
             *await _root_workspace(engine.settings, opened),
             *([] if await opened.read(has_admin) else _nobody(engine.settings)),
         ]
@@ -108,17 +108,22 @@ async def _content(engine: Engine, opened: Database) -> list[DoctorFinding]:
     return found
 
 
-async def _journals(settings: Settings, opened: Database) -> list[DoctorFinding]:
-    """Whether those in the data folder are those of this installation."""
-    key = await opened.read(find_key, "id-key")
+def _journals(settings: Settings, key: bytes | None) -> list[DoctorFinding]:
+    """Whether those in the data folder are those of the installation with this key. Without one,
+    the database is new, and journals that are there already are those of another."""
     folder = settings.journal_dir
+    more = "They are ignored. So are new clicks. Move this folder away, then restart kurz."
     with suppress(OSError):  # of the data folder, which is another finding
-        if key is not None and (folder / OWNER).exists():
-            try:
-                JournalFolder(folder, namespace_of(key), is_own=False).check()
-            except SettingRefused as refusal:
-                more = "So are new clicks. Move this folder away, then restart kurz."
-                return [finding.error("journals", f"{refusal.detail} {more}")]
+        if not (folder / OWNER).exists():
+            return []
+        if key is None:
+            says = f"The journals in {folder} belong to another database than this new one. {more}"
+            return [finding.error("journals", says)]
+        try:
+            JournalFolder(folder, namespace_of(key), is_own=False).check()
+        except SettingRefused as refusal:
+            says = refusal.detail.replace("They are ignored.", more)
+            return [finding.error("journals", says)]
     return []
 
 
@@ -127,7 +132,7 @@ def _first_start(settings: Settings) -> list[DoctorFinding]:
     slug = settings.root_workspace
     missing = [] if slug is None else [finding.error("settings", no_root_workspace(slug).detail)]
     administrator = [] if settings.admin_email is None else _nobody(settings)
-    return [*missing, *administrator]
+    return [*_journals(settings, None), *missing, *administrator]
 
 
 async def _root_workspace(settings: Settings, opened: Database) -> list[DoctorFinding]:
