@@ -20,10 +20,12 @@ from kurz.settings.model import Settings
 from kurz.settings.secret import keep_secret
 from kurz.storage.backup.numbers import read_numbers, write_numbers
 from kurz.storage.backup.renewal import SKIPPED
+from kurz.storage.backup.snapshot import open_copy
 from kurz.storage.engine.migrate import Migrations
 from kurz.storage.engine.schema_state import Feature, find_state, use_feature
 from kurz.storage.links.active import active_at, count_existing, find_uncounted
 from kurz.storage.links.installation import CACHE_EPOCH
+from kurz.storage.portable.loading import MAX_SORTED_LINKS, RowLoader
 from kurz.storage.safety.destinations import has_lost_changes
 from kurz.storage.schema.base import metadata
 from kurz.transfer.backup.manifest import Manifest, decode
@@ -198,6 +200,25 @@ async def test_numbers_of_rows_that_are_gone_are_not_issued_again(kurz, people, 
         issued = await numbers(moved)
         assert {"links", "workspaces", "audit", "destinations", "changes"} <= issued.keys()
         assert [name for name in issued if issued[name] < ahead[name] + SKIPPED] == []
+
+
+def index_names(connection: sa.Connection) -> set[str]:
+    names = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'index'")
+    return set(names.scalars())
+
+
+@pytest.mark.parametrize("links", [MAX_SORTED_LINKS, MAX_SORTED_LINKS + 1])
+async def test_indexes_that_would_need_much_memory_grow_with_the_rows(kurz, tmp_path, links):
+    there = await kurz.database.read(index_names)
+    with open_copy(tmp_path / "new.db", is_new=True) as connection:
+        loader = RowLoader(connection)
+        loader.create(Migrations().head)
+        loader.begin({name: ["id"] for name in ("links", "click_events")}, links)
+        left = index_names(connection)
+        assert "ix_click_events_link" in left
+        assert ("ix_links_url" in left) == (links > MAX_SORTED_LINKS)
+        loader.finish({}, 1, "2026-05-01")
+        assert index_names(connection) == there
 
 
 async def numbers(kurz: Kurz) -> dict[str, int]:

@@ -277,7 +277,7 @@ class _Rows:
     def take(self, member: PackedFile) -> None:
         if member.name == TABLES:
             self._tables = decode_tables(member.read(MAX_TABLES_BYTES))
-            self._loader.begin(self._tables.columns)
+            self._loader.begin(self._tables.columns, self._manifest.links)
         else:
             self._loader.add(table_of(member.name), decode_rows(member.read(MAX_ROWS_BYTES)))
 

@@ -1,5 +1,6 @@
 """Indexes are built when all rows are there: that takes a fraction of the time that it takes to
-add rows to them. Those of primary keys and unique columns stay."""
+add rows to them. Those of primary keys and unique columns stay, and those that need too much memory
+to be built."""
 
 from collections.abc import Sequence
 
