@@ -1,5 +1,6 @@
 """Stops calling a service that does not answer, and checks from time to time whether it is back."""
 
+import asyncio
 import time
 from collections.abc import Callable
 
@@ -7,8 +8,21 @@ import structlog
 
 FAILURES_TO_OPEN = 3  # in a row: a single one may be a pause of this process
 OPEN_SECONDS = 1.0
+_MOST = 8  # errors that led to each other; more would be a circle
 
 log = structlog.get_logger()
+
+
+def root_cause(error: BaseException) -> str:
+    """The first of the errors that led to this one, for the log: those that libraries and kurz put
+    around it say less. A timeout is caused by the end of a task, which says nothing."""
+    found = error
+    for _ in range(_MOST):
+        inner = found.__cause__ or found.__context__
+        if inner is None or isinstance(inner, asyncio.CancelledError):
+            break
+        found = inner
+    return repr(found)
 
 
 class Breaker:
@@ -49,7 +63,7 @@ class Breaker:
         self._failures_in_a_row += 1
         if self._failures_in_a_row == self._failures_to_open:
             self._retry_at = self._now_seconds() + self._open_seconds
-            log.warning("service unavailable", service=self._service, cause=repr(error))
+            log.warning("service unavailable", service=self._service, cause=root_cause(error))
 
     def note_success(self) -> None:
         if self.is_open:

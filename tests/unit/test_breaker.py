@@ -1,8 +1,11 @@
 """A service that does not answer is left alone, and tried again now and then."""
 
-import pytest
+import asyncio
 
-from kurz.breaker import FAILURES_TO_OPEN, OPEN_SECONDS, Breaker
+import pytest
+from structlog.testing import capture_logs
+
+from kurz.breaker import FAILURES_TO_OPEN, OPEN_SECONDS, Breaker, root_cause
 
 OUTAGE = TimeoutError()
 
@@ -68,3 +71,30 @@ def test_its_success_lets_everybody_in_again(breaker, seconds):
     breaker.note_success()
     assert not breaker.is_open
     assert all(breaker.may_try() for _ in range(3))
+
+
+async def test_the_log_has_the_first_of_all_errors(breaker):
+    with capture_logs() as logs:
+        for _ in range(FAILURES_TO_OPEN):
+            breaker.note_failure(wrapped(ConnectionRefusedError(111, "Connect call failed")))
+    [line] = logs
+    assert line["cause"] == "ConnectionRefusedError(111, 'Connect call failed')"
+    with pytest.raises(TimeoutError) as late:
+        await asyncio.wait_for(asyncio.sleep(1), 0)
+    assert root_cause(wrapped(late.value)) == "TimeoutError()"
+    one, other = ValueError("one"), ValueError("other")
+    one.__cause__, other.__cause__ = other, one
+    assert root_cause(one)  # it ends
+
+
+def wrapped(error: Exception) -> Exception:
+    """As libraries do it, and kurz after them."""
+    try:
+        try:
+            raise error
+        except Exception:  # noqa: BLE001
+            raise OSError("cannot connect")  # noqa: B904
+    except OSError as outer:
+        unavailable = RuntimeError("unavailable")
+        unavailable.__cause__ = outer
+        return unavailable

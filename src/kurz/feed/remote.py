@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from kurz.breaker import Breaker
+from kurz.breaker import Breaker, root_cause
 from kurz.rounds import wait_at_most
 
 REST_SECONDS = 0.02  # between two wake-ups: many writes share one
@@ -82,7 +82,8 @@ class RemoteWaker:
                 await self._listen(self._woken)
             except Exception as error:  # noqa: BLE001  as above
                 if self._is_connected or not self.lost_connections:
-                    log.warning("no wake-ups: changes are polled once a second", reason=repr(error))
+                    reason = root_cause(error)
+                    log.warning("no wake-ups: changes are polled once a second", reason=reason)
             retry_seconds = min(2 * retry_seconds, MAX_RETRY_SECONDS)
             if self._is_connected:
                 retry_seconds = FIRST_RETRY_SECONDS
