@@ -104,6 +104,13 @@ def foreign_journals(scene: Scene) -> Environment:
     return {}
 
 
+def closed_backups(scene: Scene) -> Environment:
+    secret(scene)
+    (scene.folder / "backups").mkdir()
+    scene.close(scene.folder / "backups", 0o500)
+    return {}
+
+
 def journals_without_database(scene: Scene) -> Environment:
     """Somebody has removed the database only."""
     scene.folder.mkdir()
@@ -181,6 +188,7 @@ SITUATIONS: dict[str, Break] = {
     "There is no database yet": lambda _: {},
     "The journals are a file": file_of_journals,
     "The journals are those of another installation": foreign_journals,
+    "The folder `backups` belongs to another user": closed_backups,
     "The database was removed, but not the journals": journals_without_database,
     "The clock is behind": clock_behind,
     "`KURZ_SECRET` is too short": lambda scene: good(scene, KURZ_SECRET="hidden"),

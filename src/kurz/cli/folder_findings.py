@@ -32,7 +32,12 @@ def data_folder(settings: Settings) -> list[DoctorFinding]:
     verdict, says = judge_disk(free, floor * 1024**2), f"{folder}, {free / 1024**3:.1f} GiB free"
     full = f". Clicks are not recorded below {floor} MiB (KURZ_MIN_FREE_MEGABYTES). Free up space."
     judged = finding.judged("data folder", verdict, ok=says, small=says, full=says + full)
-    return [judged, *another_user(folder, os.geteuid()), *_lost_clicks(settings)]
+    return [
+        judged,
+        *another_user(folder, os.geteuid()),
+        *_backups(settings),
+        *_lost_clicks(settings),
+    ]
 
 
 def another_user(folder: Path, user_id: int) -> list[DoctorFinding]:
@@ -49,6 +54,18 @@ def another_user(folder: Path, user_id: int) -> list[DoctorFinding]:
         f" what kurz serve may do: sudo -u {owner} kurz doctor"
     )
     return [finding.warning("user", says)]
+
+
+def _backups(settings: Settings) -> list[DoctorFinding]:
+    """Whether another user, such as root, has made the folder that backups are packed in."""
+    folder = settings.backup_dir.absolute()
+    if not folder.exists() or os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return []
+    says = (
+        f"{folder} cannot be written to, so backups and upgrades will fail. Let the user who runs"
+        f" kurz (ID {os.geteuid()}) read, write and enter it."
+    )
+    return [finding.warning("backups", says)]
 
 
 def _lost_clicks(settings: Settings) -> list[DoctorFinding]:

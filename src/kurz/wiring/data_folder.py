@@ -77,7 +77,12 @@ def _check_files(settings: Settings) -> None:
     closing one would drop the locks that SQLite has on it."""
     if settings.database_path.is_dir():
         raise _error(IsADirectoryError, errno.EISDIR, settings.database_path)
-    for folder in (settings.journal_dir, settings.feed_dir):
+    for folder in (
+        settings.journal_dir,
+        settings.feed_dir,
+        settings.backup_dir,
+        settings.screening_dir,
+    ):
         if folder.exists() and not folder.is_dir():
             raise _error(NotADirectoryError, errno.ENOTDIR, folder)
     for path in (settings.database_path, settings.journal_dir, settings.feed_dir):
