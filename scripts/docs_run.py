@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from support.documents import Block, blocks_of
@@ -25,7 +26,7 @@ PIPX = "pipx==1.18.4"
 NEEDED = ("buildah", "mmdebstrap", "podman", "runc", "netavark", "aardvark-dns")
 # What the pages make, and nothing else: this was checked to be absent before.
 CLEAN = """
-docker ps --all --quiet --filter name=^kurz | xargs -r docker rm --force
+docker ps --all --quiet --filter name=^kurz | xargs -r docker rm --force --volumes
 docker volume ls --quiet | grep ^kurz | xargs -r docker volume rm
 docker network ls --format '{{.Name}}' | grep ^kurz_ | xargs -r docker network rm
 """
@@ -38,15 +39,15 @@ docker volume ls --quiet | grep ^kurz
 def main(name: str) -> None:
     blocks = blocks_of(GUIDES / PAGES[name])
     require_free(PORTS[name])
-    with tempfile.TemporaryDirectory(prefix="kurz-docs-") as folder:
-        whole = Path(folder)
+    with ExitStack() as closing:
+        whole = Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="kurz-docs-")))
         source = copy_of_source(whole / "source")
         programs = whole / "programs"
         programs.mkdir()
         provide = provide_installers if name == "pip" else provide_docker
         print(f"{PAGES[name]}: these are not what a reader has:")
         print(f"- the folder kurz is a copy of {ROOT}")
-        for line in provide(programs):
+        for line in provide(programs, closing):
             print(f"- {line}")
         for alternative in alternatives(blocks):
             follow(name, chosen(blocks, alternative), alternative, source, programs)
@@ -97,17 +98,17 @@ def environment_of_reader(home: Path, programs: Path) -> dict[str, str]:
     return kept | {"HOME": str(home), "PATH": path, "UV_SYSTEM_CERTS": "1"}
 
 
-def provide_installers(programs: Path) -> list[str]:
+def provide_installers(programs: Path, _: ExitStack) -> list[str]:
     uv = [sys.executable, "-m", "uv"]
     write_program(programs / "uv", uv)
     write_program(programs / "pipx", [*uv, "tool", "run", "--quiet", "--from", PIPX, "pipx"])
     return [f"uv is that of {ROOT.name}/.venv, and runs {PIPX}", "/opt/kurz is another folder"]
 
 
-def provide_docker(programs: Path) -> list[str]:
+def provide_docker(programs: Path, closing: ExitStack) -> list[str]:
     """The real Docker, if there is one."""
     if subprocess.run(["docker", "compose", "ls"], capture_output=True, check=False).returncode:
-        lines = replace_docker(programs)
+        lines = replace_docker(programs, closing)
     else:
         lines = ["nothing else: Docker is the one of this machine"]
     environment = environment_of_reader(programs, programs)
@@ -116,7 +117,7 @@ def provide_docker(programs: Path) -> list[str]:
     return lines
 
 
-def replace_docker(programs: Path) -> list[str]:
+def replace_docker(programs: Path, closing: ExitStack) -> list[str]:
     from support import debian_images, docker_by_podman
 
     path = f"{os.environ['PATH']}:/usr/lib/podman"
@@ -128,6 +129,7 @@ def replace_docker(programs: Path) -> list[str]:
     print("Making images of Debian's packages …", flush=True)
     debian_images.make_base()
     names = debian_images.make_stand_ins()
+    closing.callback(debian_images.remove_stand_ins)  # nobody is to take them for the real ones
     program = [sys.executable, str(Path(docker_by_podman.__file__)), str(programs)]
     write_program(programs / "docker", ["env", f"PYTHONPATH={ROOT / 'tests'}", *program])
     return [

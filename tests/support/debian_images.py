@@ -48,6 +48,10 @@ def make_stand_ins() -> list[str]:
     return names
 
 
+def remove_stand_ins() -> None:
+    call(*PODMAN, "rmi", "--force", *_named_images(), is_checked=False)
+
+
 def options_of_builds(settings: Path) -> list[str]:
     """Those with which our image is built on that base. `settings` is a file for pip."""
     settings.write_text(f"[global]\ncert = {CERTIFICATES}\ndisable-pip-version-check = true\n")
