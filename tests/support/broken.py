@@ -182,12 +182,12 @@ SITUATIONS: dict[str, Break] = {
     "The data folder is a file": file,
     "The disk is full": full_disk,
     "The database belongs to another user": foreign_database,
-    "The database is another kind of file": other_file,
+    "The database file is not a SQLite database": other_file,
     "The database is damaged": damaged,
     "The database is from a newer version": newer,
     "There is no database yet": lambda _: {},
-    "The journals are a file": file_of_journals,
-    "The journals are those of another installation": foreign_journals,
+    "The folder `journal` is a file": file_of_journals,
+    "The journals belong to another installation": foreign_journals,
     "The folder `backups` belongs to another user": closed_backups,
     "The database was removed, but not the journals": journals_without_database,
     "The clock is behind": clock_behind,
@@ -199,9 +199,9 @@ SITUATIONS: dict[str, Break] = {
     "PostgreSQL's host name is wrong": services.postgres_unknown_host,
     "PostgreSQL rejects the password": services.postgres_password,
     "PostgreSQL does not have the database": services.postgres_database,
-    "PostgreSQL has no TLS": services.postgres_tls,
+    "PostgreSQL does not offer TLS": services.postgres_tls,
     "PostgreSQL is a standby": services.postgres_standby,
-    "No standby was promoted yet": services.postgres_failover,
+    "The primary is down, and no standby was promoted yet": services.postgres_failover,
     "A replica was promoted": services.replica_promoted,
     "A replica is down": services.replica_down,
     "Redis is down": services.redis_down,
@@ -210,10 +210,10 @@ SITUATIONS: dict[str, Break] = {
     "Redis's CA file is missing": services.redis_certificate_file,
     "Sentinel does not know the service": services.redis_service,
     "Another program uses the port": port_in_use,
-    "The host is no address of this machine": host_elsewhere,
+    "The host is not an address of this machine": host_elsewhere,
     "A variable has a typo": typo,
     "A setting is invalid": lambda scene: good(scene, KURZ_PORT="99999"),
-    "Numbers of the reaper contradict each other": lambda scene: good(
+    "Settings of the reaper contradict each other": lambda scene: good(
         scene, KURZ_REAPER_AT_LEAST="1h"
     ),
     "The first administrator has no password": lambda scene: good(
@@ -224,10 +224,10 @@ SITUATIONS: dict[str, Break] = {
     ),
     "The root workspace does not exist": lambda scene: good(scene, KURZ_ROOT_WORKSPACE="team"),
     "`kurz.toml` is not valid TOML": toml("port 9000\n"),
-    "`kurz.toml` has an unknown name": toml("prot = 9000\n"),
+    "`kurz.toml` has an unknown setting": toml("prot = 9000\n"),
     "A blocklist is missing": missing_list,
     "Few open files are allowed": good,
-    "A public server, only by default": lambda scene: good(
+    "The server is public, but `KURZ_ACCESS` is not set": lambda scene: good(
         scene, KURZ_BASE_URL="https://go.example.com"
     ),
 }

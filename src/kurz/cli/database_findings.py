@@ -112,7 +112,7 @@ def _journals(settings: Settings, key: bytes | None) -> list[DoctorFinding]:
     """Whether those in the data folder are those of the installation with this key. Without one,
     the database is new, and journals that are there already are those of another."""
     folder = settings.journal_dir
-    more = "They are ignored. So are new clicks. Move this folder away, then restart kurz."
+    more = "They are not counted. Nor are new clicks. Move this folder away, then restart kurz."
     with suppress(OSError):  # of the data folder, which is another finding
         if not (folder / OWNER).exists():
             return []
@@ -122,7 +122,7 @@ def _journals(settings: Settings, key: bytes | None) -> list[DoctorFinding]:
         try:
             JournalFolder(folder, namespace_of(key), is_own=False).check()
         except SettingRefused as refusal:
-            says = refusal.detail.replace("They are ignored.", more)
+            says = refusal.detail.replace("They are not counted.", more)
             return [finding.error("journals", says)]
     return []
 

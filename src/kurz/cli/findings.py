@@ -94,8 +94,8 @@ def _lists(settings: Settings) -> list[DoctorFinding]:
             "lists",
             judge_list(state.problem, state.rules),
             ok="",
-            unreadable=f"{state.path} cannot be read ({state.problem}). Visitors of new links see a"
-            " warning until it can.",
+            unreadable=f"{state.path} cannot be read ({state.problem}). Until it can be read,"
+            " visitors of new links see a warning.",
             empty=f"{state.path} has no rules",
         )
         for state in found.sources

@@ -81,8 +81,8 @@ class JournalFolder:
             owner = "?"
         if owner != self._installation:
             raise SettingRefused(
-                f"The journals in {self.path} belong to another installation: {OWNER} there is"
-                f" not {self._installation}. They are ignored."
+                f"The journals in {self.path} belong to another installation, because the file"
+                f" {OWNER} there does not contain {self._installation}. They are not counted."
             )
         return True
 

@@ -67,7 +67,7 @@ def use_feature(connection: sa.Connection, feature: Feature) -> None:
     if version is not None:
         raise OlderInstanceRuns(
             f"{feature.name} cannot be used yet: an instance of kurz {version} is running, or was"
-            " a minute ago. Upgrade all instances first."
+            " running a minute ago. Upgrade all instances first."
         )
 
 
@@ -81,8 +81,8 @@ def raise_oldest(connection: sa.Connection, oldest: str) -> None:
     version = _raise_unless_used(connection, oldest)
     if version is not None:
         raise UpgradeRefused(
-            f"An instance of kurz {version} is running, or was a minute ago. It cannot use the new"
-            " schema. Stop or upgrade all such instances, and run `kurz migrate` again."
+            f"An instance of kurz {version} is running, or was running a minute ago. It cannot use"
+            " the new schema. Stop or upgrade all such instances, and run `kurz migrate` again."
         )
 
 
