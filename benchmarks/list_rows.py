@@ -10,7 +10,10 @@ import asyncpg
 import sqlalchemy as sa
 
 from kurz.clock import SystemClock, to_micros
+from kurz.links.checksums import Checksums, open_key
 from kurz.links.model import space_of
+from kurz.storage.links.checksums import KEY_NAME
+from kurz.storage.links.installation import find_key
 from kurz.storage.links.search import index_changes, leave_merging_to_us, merge_index
 from kurz.wiring.core import Kurz
 
@@ -31,6 +34,7 @@ FILLED = (
     *("deleted_at", "redirect_status", "title", "tags", "forward_query", "max_clicks"),
     *("clicks_used", "redirect_count"),
 )
+SEALED = (*FILLED, "checksum")
 
 
 class Data:
@@ -104,6 +108,13 @@ class Data:
         return (created, updated, expires, deleted), state
 
 
+def seal(stored_key: bytes | None, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """With their checksums: otherwise the server would add them while it is measured."""
+    of = Checksums(open_key(stored_key or b"") or b"").of
+    workspace, code, url = map(FILLED.index, ("workspace_id", "short_code", "original_url"))
+    return ((*row, of(row[workspace], row[code], row[url], None)) for row in rows)
+
+
 def fill_sqlite(connection: sa.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
     """Rows of `FILLED`, with their tags and changes."""
     driver: Any = connection.connection.driver_connection
@@ -111,8 +122,8 @@ def fill_sqlite(connection: sa.Connection, rows: Iterable[tuple[Any, ...]]) -> N
     indexes = driver.execute(query).fetchall()
     for name, _ in indexes:
         driver.execute(f"DROP INDEX {name}")
-    marks = ", ".join("?" * len(FILLED))
-    driver.executemany(f"INSERT INTO links ({', '.join(FILLED)}) VALUES ({marks})", rows)  # noqa: S608
+    marks, sealed = ", ".join("?" * len(SEALED)), seal(find_key(connection, KEY_NAME), rows)
+    driver.executemany(f"INSERT INTO links ({', '.join(SEALED)}) VALUES ({marks})", sealed)  # noqa: S608
     driver.execute(
         "INSERT INTO link_tags SELECT space, value, status = 'DELETED', links.id"
         " FROM links, json_each(tags) WHERE tags IS NOT NULL ORDER BY 1, 2, 3, 4"
@@ -140,7 +151,8 @@ async def fill_postgres(url: str, rows: Iterable[tuple[Any, ...]]) -> None:
     indexes = await connection.fetch(query)
     for index in indexes:
         await connection.execute(f"DROP INDEX {index['indexname']}")
-    await connection.copy_records_to_table("links", records=rows, columns=FILLED)
+    key = await connection.fetchval("SELECT value FROM installation WHERE name = $1", KEY_NAME)
+    await connection.copy_records_to_table("links", records=seal(key, rows), columns=SEALED)
     await connection.execute(
         "INSERT INTO link_tags SELECT space, each.value, status = 'DELETED', links.id FROM links,"
         " json_array_elements_text(tags::json) AS each WHERE tags IS NOT NULL"

@@ -255,7 +255,7 @@ async def test_rows_of_an_older_schema_are_upgraded(kurz, people, moves):
     head = Migrations().head.encode()
     older = kurz.settings.data_dir.parent / "older.backup"
     edited(
-        lambda _, data: data.replace(b'"schema": "' + head, b'"schema": "0023'),
+        lambda _, data: data.replace(b'"schema": "' + head, b'"schema": "0025'),
         Path(made.shown),
         older,
     )

@@ -76,8 +76,9 @@ async def counted(kurz: Kurz, table: sa.Table) -> set[Subject]:
 
 async def multiply(kurz: Kurz, link: Link, number: int) -> list[Link]:
     """Copies of a link under other codes, with its tags, as if they were old: they are not in the
-    change log."""
-    columns = [column.name for column in links.c if column.name not in ("id", "short_code")]
+    change log, and have no checksum."""
+    differing = ("id", "short_code", "checksum")
+    columns = [column.name for column in links.c if column.name not in differing]
     numbers = sa.select(sa.literal(1).label("n")).cte("numbers", recursive=True)
     numbers = numbers.union_all(sa.select(numbers.c.n + 1).where(numbers.c.n < number))
     code = sa.literal(f"copy-of-{link.short_code}-") + sa.cast(numbers.c.n, sa.Text)

@@ -12,6 +12,7 @@
 `availability`: whether a code is free.
 `listing`: lists of links, in pages.
 `tagging`: lists, renames and merges tags.
+`checksums`: the checksum of where a code leads.
 `ending`: retention, the trash, the archive and the reaper's rules.
 `ports`: what the service needs from a store.
 `bulk`: what import and export need from a store.

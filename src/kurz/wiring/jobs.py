@@ -14,6 +14,7 @@ from kurz.storage.engine.database import Database
 from kurz.storage.engine.rounds import StoreRounds
 from kurz.storage.followers.backlogs import Backlogs
 from kurz.storage.followers.change_log_trimmer import ChangeLogTrimmer
+from kurz.storage.followers.checksum_filler import ChecksumFiller
 from kurz.storage.followers.event_trimmer import EventTrimmer
 from kurz.storage.followers.instance_register import InstanceRegister
 from kurz.storage.followers.link_counter import LinkCounter
@@ -108,6 +109,7 @@ async def _open_followers(
             kurz.database, clock, kept_days=settings.click_event_days, is_believed=is_believed
         ),
         LinkCounter(database),
+        ChecksumFiller(database),
     ]
     if kurz.engine.has_search_index:
         jobs.append(SearchIndexer(database))

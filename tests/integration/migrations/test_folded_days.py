@@ -41,7 +41,8 @@ async def test_days_survive_the_upgrade_and_are_folded_later(
     _, after = await read(settings, snapshot)
     changed = {name for name in after if before.get(name) != after[name]}
     revisions = {"alembic_version", "schema_revision"}
-    assert changed == {*revisions, "instances", "click_days", "fold_position"}
+    of_checksums = {"links", "installation"}
+    assert changed == {*revisions, *of_checksums, "instances", "click_days", "fold_position"}
     async with open_kurz(settings, FrozenClock(NOW)) as kurz:
         rows = await kurz.database.read(find_days, INSTALLATION, range(30_000))
         assert [(row.day, row.clicks, row.month) for row in rows] == [(it, 2, None) for it in DAYS]

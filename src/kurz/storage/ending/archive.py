@@ -41,12 +41,13 @@ from kurz.storage.engine.deadlines import LIST_SECONDS, LONG_SECONDS, deadline
 from kurz.storage.engine.rows import find_all
 from kurz.storage.engine.store import reads, writes
 from kurz.storage.jobs.runs import add_cleaned
+from kurz.storage.links.checksums import with_checksums
 from kurz.storage.links.history import add_history_entry
 from kurz.storage.links.tags import add_tags
 from kurz.storage.safety.ban_list import find_standing
 from kurz.storage.schema.clicks import click_days, click_totals
 from kurz.storage.schema.jobs import archive_files, code_quarantine
-from kurz.storage.schema.link_rows import INSERTED, to_link, to_row
+from kurz.storage.schema.link_rows import STORED, to_link, to_row
 from kurz.storage.schema.links import changes, links
 from kurz.storage.schema.people import accounts, workspaces
 
@@ -251,7 +252,8 @@ def put_back(
         return Obstacle.OWNER_BANNED
     link = replace(link, **_copied(archived.totals))
     _token_id(connection, link.id)
-    row: dict[str, Any] = dict(zip(INSERTED, to_row(link, archived.claim_hash), strict=True))
+    [stored] = with_checksums(connection, [to_row(link, archived.claim_hash)])
+    row: dict[str, Any] = dict(zip(STORED, stored, strict=True))
     row |= {
         "id": link.id,
         "destination_status": link.destination_status,

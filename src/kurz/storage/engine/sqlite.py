@@ -38,6 +38,7 @@ BUSY_TIMEOUT_SECONDS = 2.0  # how long a write may wait for another process befo
 _LOCKED = "Another program has locked the database. Try again."
 _UNREADABLE = "The database file cannot be read or written."
 _DAMAGED = "The database file is damaged, or is not a SQLite database."
+_NOT_UTF8 = "Could not decode to UTF-8"  # what the driver says of a text
 # Primary result codes that say "not now" rather than "wrong": the caller may try again.
 _OUTAGES = {
     5: _LOCKED,  # BUSY
@@ -97,9 +98,29 @@ def create_engine(
 
 def translate(error: BaseException) -> StoreUnavailable | None:
     """The outage behind a driver's error; None if the error is a bug, not an outage."""
-    origin = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-    sentence = _OUTAGES.get(getattr(origin, "sqlite_errorcode", 0) & 0xFF)
+    sentence = _OUTAGES.get(_code_of(error))
+    if sentence is None and _is_garbled(error):
+        sentence = _DAMAGED
     return None if sentence is None else StoreUnavailable(sentence)
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether the file is damaged, or at least what was read of it."""
+    return _OUTAGES.get(_code_of(error)) == _DAMAGED or _is_garbled(error)
+
+
+def _is_garbled(error: BaseException) -> bool:
+    """Whether a stored text, or the name of a table in SQLite's own error, is not UTF-8."""
+    origin = _origin(error)
+    return isinstance(origin, UnicodeDecodeError) or str(origin).startswith(_NOT_UTF8)
+
+
+def _code_of(error: BaseException) -> int:
+    return getattr(_origin(error), "sqlite_errorcode", 0) & 0xFF
+
+
+def _origin(error: BaseException) -> BaseException:
+    return (error.orig or error) if isinstance(error, sa.exc.DBAPIError) else error
 
 
 class SqliteDatabase:

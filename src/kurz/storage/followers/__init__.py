@@ -1,6 +1,7 @@
 """Background work of the store. Most of it follows the change log to keep derived data up to date.
 
 `search_indexer`: SQLite's text index.
+`checksum_filler`: the checksums of links that older versions have written.
 `link_counter`: the number of active links.
 `destinations`: the destinations to check.
 `click_count_copier`: the click counts in the links.

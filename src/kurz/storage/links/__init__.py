@@ -11,6 +11,7 @@
 `history`: what was changed, and by whom.
 `active`: the number of active links.
 `totals`: numbers of the whole installation.
+`checksums`: writes the checksums of where codes lead; `verifying`: compares them.
 `receipts`: stored answers to requests with an `Idempotency-Key`.
 `quota_usage`: spends quotas in the transaction of the insert.
 `quota_turns`: requests that wait to spend the same quota.

@@ -15,10 +15,11 @@ from sqlalchemy.dialects.postgresql.base import PGDialect
 from kurz.freshness.routes import Change
 from kurz.people.quotas import Allowance
 from kurz.storage.engine.changes import note_changes
+from kurz.storage.links.checksums import with_checksums
 from kurz.storage.links.quarantine import RESERVED_FOR_OTHERS
 from kurz.storage.links.quota_usage import spend
 from kurz.storage.links.tags import add_tags_of
-from kurz.storage.schema.link_rows import INSERTED
+from kurz.storage.schema.link_rows import INSERTED, STORED
 from kurz.storage.schema.links import links
 
 AT_ONCE = 16  # new links that one statement stores on SQLite
@@ -100,9 +101,10 @@ def _insert_links(connection: sa.Connection, rows: Sequence[_Row], most: int) ->
 def insert_together(connection: sa.Connection, rows: Sequence[_Row], most: int) -> list[int | None]:
     """Inserts only the rows in `links`. None: the code is taken, or the URL of a deterministic
     link. On SQLite, a statement stores up to `most` links; after each, other threads can run."""
+    stored = with_checksums(connection, rows)
     if connection.dialect.name == "sqlite":
-        return _insert_on_sqlite(connection, rows, most)
-    return _insert_on_postgres(connection, rows)
+        return _insert_on_sqlite(connection, stored, most)
+    return _insert_on_postgres(connection, stored)
 
 
 def _record(connection: sa.Connection, inserted: Sequence[int]) -> set[int]:
@@ -154,7 +156,7 @@ def _without_nulls(ids: Sequence[int], rows: Sequence[_Row]) -> tuple[tuple[str,
     """The columns that any of the rows needs, with values that the driver binds fast. For None and
     bool, it looks for an adapter every time, which takes 1 µs. Most links have a dozen of them."""
     columns = {"id": ids}
-    for name, column in zip(INSERTED, zip(*rows, strict=True), strict=True):
+    for name, column in zip(STORED, zip(*rows, strict=True), strict=True):
         if column.count(None) < len(column):
             columns[name] = [*map(int, column)] if name == _FLAG else column
     return tuple(columns), [*zip(*columns.values(), strict=True)]
@@ -178,10 +180,10 @@ def _insert_on_postgres(connection: sa.Connection, rows: Sequence[_Row]) -> list
 
 def _postgres_insert() -> str:
     dialect = PGDialect()  # type: ignore[no-untyped-call]
-    types = [links.c[name].type.compile(dialect=dialect) for name in INSERTED]
+    types = [links.c[name].type.compile(dialect=dialect) for name in STORED]
     arrays = ", ".join(f"${number}::{name}[]" for number, name in enumerate(types, 1))
     return (
-        f"INSERT INTO links ({', '.join(INSERTED)})"  # noqa: S608  our own words
+        f"INSERT INTO links ({', '.join(STORED)})"  # noqa: S608  our own words
         f" SELECT * FROM unnest({arrays})"
         " ON CONFLICT DO NOTHING RETURNING id, workspace_id, short_code"
     )

@@ -30,6 +30,7 @@ from kurz.storage.engine.changes import record_change
 from kurz.storage.engine.database import Database, HotStatement
 from kurz.storage.engine.deadlines import LIST_SECONDS, deadline
 from kurz.storage.engine.store import SqlStore, reads, writes
+from kurz.storage.links.checksums import changed_checksum, with_checksums
 from kurz.storage.links.ended_accounts import as_ended
 from kurz.storage.links.history import add_history_entry, list_history
 from kurz.storage.links.inserting import HeldUp, insert_links, insert_many
@@ -46,7 +47,7 @@ from kurz.storage.links.quota_usage import spend
 from kurz.storage.links.receipts import save_receipt
 from kurz.storage.links.tags import add_tags, follow_tags
 from kurz.storage.schema.link_rows import (
-    INSERTED,
+    STORED,
     canonical_hash,
     changed_columns,
     select_links,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:  # its driver is not needed on SQLite
     from kurz.storage.routes.replicas import Replicas
 
 # PostgreSQL's insert: SQLite's dialect compiles it to the same ON CONFLICT DO NOTHING.
-_INSERT = HotStatement(insert(links).on_conflict_do_nothing().returning(links.c.id), INSERTED)
+_INSERT = HotStatement(insert(links).on_conflict_do_nothing().returning(links.c.id), STORED)
 
 _IS_LAST = links.c.clicks_used + 1 >= links.c.max_clicks
 _SPEND = (
@@ -85,7 +86,8 @@ def insert_link(
     allowances: tuple[Allowance, ...] = (),
     receipt: Receipt | None = None,
 ) -> int | None:
-    link_id: int | None = _INSERT.scalar(connection, to_row(link, claim_hash))
+    [row] = with_checksums(connection, [to_row(link, claim_hash)])
+    link_id: int | None = _INSERT.scalar(connection, row)
     if link_id is None:
         return None
     if not record_new(connection, link, link_id):
@@ -191,6 +193,7 @@ def update_link(
 ) -> Link | None:
     """The link with its next version, or None if the stored version differs."""
     values = changed_columns(link, changes)
+    values |= changed_checksum(connection, link, values)
     values |= {"version": link.version + 1, "updated_at": to_micros(updated_at)}
     statement = (
         sa.update(links)

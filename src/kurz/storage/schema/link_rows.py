@@ -46,6 +46,8 @@ INSERTED = (
     "held_at",
 )
 
+STORED = (*INSERTED, "checksum")
+
 # For links whose destination was never checked.
 NOT_CHECKED = {
     "destination_status": None,
@@ -65,7 +67,9 @@ _AVERAGE = sa.case((_counted.timed > 0, _counted.mean_ms), else_=links.c.avg_red
 _NOW = {"redirect_count": _CLICKS, "avg_redirect_ms": _AVERAGE}
 # A link with its current clicks, from a source `with_totals`.
 LINK = tuple(
-    _NOW[column.name].label(column.name) if column.name in _NOW else column for column in links.c
+    _NOW[column.name].label(column.name) if column.name in _NOW else column
+    for column in links.c
+    if column is not links.c.checksum
 )
 
 
