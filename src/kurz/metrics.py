@@ -116,6 +116,7 @@ JOBS_GAUGES = {
     "backup_last_success_timestamp_seconds": "Unix time of the last scheduled backup; 0: none.",
     "backup_last_size_bytes": "Size of the last scheduled backup.",
     "backup_interval_seconds": "Time between two scheduled backups; 0: none are made.",
+    "backup_damaged_links": "Links in the last scheduled backup that were damaged before.",
     "click_copies_waiting": "Links whose click count lags behind their statistics.",
 }
 ALIVE_AT = "alive_at_seconds"

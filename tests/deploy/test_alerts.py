@@ -81,6 +81,7 @@ FIRES: dict[str, tuple[dict[str, str], int]] = {
         },
         70,
     ),
+    "KurzBackupDamaged": ({"kurz_backup_damaged_links": "1"}, 5),
     "KurzReaperBehind": ({"kurz_reaper_waiting": "10+5"}, 7 * 60),
     "KurzUnusualExpiries": (
         {"kurz_reaper_marked_total": "0+1x1152 20000+1000x12"},

@@ -27,7 +27,8 @@ from kurz.storage.schema.base import metadata
 from kurz.storage.schema.links import changes, counters, installation, links
 from kurz.storage.schema.people import accounts, one_time_tokens
 from kurz.storage.schema.safety import destination_position
-from kurz.wiring.backup import BackupWriter, staging, verify_backup
+from kurz.wiring.backup import BackupWriter, staging
+from kurz.wiring.backup_checking import verify_backup
 from kurz.wiring.backup_storage import FileTarget
 from kurz.wiring.core import open_kurz
 from kurz.wiring.engine import prepare
@@ -213,7 +214,7 @@ async def test_a_backup_of_a_newer_schema_is_not_restored(kurz, tmp_path):
         for table in ("alembic_version", "schema_revision"):
             connection.execute(f"UPDATE {table} SET version_num = '9999'")  # noqa: S608
     BackupWriter(kurz.settings).create(FileTarget(file), kurz.clock.now())
-    assert verify_backup(kurz.settings, FileTarget(file)).schema == "9999"
+    assert verify_backup(kurz.settings, FileTarget(file)).manifest.schema == "9999"
     restorer = BackupRestorer(replace(kurz.settings, data_dir=folder))
     with pytest.raises(BackupRefused, match="only knows"):
         restorer.restore(FileTarget(file), kurz.clock.now())

@@ -3,6 +3,7 @@
 import asyncio
 import tarfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, cast
@@ -32,6 +33,7 @@ from kurz.transfer.backup.manifest import Manifest, decode
 from kurz.transfer.backup.packing import packed
 from kurz.transfer.backup.rows import decode_rows, encode_rows
 from kurz.wiring.backup import BackupWriter
+from kurz.wiring.backup_checking import verify_backup
 from kurz.wiring.backup_storage import FileTarget
 from kurz.wiring.core import Kurz, open_kurz
 from kurz.wiring.loader import open_loader
@@ -212,7 +214,7 @@ async def test_indexes_that_would_need_much_memory_grow_with_the_rows(kurz, tmp_
     there = await kurz.database.read(index_names)
     with open_copy(tmp_path / "new.db", is_new=True) as connection:
         loader = RowLoader(connection)
-        loader.create(Migrations().head)
+        loader.create(Migrations().head, "0023")
         loader.begin({name: ["id"] for name in ("links", "click_events")}, links)
         left = index_names(connection)
         assert "ix_click_events_link" in left
@@ -296,6 +298,8 @@ async def test_a_backup_that_cannot_be_used_leaves_nothing(kurz, people, moves, 
     settings = moves.place(target)
     for change in CASES.values():
         edited(change, Path(made.shown), broken)
+        with suppress(BackupBroken):  # and nothing else
+            verify_backup(kurz.settings, FileTarget(broken))
         with pytest.raises((BackupBroken, BackupRefused)) as caught:
             await moves.restore(FileTarget(broken), settings)
         assert "\n" not in caught.value.detail

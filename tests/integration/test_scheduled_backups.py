@@ -5,17 +5,21 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from kurz.errors import BackupRefused, BackupUnavailable, KurzError
-from kurz.jobs.backups import JOB, STOPPED, BackupWork
+from kurz.jobs.backups import JOB, STOPPED, BackupWork, Made
 from kurz.jobs.runner import Runner
+from kurz.links.model import Scope
 from kurz.scheduling import Result, RunCause, RunContext, RunOutcome
 from kurz.storage.jobs.leases import SqlLeaseStore
 from kurz.storage.jobs.runs import SqlRunStore
-from kurz.wiring.backup import verify_backup
+from kurz.wiring.backup_checking import verify_backup
 from kurz.wiring.backup_storage import open_storage, open_target
 from kurz.wiring.scheduled_backups import make_backups, schedule_of
+from support.checksums import spoil
 from support.doctor import findings_about
+from support.endings import make
 
 pytestmark = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 
@@ -131,6 +135,40 @@ async def test_the_doctor_warns_when_the_last_one_is_old(scheduled, clock):
     assert (verdict, "hours old" in says) == ("warning", True)
 
 
+async def test_while_a_link_is_damaged_older_backups_are_kept_and_somebody_is_told(
+    scheduled, clock, folder
+):
+    await make(scheduled, custom_code="bad")
+    for _ in range(2):
+        clock.advance(seconds=86_400)
+        await run_now(scheduled)
+    good = names(folder)
+    await scheduled.database.write(spoil("bad", original_url="https://example.com/x"))
+    for number in range(2):
+        clock.advance(seconds=86_400)
+        with capture_logs() as lines:
+            assert (await run_now(scheduled)).outcome is RunOutcome.DONE
+        [line] = [it for it in lines if "damaged" in it["event"]]
+        assert (line["log_level"], line["links"]) == ("error", 1)
+        assert names(folder)[:2] == good
+        assert len(names(folder)) == 3 + number
+    backups = make_backups(scheduled)
+    assert backups.work is not None
+    await backups.work.look(clock.now())
+    assert backups.counts()["backup_damaged_links"] == 1
+    recent = replace(scheduled.settings, backup_interval=timedelta(days=36_000))
+    [(verdict, says)] = await findings_about(recent, "backup")
+    assert (verdict, "damaged links" in says) == ("error", True)
+    link = await scheduled.store.find_by_code(0, "bad")
+    edit = {"original_url": "https://example.com/right"}
+    await scheduled.links.edit(scheduled.links.public_id(link), Scope(), edit)
+    clock.advance(seconds=86_400)
+    await run_now(scheduled)
+    assert len(names(folder)) == 2
+    [(verdict, _)] = await findings_about(recent, "backup")
+    assert verdict == "ok"
+
+
 class Outage:
     """A place that is unavailable for some attempts."""
 
@@ -139,11 +177,11 @@ class Outage:
         self._failures = failures
         self._error = error
 
-    def create(self, is_stopping) -> int:
+    def create(self, is_stopping) -> Made:
         self.attempts += 1
         if self.attempts <= self._failures:
             raise self._error
-        return 42
+        return Made(42)
 
 
 def work_of(kurz, outage: Outage) -> BackupWork:

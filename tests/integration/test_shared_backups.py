@@ -19,7 +19,7 @@ from kurz.storage.jobs.leases import SqlLeaseStore
 from kurz.storage.jobs.runs import SqlRunStore
 from kurz.storage.schema.jobs import leases
 from kurz.transfer.backup.manifest import PORTABLE
-from kurz.wiring.backup import verify_backup
+from kurz.wiring.backup_checking import verify_backup
 from kurz.wiring.backup_storage import open_target
 from kurz.wiring.restore import BackupRestorer
 from kurz.wiring.scheduled_backups import make_backups, schedule_of

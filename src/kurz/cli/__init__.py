@@ -4,6 +4,7 @@
 `serve`: `kurz serve`, `kurz jobs` and `kurz migrate`.
 `processes`: what the supervisor, a worker and the jobs process run.
 `doctor`: `kurz doctor`; `findings`: what it finds; `finding`: one of them.
+`deep_findings`: what `kurz doctor --deep` finds.
 `folder_findings`: what it finds in the data folder; `network_findings`: about connections;
 `database_findings`: about the database.
 `clock_warning`: a clock that is behind what was written.

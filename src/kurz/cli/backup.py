@@ -15,6 +15,7 @@ from kurz.cli.session import AsJson, DataDir, note, read_settings, with_kurz
 
 if TYPE_CHECKING:
     from kurz.settings.model import Settings
+    from kurz.storage.links.verifying import VerifiedLinks
     from kurz.transfer.backup.manifest import Manifest
     from kurz.wiring.backup import BackupWriter, MadeBackup
     from kurz.wiring.backup_storage import BackupTarget
@@ -91,24 +92,36 @@ def create(
     made = with_kurz(data_dir, work)
     if as_json:
         output.print_json({"file": file, "bytes": made.size, **_view(made.manifest)})
-        return
-    typer.echo(f"{file}  {_size(made.size)}, checked")
-    _print(made.manifest)
+    else:
+        typer.echo(f"{file}  {_size(made.size)}, checked")
+        _print(made.manifest)
+    if made.links is not None:
+        _warn_about(made.links)
 
 
 @backup.command("verify")
 def verify(file: File, as_json: AsJson = False, data_dir: DataDir = None) -> None:
     """Check every byte of a backup, and show what it contains."""
-    from kurz.wiring.backup import verify_backup
+    from kurz.wiring.backup_checking import verify_backup
     from kurz.wiring.backup_storage import open_target
 
     settings = read_settings(data_dir=data_dir)
-    manifest = verify_backup(settings, open_target(settings, file))
+    with _Progress() as progress:
+        found = verify_backup(settings, open_target(settings, file), progress.tell)
+    links = found.links
     if as_json:
-        output.print_json({"file": file, **_view(manifest)})
-        return
-    typer.echo(f"{file}  intact")
-    _print(manifest)
+        checked = None if links is None else links.links - links.unknown
+        damaged = None if links is None else links.damaged
+        view = _view(found.manifest) | {"checked_links": checked, "damaged_links": damaged}
+        output.print_json({"file": file, **view})
+    else:
+        typer.echo(f"{file}  intact")
+        _print(found.manifest)
+        if links is None:
+            typer.echo(f"The checksums of links were not compared: {found.skipped}.")
+    if links is not None and not links.is_good:
+        _warn_about(links)
+        raise typer.Exit(1)
 
 
 @backup.command("restore")
@@ -131,6 +144,21 @@ def restore(file: File, as_json: AsJson = False, data_dir: DataDir = None) -> No
     typer.echo(_UNKNOWN)
     if not manifest.has_secret and settings.secret is None:
         typer.echo("The backup has no secret. Set KURZ_SECRET to the one you used.")
+
+
+def _warn_about(links: "VerifiedLinks") -> None:
+    """A backup with damaged links is better than none, but somebody must know."""
+    from kurz.cli.deep_findings import count, name_damaged
+
+    if links.is_good:
+        return
+    if not links.has_key:
+        sentence = "the key of the checksums is damaged, so the links could not be checked."
+    else:
+        names = "".join(f"\n  {sentence}" for sentence in name_damaged(links))
+        sentence = f"this backup has {count(links.damaged, 'damaged link')}.{names}"
+    hint = "Keep older backups, and run: kurz doctor --deep"
+    typer.echo(f"Warning: {sentence}\n{hint}", err=True)
 
 
 def is_meant(argument: str, data_dir: Path | None) -> bool:
@@ -178,6 +206,8 @@ def _print(manifest: "Manifest") -> None:
         ("journals", f"{manifest.journals:,} ({_size(manifest.journal_bytes)})"),
         ("secret", "included" if manifest.has_secret else "not included"),
     ]
+    if manifest.damaged_links:
+        rows.append(("damaged links", f"{manifest.damaged_links:,}"))
     output.print_fields(rows)
 
 

@@ -12,8 +12,8 @@ from kurz.cli.clock_warning import clock_warning
 from kurz.cli.finding import DoctorFinding
 from kurz.clock import TOLERATED_NS, from_micros
 from kurz.errors import KurzError, SettingRefused, StoreUnavailable
+from kurz.jobs.backups import DAMAGED, failure_of
 from kurz.jobs.backups import JOB as BACKUPS
-from kurz.jobs.backups import failure_of
 from kurz.jobs.clicks.journals import OWNER, JournalFolder
 from kurz.links.ending.ports import JOB
 from kurz.safety.checks import JOB as CHECKS
@@ -189,7 +189,11 @@ def _space(found: FileSpace) -> list[DoctorFinding]:
 
 
 def _backups(settings: Settings, totals: JobTotals, runs: Sequence[Run]) -> list[DoctorFinding]:
-    """Whether the last scheduled backup is recent, and whether a newer one has failed."""
+    """Whether the last scheduled backup is recent, and its links are as they were stored; and
+    whether a newer one has failed."""
+    if runs and runs[0].counts.get(DAMAGED):
+        says = "the last one has damaged links, so older ones are kept. Run: kurz doctor --deep"
+        return [finding.error("backup", says)]
     last, now = totals.last_ended_at, datetime.now(UTC)
     failure = failure_of(runs)
     verdict = judge_backup(last, settings.backup_interval, now, has_failed=failure is not None)

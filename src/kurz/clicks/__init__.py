@@ -10,6 +10,7 @@ Recording:
 
 Counting:
 `segments`: the files of journals: torn ends and damage.
+`verifying`: reads a whole segment, to find damage.
 `chunks`: reads the clicks of a segment, many at once.
 `aggregate`: the sums of a stretch of a journal.
 `agents`: the kind and the name of a user agent.

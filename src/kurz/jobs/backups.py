@@ -3,13 +3,16 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import NamedTuple
+
+import structlog
 
 from kurz.errors import BackupRefused, StoreUnavailable, Unavailable
 from kurz.rounds import wait_at_most
 from kurz.scheduling import LeaseStore, Result, Run, RunContext, RunOutcome, RunStore
 
 JOB = "backup"
-BYTES = "bytes"  # in the counts of a run
+BYTES, DAMAGED = "bytes", "damaged"  # in the counts of a run
 STOPPED = "The backup was stopped."
 LOST = "Another process makes the backup: this one did not get on for too long."
 LOOKED_AT = 20  # runs: the last good one is among them, or it is time that somebody looks
@@ -18,13 +21,24 @@ PAUSES_SECONDS = (60.0, 600.0)
 RENEWED_SECONDS = 60.0
 
 
+_log = structlog.get_logger(__name__)
+
+
+class Made(NamedTuple):
+    """`damaged_links` differ from their checksums."""
+
+    size: int
+    damaged_links: int = 0
+
+
 class BackupWork:
-    """`create` gets what says whether to stop, and asks it all the time; it returns the size.
-    `prune` returns how many old backups it has removed. Both may wait."""
+    """`create` gets what says whether to stop, and asks it all the time; `prune` returns how many
+    old backups it has removed. Both may wait. While links are damaged, no backup is removed: an
+    older one may have them as they were."""
 
     def __init__(
         self,
-        create: Callable[[Callable[[], bool]], int],
+        create: Callable[[Callable[[], bool]], Made],
         prune: Callable[[], int],
         leases: LeaseStore,
         runs: RunStore,
@@ -40,11 +54,13 @@ class BackupWork:
         self._renewed_seconds = renewed_seconds
         self._last_at = 0
         self._last_bytes = 0
+        self._damaged = 0
 
     def counts(self) -> dict[str, int]:
         return {
             "backup_last_success_timestamp_seconds": self._last_at,
             "backup_last_size_bytes": self._last_bytes,
+            "backup_damaged_links": self._damaged,
         }
 
     async def look(self, now: datetime) -> None:  # noqa: ARG002  it is due by the schedule
@@ -53,16 +69,26 @@ class BackupWork:
             if run.outcome is RunOutcome.DONE and run.ended_at is not None:
                 self._last_at = int(run.ended_at.timestamp())
                 self._last_bytes = run.counts.get(BYTES, 0)
+                self._damaged = run.counts.get(DAMAGED, 0)
                 break
         if _was_stopped(runs):  # by a restart, which should not cost a day
             await self._leases.ask(JOB)
 
     async def run(self, context: RunContext) -> Result:
-        context.add(BYTES, await self._create_patiently(context))
+        made = await self._create_patiently(context)
+        context.add(BYTES, made.size)
+        if made.damaged_links:
+            context.add(DAMAGED, made.damaged_links)
+            _log.error(
+                "the backup contains damaged links, so older backups are kept",
+                links=made.damaged_links,
+                hint="run: kurz doctor --deep",
+            )
+            return Result()
         context.add("removed", await asyncio.to_thread(self._prune))
         return Result()
 
-    async def _create_patiently(self, context: RunContext) -> int:
+    async def _create_patiently(self, context: RunContext) -> Made:
         for pause_seconds in self._pauses_seconds:
             try:
                 return await self._create_renewing(context)
@@ -72,7 +98,7 @@ class BackupWork:
                     raise
         return await self._create_renewing(context)
 
-    async def _create_renewing(self, context: RunContext) -> int:
+    async def _create_renewing(self, context: RunContext) -> Made:
         """A large backup takes longer than a lease. One that does not get on is replaced like that
         of a dead process."""
         steps = _Steps(context.stopping.is_set)

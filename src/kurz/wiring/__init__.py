@@ -16,6 +16,8 @@
 `checks`: checks of destinations.
 `rescreen`: screening of existing links.
 `backup`: makes and checks backups of the embedded database; `restore`: restores one.
+`backup_checking`: checks whole backups; `link_checking`: compares links with their checksums.
+`integrity`: reads everything that is stored, to find damage.
 `portable`: makes and checks portable backups.
 `scheduled_backups`: makes backups by a schedule.
 `compacting`: gives unused space of the database back.

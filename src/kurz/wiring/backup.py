@@ -26,11 +26,13 @@ from kurz.storage.backup.contents import (
     counted_offsets,
 )
 from kurz.storage.backup.snapshot import Stopped, copy_database, open_copy, trim_copy
+from kurz.storage.links.verifying import VerifiedLinks
 from kurz.transfer.backup.manifest import Manifest
 from kurz.transfer.backup.opening import PackedFile, read_pack
 from kurz.transfer.backup.packing import DATABASE, JOURNAL, SECRET, Pack, packed
 from kurz.transfer.backup.sealing import BackupKeys, Seal, unsealed
 from kurz.wiring.backup_storage import BackupTarget, keys_of
+from kurz.wiring.link_checking import verify_copy
 
 PACKED_SHARE = 0.5  # of what is packed: databases of links shrink to a third
 STAGING_PREFIX, STAGING_SUFFIX = "backup-", ".part"
@@ -50,9 +52,12 @@ class JournalFile(NamedTuple):
 
 
 class MadeBackup(NamedTuple):
+    """`links` are compared with their checksums."""
+
     manifest: Manifest
     where: str
     size: int
+    links: VerifiedLinks | None
 
 
 def never() -> bool:
@@ -113,8 +118,10 @@ class BackupWriter:
         trim_copy(copy, self.is_stopping)
         with open_copy(copy) as connection:
             contents, offsets = contents_of(connection), counted_offsets(connection)
+        links = self._verify(copy)
         journals = find_journals(self.settings.journal_dir, offsets)
-        manifest = describe(self.settings, contents, copy.stat().st_size, journals, now)
+        size = copy.stat().st_size
+        manifest = describe(self.settings, contents, size, journals, now, links)
 
         def write(file: BinaryIO) -> None:
             if seal is None:
@@ -127,7 +134,14 @@ class BackupWriter:
         check = partial(
             self._check, folder, manifest, BackupKeys() if seal is None else seal.own_keys
         )
-        return MadeBackup(manifest, target.shown, target.store(write, check))
+        return MadeBackup(manifest, target.shown, target.store(write, check), links)
+
+    def _verify(self, copy: Path) -> VerifiedLinks | None:
+        def go_on(_: int) -> None:
+            if self.is_stopping():
+                raise BackupRefused(STOPPED)
+
+        return verify_copy(copy, go_on)
 
     def _pack(
         self, file: BinaryIO, manifest: Manifest, copy: Path, journals: Sequence[JournalFile]
@@ -160,6 +174,8 @@ class BackupWriter:
         check_copy(copy)
         with open_copy(copy) as connection:
             contents = contents_of(connection)
+        if damaged_of(self._verify(copy)) != made.damaged_links:
+            raise BackupBroken("The backup does not contain what was written. Check the disk.")
         if found != made or contents != Contents(*(getattr(made, it) for it in Contents._fields)):
             raise BackupBroken("The backup does not contain what was written. Check the disk.")
 
@@ -184,6 +200,7 @@ def describe(
     size: int,
     journals: Sequence[JournalFile],
     now: datetime,
+    links: VerifiedLinks | None,
 ) -> Manifest:
     """`size` is that of the database."""
     return Manifest(
@@ -194,7 +211,12 @@ def describe(
         database_bytes=size,
         journal_bytes=sum(it.size for it in journals),
         has_secret=settings.secret is None and settings.secret_path.exists(),
+        damaged_links=damaged_of(links),
     )
+
+
+def damaged_of(links: VerifiedLinks | None) -> int:
+    return 0 if links is None else links.damaged
 
 
 def add_files(
@@ -207,12 +229,6 @@ def add_files(
     for journal in journals:
         with journal.path.open("rb") as source:
             pack.add(JOURNAL + journal.path.name, source, journal.size, journal.modified_at)
-
-
-def verify_backup(settings: Settings, target: BackupTarget) -> Manifest:
-    """Reads all of a backup. Raises `BackupBroken` if a byte of it has changed."""
-    with target.opened() as file, unsealed(file, keys_of(settings)) as content:
-        return read_pack(content)
 
 
 def find_journals(folder: Path, offsets: Mapping[bytes, int]) -> list[JournalFile]:

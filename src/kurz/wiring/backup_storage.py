@@ -141,6 +141,9 @@ class BackupFolder:
             raise BackupUnavailable(f"{self._path} cannot be used: {error.strerror}.") from None
         # One is made at a time, except if an instance was suspended.
         remove_left(self._path.glob(".kurz-*.backup.*.part"), self._left_seconds)
+        return self.existing(name)
+
+    def existing(self, name: str) -> BackupTarget:
         return FileTarget(self._path / name)
 
     def check(self) -> None:
@@ -171,6 +174,9 @@ class BackupPrefix:
         self.check = bucket.check
 
     def target(self, name: str) -> BackupTarget:
+        return self.existing(name)
+
+    def existing(self, name: str) -> BackupTarget:
         shown = f"{self._shown}/{name}"
         return BucketTarget(self._bucket, name, shown, self._staging, is_forced=False)
 

@@ -16,6 +16,7 @@ from kurz.jobs.backups import STOPPED
 from kurz.storage.backup.contents import contents_of, counted_offsets
 from kurz.storage.backup.numbers import read_numbers
 from kurz.storage.backup.snapshot import copy_database, open_copy
+from kurz.storage.links.verifying import VerifiedLinks, verify_links
 from kurz.storage.portable.reading import (
     TableReader,
     database_bytes,
@@ -28,10 +29,12 @@ from kurz.transfer.backup.opening import PackedFile, read_pack
 from kurz.transfer.backup.packing import DATABASE, TABLES, Pack, packed
 from kurz.transfer.backup.rows import (
     MAX_ROWS_BYTES,
+    MAX_TABLES_BYTES,
     ROWS,
     BatchSize,
     Tables,
     decode_rows,
+    decode_tables,
     encode_rows,
     encode_tables,
     name_of,
@@ -42,6 +45,7 @@ from kurz.wiring.backup import (
     BackupWriter,
     MadeBackup,
     add_files,
+    damaged_of,
     describe,
     find_journals,
     staging,
@@ -49,6 +53,7 @@ from kurz.wiring.backup import (
 )
 from kurz.wiring.backup_storage import BackupTarget
 from kurz.wiring.engine import Engine
+from kurz.wiring.link_checking import RowChecker
 
 
 class PortableWriter(BackupWriter):
@@ -99,13 +104,14 @@ class PortableWriter(BackupWriter):
 
         keys = BackupKeys() if seal is None else seal.own_keys
         size = target.store(write, partial(packing.check, keys))
-        return MadeBackup(packing.manifest, target.shown, size)
+        return MadeBackup(packing.manifest, target.shown, size, packing.links)
 
 
 class _Packing:
     """One backup: `pack`, then `check`."""
 
-    manifest: Manifest  # once `pack` has begun
+    manifest: Manifest  # these two once `pack` has begun
+    links: VerifiedLinks
 
     def __init__(self, writer: BackupWriter, now: datetime) -> None:
         self._writer = writer
@@ -121,7 +127,9 @@ class _Packing:
         settings = self._writer.settings
         journals = find_journals(settings.journal_dir, counted_offsets(connection))
         size = database_bytes(connection)
-        described = describe(settings, contents_of(connection), size, journals, self._now)
+        self.links = verify_links(connection, self._go_on)
+        contents = contents_of(connection)
+        described = describe(settings, contents, size, journals, self._now, self.links)
         self.manifest = manifest = msgspec.structs.replace(described, kind=PORTABLE)
         with packed(file, manifest) as pack:
             columns = {str(it.name): [str(one.name) for one in it.columns] for it in CARRIED}
@@ -143,20 +151,28 @@ class _Packing:
 
     def check(self, keys: BackupKeys, path: Path) -> None:
         """Opens what was written, and counts again."""
-        self._done, found = 0, Counter[str]()
+        self._done, found, checker = 0, Counter[str](), RowChecker()
 
         def count(_: Manifest, member: PackedFile) -> None:
-            if member.name.startswith(ROWS):
-                found[table_of(member.name)] += len(decode_rows(member.read(MAX_ROWS_BYTES)))
+            if member.name == TABLES:
+                checker.begin(decode_tables(member.read(MAX_TABLES_BYTES)).columns)
+            elif member.name.startswith(ROWS):
+                table, rows = table_of(member.name), decode_rows(member.read(MAX_ROWS_BYTES))
+                found[table] += len(rows)
+                checker.take(table, rows)
                 self._tell("checking", member.size)
 
         with path.open("rb") as file, unsealed(file, keys) as content:
             manifest = read_pack(content, count)
-        if manifest != self.manifest or found != self._rows:
+        is_same = damaged_of(checker.found) == manifest.damaged_links
+        if manifest != self.manifest or found != self._rows or not is_same:
             raise BackupBroken("The backup does not contain what was written. Check the disk.")
 
-    def _tell(self, what: str, size: int) -> None:
+    def _go_on(self, _: int) -> None:
         if self._writer.is_stopping():
             raise BackupRefused(STOPPED)
+
+    def _tell(self, what: str, size: int) -> None:
+        self._go_on(size)
         self._done += size
         self._writer.tell(what, self._done, self.manifest.database_bytes)

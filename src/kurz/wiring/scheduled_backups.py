@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from kurz.jobs.backups import JOB, BackupWork
+from kurz.jobs.backups import JOB, BackupWork, Made
 from kurz.jobs.runner import Runner
 from kurz.rounds import rest_after
 from kurz.scheduling import Schedule
@@ -104,10 +104,11 @@ def make_backups(kurz: Kurz) -> ScheduledBackups:
         return ScheduledBackups()
     writer = _writer_of(kurz.engine)
 
-    def create(is_stopping: Callable[[], bool]) -> int:
+    def create(is_stopping: Callable[[], bool]) -> Made:
         now = clock.now()
         target = storage.target(_name(kurz.engine, now))
-        return writer(settings, is_stopping=_Gently(is_stopping)).create(target, now).size
+        made = writer(settings, is_stopping=_Gently(is_stopping)).create(target, now)
+        return Made(made.size, made.manifest.damaged_links)
 
     runs = SqlRunStore(kurz.database, clock)
     leases = SqlLeaseStore(kurz.database, clock)
@@ -130,9 +131,14 @@ def _name(engine: Engine, now: datetime) -> str:
     return _NAME.format(now, f"-{secrets.token_hex(4)}" if engine.has_instances else "")
 
 
+def list_scheduled(storage: BackupFolder | BackupPrefix) -> list[str]:
+    """The names of scheduled backups, the oldest first."""
+    return [name for name in storage.list() if _NAMES.fullmatch(name)]
+
+
 def prune(storage: BackupFolder | BackupPrefix, kept: int) -> int:
     """Removes all but the newest of the scheduled backups."""
-    old = [name for name in storage.list() if _NAMES.fullmatch(name)][:-kept]
+    old = list_scheduled(storage)[:-kept]
     for name in old:
         storage.remove(name)
     return len(old)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 
@@ -81,6 +82,17 @@ def open_copy(path: Path, *, is_new: bool = False) -> Iterator[sa.Connection]:
             connection.exec_driver_sql(f"PRAGMA {name}")
         yield connection
     sync_file(path)
+
+
+@contextmanager
+def open_unchanged(path: Path) -> Iterator[sa.Connection]:
+    """A copy that nobody writes to. Neither the file nor its folder is changed."""
+    url = f"sqlite:///file:{quote(str(path.absolute()))}?immutable=1&uri=true"
+    engine = sa.create_engine(
+        url, module=sqlite.default_driver, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT"
+    )
+    with engine.connect() as connection:
+        yield connection
 
 
 def sync_file(path: Path) -> None:

@@ -17,5 +17,6 @@
 `pages`: parts of lists.
 `rows`: rows as objects.
 `migrate`: upgrades the schema; `schema_state`: which schema a database has.
+`integrity`: what an engine finds wrong in its files.
 `space`: the space that a database takes.
 """
