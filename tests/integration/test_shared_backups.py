@@ -61,7 +61,7 @@ async def test_they_are_portable_and_the_newest_are_kept(scheduled, clock, folde
     assert len(found) == 2
     assert found[-1].startswith(f"kurz-{clock.now():%Y%m%dT%H%M%SZ}-")
     target = open_target(scheduled.settings, str(folder / found[-1]))
-    assert verify_backup(scheduled.settings, target).kind == PORTABLE
+    assert verify_backup(scheduled.settings, target).manifest.kind == PORTABLE
     place = replace(scheduled.settings, data_dir=tmp_path / "restored", database_url=None)
     await asyncio.to_thread(BackupRestorer(place).restore, target, clock.now())
     assert place.database_path.exists()
