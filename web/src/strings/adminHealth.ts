@@ -54,7 +54,8 @@ export const health = texts({
     backups: "Backups",
     "backups.ok": "The last scheduled backup is recent.",
     "backups.none": "There is no scheduled backup yet.",
-    "backups.none!": "The first one is made a minute after the start. If not, check the log.",
+    "backups.none!":
+      "The first one is made a minute after kurz starts. If it is still missing, check the log.",
     "backups.old": "The last good backup is older than two intervals.",
     "backups.old!": "Run kurz backup now. Then check the folder or bucket, and the log.",
     "backups.failed": "The last backup failed. Older ones are kept.",
@@ -62,12 +63,14 @@ export const health = texts({
     instances: "Instances",
     "instances.ok": "All instances run the same version.",
     "instances.mixed": "Instances run different versions.",
-    "instances.mixed!": "That is normal during an upgrade. Then upgrade the others too.",
+    "instances.mixed!": "This is normal during an upgrade. Upgrade the other instances too.",
     proxy: "Proxy",
-    "proxy.nobody": "A proxy does not name its visitors, so all of them share one rate limit.",
-    "proxy.nobody!": "Let it send the X-Forwarded-For header with every request.",
-    "proxy.some": "A proxy names only some visitors, so visitors can choose their own address.",
-    "proxy.some!": "Let it add the visitor's address to X-Forwarded-For in every request.",
+    "proxy.nobody":
+      "A proxy does not send the addresses of its visitors, so all of them share one rate limit.",
+    "proxy.nobody!": "Configure it to send the X-Forwarded-For header with every request.",
+    "proxy.some":
+      "A proxy sends the addresses of only some visitors, so visitors can choose their own address.",
+    "proxy.some!": "Configure it to add the visitor's address to X-Forwarded-For in every request.",
     disk: "Disk",
     "disk.ok": "The data folder has enough free space.",
     "disk.small": "The data folder has less than 1 GiB left.",
@@ -152,7 +155,8 @@ export const health = texts({
     backups: "Backups",
     "backups.ok": "Das letzte geplante Backup ist aktuell.",
     "backups.none": "Es gibt noch kein geplantes Backup.",
-    "backups.none!": "Das erste entsteht eine Minute nach dem Start. Wenn nicht, sieh ins Log.",
+    "backups.none!":
+      "Das erste entsteht eine Minute nach dem Start. Fehlt es danach noch, sieh ins Log.",
     "backups.old": "Das letzte gute Backup ist älter als zwei Intervalle.",
     "backups.old!": "Führ jetzt kurz backup aus. Prüfe dann den Ordner oder Bucket und das Log.",
     "backups.failed": "Das letzte Backup ist fehlgeschlagen. Ältere bleiben erhalten.",
@@ -161,14 +165,16 @@ export const health = texts({
     "instances.ok": "Alle Instanzen haben dieselbe Version.",
     "instances.mixed": "Instanzen haben verschiedene Versionen.",
     "instances.mixed!":
-      "Das ist während eines Upgrades normal. Aktualisier danach auch die anderen.",
+      "Das ist während eines Upgrades normal. Aktualisier auch die übrigen Instanzen.",
     proxy: "Proxy",
     "proxy.nobody":
-      "Ein Proxy nennt seine Besucher nicht. Deshalb teilen sich alle ein Ratenlimit.",
-    "proxy.nobody!": "Lass ihn bei jeder Anfrage den Header X-Forwarded-For senden.",
+      "Ein Proxy nennt die Adressen der Besucher nicht. Deshalb teilen sich alle ein Ratenlimit.",
+    "proxy.nobody!":
+      "Richte ihn so ein, dass er bei jeder Anfrage den Header X-Forwarded-For sendet.",
     "proxy.some":
-      "Ein Proxy nennt nur manche Besucher. Deshalb können Besucher ihre Adresse selbst wählen.",
-    "proxy.some!": "Lass ihn in jeder Anfrage die Adresse an X-Forwarded-For anhängen.",
+      "Ein Proxy nennt nur manche Adressen. Deshalb können Besucher ihre Adresse selbst wählen.",
+    "proxy.some!":
+      "Richte ihn so ein, dass er die Adresse in jeder Anfrage an X-Forwarded-For anhängt.",
     disk: "Platte",
     "disk.ok": "Im Datenordner ist genug Platz.",
     "disk.small": "Im Datenordner ist weniger als 1 GiB frei.",
