@@ -25,7 +25,7 @@ NICENESS = 10
 _CREATE = "create"
 _UNKNOWN = """
 Everyone has to sign in again, and links to set passwords or join workspaces no longer work.
-A backup does not know what happened after it was made. Check these, and repeat them if needed:
+Changes that were made after the backup are lost. Check these, and repeat them if needed:
   bans of links, hosts and accounts
   API keys that were deleted, and members who were removed
   passwords and roles that were changed: the earlier ones are valid again
@@ -63,13 +63,13 @@ def create(
         bool,
         typer.Option(
             "--portable",
-            help="For the embedded database and PostgreSQL; the default on PostgreSQL.",
+            help="Make it restorable to SQLite and PostgreSQL; the default on PostgreSQL.",
         ),
     ] = False,
     as_json: AsJson = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Make a backup, also while the server is running. `kurz backup FILE` is the same."""
+    """Make a backup, even while the server is running. `kurz backup FILE` is the same."""
     import asyncio
 
     from kurz.wiring.backup import BackupWriter
@@ -143,7 +143,9 @@ def restore(file: File, as_json: AsJson = False, data_dir: DataDir = None) -> No
     _print(manifest)
     typer.echo(_UNKNOWN)
     if not manifest.has_secret and settings.secret is None:
-        typer.echo("The backup has no secret. Set KURZ_SECRET to the one you used.")
+        typer.echo(
+            "The backup does not contain the secret. Set KURZ_SECRET to that of the old server."
+        )
 
 
 def _warn_about(links: "VerifiedLinks") -> None:
