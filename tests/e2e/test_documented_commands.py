@@ -46,7 +46,7 @@ NOT_RUN = {
     "README.md": 2,
     "archive.md": 6,
     "automation.md": 8,
-    "backup-and-upgrade.md": 12,
+    "backup.md": 12,
     "cluster.md": 2,
     "command-line.md": 1,
     "configuration.md": 5,

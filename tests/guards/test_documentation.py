@@ -120,7 +120,7 @@ def test_the_package_for_encryption_is_the_one_that_kurz_works_with():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     [needed] = project["project"]["optional-dependencies"]["encryption"]
     sealing = ROOT / "src" / "kurz" / "transfer" / "backup" / "sealing.py"
-    for path in (DOCS / "guides" / "backup-and-upgrade.md", sealing):
+    for path in (DOCS / "guides" / "backup.md", sealing):
         assert f"install '{needed}'" in path.read_text(), path
 
 
