@@ -23,7 +23,7 @@ async def said_of(endpoint: str) -> str:
 @pytest.mark.parametrize(
     ("status", "cause"),
     [
-        (403, "403: it rejects the key, or the key may not do this. Check the key and its"),
+        (403, "403: it rejects the key, or the key lacks a permission. Check the key and its"),
         (401, "401: it rejects the key. Check the key's ID and its secret."),
         (404, "404: it has no such bucket. Create the bucket, or correct its name."),
         (400, "400: Look at its log."),
@@ -40,7 +40,7 @@ async def test_an_answer_is_explained(status, cause):
 async def test_a_server_that_does_not_answer_is_named(scheme):
     endpoint = f"{scheme}://{HOST}:{free_port()}"
     said = await said_of(endpoint)
-    assert said == f"{endpoint} cannot be reached. Check that it runs, and its address."
+    assert said == f"{endpoint} cannot be reached. Check its address, and that it is running."
 
 
 def test_a_bucket_that_does_not_exist(s3):

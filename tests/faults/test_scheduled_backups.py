@@ -41,7 +41,7 @@ def test_one_of_two_instances_makes_each_backup(environment, start_program, tmp_
     terminal = Terminal({**settings, "KURZ_DATA_DIR": str(tmp_path / "data-0")})
     shown = terminal.json("backup", "verify", str(folder / found[-1]))
     assert (shown["kind"], shown["links"]) == ("portable", 1)
-    assert "the last one in" in terminal.run("doctor").stdout
+    assert "the last backup in" in terminal.run("doctor").stdout
     with programs[0].client() as client:
         [size] = re.findall(
             r"^kurz_backup_last_size_bytes (\d+)", client.get("/metrics").text, re.MULTILINE

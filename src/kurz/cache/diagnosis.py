@@ -48,7 +48,7 @@ def _explain(url: str, error: BaseException) -> tuple[str, str]:
     if isinstance(found, MovedError):
         return "it belongs to a Cluster", f"Use redis+cluster:// in {SETTING}."
     if isinstance(found, ClusterDownError):
-        return "the Cluster does not serve all keys", "Look at CLUSTER INFO there."
+        return "the Cluster does not serve all keys", "Check the output of CLUSTER INFO."
     cause = cause_of(error) or str(found or list(chain_of(error))[-1])
     if "certificate is not trusted" in cause:
         return cause, f"Set ssl_ca_certs in {SETTING} to the file of the CA that signed it."

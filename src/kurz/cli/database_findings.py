@@ -204,10 +204,10 @@ def _backups(settings: Settings, totals: JobTotals, runs: Sequence[Run]) -> list
         finding.judged(
             "backup",
             verdict,
-            ok=f"the last one in {place} is {hours:,.1f} hours old",
-            none=f"none in {place} yet. kurz serve makes the first after one minute.{failed}",
-            old=f"the last one in {place} is {hours:,.0f} hours old. See the log of kurz.{failed}",
-            failed=f"the last one in {place} is {hours:,.1f} hours old.{failed}",
+            ok=f"the last backup in {place} is {hours:,.1f} hours old",
+            none=f"no backup in {place} yet. kurz serve makes one after a minute.{failed}",
+            old=f"the last backup in {place} is {hours:,.0f} hours old. Check the log.{failed}",
+            failed=f"the last backup in {place} is {hours:,.1f} hours old.{failed}",
         )
     ]
 

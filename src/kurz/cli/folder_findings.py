@@ -51,7 +51,7 @@ def another_user(folder: Path, user_id: int) -> list[DoctorFinding]:
         owner = f"#{owner_id}"
     says = (
         f"root runs this command, but {folder} belongs to another user. Run it as that user to see"
-        f" what kurz serve may do: sudo -u {owner} kurz doctor"
+        f" what kurz serve can do: sudo -u {owner} kurz doctor"
     )
     return [finding.warning("user", says)]
 

@@ -128,8 +128,8 @@ def _restore(settings: "Settings", file: str) -> None:
 
     if settings.read_only != "on":
         raise BackupRefused(
-            "--from-backup requires --read-only. To continue with a backup, run kurz restore, then"
-            " kurz serve."
+            "--from-backup requires --read-only. To run a server that can change links, run kurz"
+            " restore, then kurz serve."
         )
     restore(file, data_dir=settings.data_dir)
 

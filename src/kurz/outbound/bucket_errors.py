@@ -7,7 +7,7 @@ _ANSWERED = re.compile(r"status code: (\d{3})")
 _ASKED = re.compile(r"performing [A-Z]+ (https?://\S+)")
 _CAUSES = {
     401: "it rejects the key. Check the key's ID and its secret",
-    403: "it rejects the key, or the key may not do this. Check the key and its permissions",
+    403: "it rejects the key, or the key lacks a permission. Check the key and its permissions",
     404: "it has no such bucket. Create the bucket, or correct its name",
 }
 
@@ -24,5 +24,5 @@ def reason_of(error: Exception) -> str:
         cause = _CAUSES.get(int(answered[1]), "Look at its log")
         return f"{place} answers {answered[1]}: {cause}."
     if "error sending request" in said or "timed out" in said:
-        return f"{place} cannot be reached. Check that it runs, and its address."
+        return f"{place} cannot be reached. Check its address, and that it is running."
     return said.removeprefix("Generic S3 error: ")

@@ -10,12 +10,12 @@ SHARE = 0.05  # of a proxy's requests without an address
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 LOCAL_NAMES = LOOPBACK | {"localhost"}
 NOBODY = (
-    "requests come from a program on this machine without X-Forwarded-For, so all visitors share"
-    " one rate limit. Let your proxy send this header."
+    "requests from a program on this machine have no X-Forwarded-For header, so all visitors share"
+    " one rate limit. Configure your proxy to send this header."
 )
 SOME = (
-    "a program on this machine sends X-Forwarded-For with some requests only. Let your proxy add"
-    " the visitor's address to every request: otherwise visitors can choose their own."
+    "a program on this machine sends X-Forwarded-For with only some requests. Configure your proxy"
+    " to add the visitor's address to every request. Otherwise, visitors can choose their own."
 )
 
 log = structlog.get_logger()

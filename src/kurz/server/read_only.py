@@ -7,7 +7,7 @@ from kurz.errors import ServerReadOnly, StoreUnavailable, problem
 
 STATUS = 503
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-_SENTENCE = "This server runs from a backup and changes nothing. Try again later."
+_SENTENCE = "This server runs from a backup, so nothing can be changed. Try again later."
 
 
 class ReadOnly:

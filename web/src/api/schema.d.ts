@@ -3835,7 +3835,7 @@ export interface components {
         RunningInstanceRead: {
             /**
              * Id
-             * @description Random, another one after each start.
+             * @description Random; a new one after each start.
              */
             id: string;
             /** Version */
@@ -3916,9 +3916,9 @@ export interface components {
         Strategy: "random" | "counter" | "deterministic" | "custom";
         /**
          * SystemRead
-         * @description `redis` is null if none is configured, `backup` if none are made on a schedule, and `disk` if
-         *     the folder cannot be read. `jobs`, `backup` and `instances` are null while the database does not
-         *     answer.
+         * @description `redis` is null if none is configured, `backup` if there are no scheduled backups, and
+         *     `disk` if the folder cannot be read. `jobs`, `backup` and `instances` are null while the
+         *     database does not answer.
          */
         SystemRead: {
             /**
@@ -3943,7 +3943,7 @@ export interface components {
             instances: components["schemas"]["RunningInstanceRead"][] | null;
             /**
              * Forwarding
-             * @description What a proxy on the same machine does wrong: it names no visitor in X-Forwarded-For, or only some. null: nothing was noticed since the start.
+             * @description What a proxy on the same machine does wrong: it sends no visitor's address in X-Forwarded-For (`nobody`), or only some (`some`). null: no problem was noticed since the start.
              */
             forwarding: ("nobody" | "some") | null;
             disk: components["schemas"]["DiskRead"] | null;

@@ -159,7 +159,7 @@ class BackupRead(BaseModel):
 class RunningInstanceRead(BaseModel):
     """One running `kurz serve`."""
 
-    id: str = Field(description="Random, another one after each start.")
+    id: str = Field(description="Random; a new one after each start.")
     version: str
     schema_version: str = Field(description="The schema that this version works with.")
     seen_at: AwareDatetime
@@ -182,9 +182,9 @@ class SystemSettingsRead(BaseModel):
 
 
 class SystemRead(BaseModel):
-    """`redis` is null if none is configured, `backup` if none are made on a schedule, and `disk` if
-    the folder cannot be read. `jobs`, `backup` and `instances` are null while the database does not
-    answer."""
+    """`redis` is null if none is configured, `backup` if there are no scheduled backups, and
+    `disk` if the folder cannot be read. `jobs`, `backup` and `instances` are null while the
+    database does not answer."""
 
     measured_at: AwareDatetime
     health: HealthRead
@@ -200,8 +200,9 @@ class SystemRead(BaseModel):
         description="All instances that use the database and were seen within the last minute."
     )
     forwarding: Literal["nobody", "some"] | None = Field(
-        description="What a proxy on the same machine does wrong: it names no visitor in"
-        " X-Forwarded-For, or only some. null: nothing was noticed since the start."
+        description="What a proxy on the same machine does wrong: it sends no visitor's address"
+        " in X-Forwarded-For (`nobody`), or only some (`some`). null: no problem was noticed since"
+        " the start."
     )
     disk: DiskRead | None
     lists: ListsRead
