@@ -112,7 +112,7 @@ class WritesFail(Unavailable):
 
 
 class OlderInstanceRuns(Unavailable):
-    """It would answer wrongly what the request creates."""
+    """An older version, which cannot handle what the request would create."""
 
     title = "An older version is still running"
     retry_after_seconds = 60  # for as long it may have been cut off
@@ -157,7 +157,7 @@ class UpgradeRefused(Conflict):
 
 
 class BackupRefused(Conflict):
-    """It cannot be made or restored here, or not now."""
+    """A backup that cannot be made or restored here, or not now."""
 
     title = "Backup not possible"
 
@@ -167,7 +167,7 @@ class BackupBroken(Invalid):
 
 
 class BackupLocked(Invalid):
-    """It is encrypted, and the key for it is missing or wrong."""
+    """An encrypted backup whose key is missing or wrong."""
 
     title = "Backup cannot be decrypted"
 

@@ -150,7 +150,7 @@ async def _always() -> bool:
 class RunContext:
     """A run, as its work sees it: what was done so far, even if it fails, and whether to stop.
     `tell` is called with every count. Work that may take longer than a lease calls `renew`, as long
-    as it gets on; False: another process has the lease by now. An outage raises
+    as it makes progress; False: another process has the lease by now. An outage raises
     `StoreUnavailable`."""
 
     stopping: "asyncio.Event"

@@ -29,7 +29,7 @@ Argument = bytes | str | int
 
 
 class MasterUnusable(RedisConnectionError):
-    """The server that Sentinels name. Why, is its cause."""
+    """The master that Sentinels name cannot be used. `__cause__` says why."""
 
     def __init__(self, host_port: HostPort) -> None:
         host, port = host_port
@@ -94,7 +94,7 @@ class OneServer(Topology):
 
 class _Learnt(Topology):
     """Servers that other servers name. Each is opened once, as long as it is in use. `_trouble` is
-    why none could be found out the last time."""
+    why the last attempt to find them failed."""
 
     def __init__(self, open_server: Open) -> None:
         self._open_server = open_server

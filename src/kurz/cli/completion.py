@@ -1,5 +1,5 @@
-"""`kurz completion`: a script that lets a shell complete commands and options. It has all of them
-in it: to start kurz at every Tab would take longer than typing."""
+"""`kurz completion`: a script that lets a shell complete commands and options. It contains
+all of them, because starting kurz at every Tab would take longer than typing."""
 
 from collections.abc import Iterator
 from enum import StrEnum

@@ -14,8 +14,8 @@ from kurz.scheduling import LeaseStore, Result, Run, RunContext, RunOutcome, Run
 JOB = "backup"
 BYTES, DAMAGED = "bytes", "damaged"  # in the counts of a run
 STOPPED = "The backup was stopped."
-LOST = "Another process makes the backup: this one did not get on for too long."
-LOOKED_AT = 20  # runs: the last good one is among them, or it is time that somebody looks
+LOST = "Another process makes the backup, because this one made no progress for too long."
+LOOKED_AT = 20  # runs: if none of them was good, somebody has to look into it anyway
 # After an outage of the folder or bucket: the next run may be a day away.
 PAUSES_SECONDS = (60.0, 600.0)
 RENEWED_SECONDS = 60.0
@@ -32,9 +32,9 @@ class Made(NamedTuple):
 
 
 class BackupWork:
-    """`create` gets what says whether to stop, and asks it all the time; `prune` returns how many
-    old backups it has removed. Both may wait. While links are damaged, no backup is removed: an
-    older one may have them as they were."""
+    """`create` gets a function that says whether to stop, and calls it often; `prune` returns how
+    many old backups it has removed. Both may wait. While links are damaged, no backup is removed:
+    an older one may contain them undamaged."""
 
     def __init__(
         self,
@@ -99,8 +99,8 @@ class BackupWork:
         return await self._create_renewing(context)
 
     async def _create_renewing(self, context: RunContext) -> Made:
-        """A large backup takes longer than a lease. One that does not get on is replaced like that
-        of a dead process."""
+        """A large backup takes longer than a lease, so the lease is renewed while the backup makes
+        progress. Otherwise, another process takes over, as from a dead one."""
         steps = _Steps(context.stopping.is_set)
         work = asyncio.create_task(asyncio.to_thread(self._create, steps))
         try:

@@ -72,7 +72,7 @@ def address_of(listener: socket.socket) -> str:
 
 
 def local_address_of(listener: socket.socket) -> str:
-    """The same, to be opened on this machine: every address is none that a browser knows."""
+    """The same, as a browser on this machine can open it: not every browser opens `0.0.0.0`."""
     address = address_of(listener)
     for every, local in (("//0.0.0.0:", "//127.0.0.1:"), ("//[::]:", "//[::1]:")):
         address = address.replace(every, local)

@@ -52,8 +52,8 @@ class ScheduledBackups:
 
 
 class _Gently:
-    """Rests about as long as was worked since the last call, because this process has the same
-    priority as the workers, and also counts clicks."""
+    """Pauses for about as long as the backup has worked since the last call, because this process
+    has the same priority as the workers, and also counts clicks."""
 
     def __init__(self, is_stopping: Callable[[], bool]) -> None:
         self._is_stopping = is_stopping
@@ -66,7 +66,8 @@ class _Gently:
 
 
 def schedule_of(settings: Settings) -> Schedule:
-    """The lease is renewed while a backup gets on, except for uploads: a bucket has that hour."""
+    """The lease is renewed while a backup makes progress, but not during uploads: they have an
+    hour."""
     every = settings.backup_interval
     return Schedule(
         job=JOB,

@@ -7,7 +7,7 @@ import { timeColumn } from "../ui/timeColumn";
 import type { RunningInstance } from "./queries";
 import styles from "./SystemPage.module.css";
 
-/** The servers that share the database. Nothing for one that is alone: its card says the same. */
+/** The servers that share the database. Shows nothing for a single one: its own card says the same. */
 export function InstancesCard({ instances }: { instances: readonly RunningInstance[] | null }) {
   const words = useTexts(texts);
   const { instances: title } = useTexts(health);

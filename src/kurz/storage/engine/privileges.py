@@ -1,5 +1,5 @@
-"""Whether the role of PostgreSQL may do what kurz needs. Anybody may write to SQLite's file who may
-open it."""
+"""Whether the role of PostgreSQL may do what kurz needs. Whoever may open
+SQLite's file may also write to it."""
 
 import sqlalchemy as sa
 

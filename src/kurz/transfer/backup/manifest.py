@@ -19,9 +19,8 @@ _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 class Manifest(msgspec.Struct, kw_only=True, frozen=True):
     """`kind` says what the other files are. `clicks` are those that the database has counted; the
     journals have more. Programs with a schema before `oldest_schema` cannot use the database. A
-    portable backup has no database file: `database_bytes` is the size of the database that it was
-    made of. `damaged_links` are those that differed from their checksum already when the backup was
-    made."""
+    portable backup has no database file: `database_bytes` is the size of the original database.
+    `damaged_links` already differed from their checksums when the backup was made."""
 
     format: int = FORMAT
     kind: str = SQLITE

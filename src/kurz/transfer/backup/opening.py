@@ -1,5 +1,5 @@
-"""Reads the file of a backup, once, from its beginning to its end. Nothing that it says is believed
-before its end was checked."""
+"""Reads the file of a backup, once, from its beginning to its end. Nothing in it is trusted
+before its end has been checked."""
 
 import gzip
 import re
@@ -42,7 +42,7 @@ class PackedFile:
 
 
 def ignore(_: Manifest, __: PackedFile) -> None:
-    """For who only checks a backup."""
+    """For callers that only check a backup."""
 
 
 def read_pack(

@@ -62,7 +62,7 @@ class Seal:
 
     @contextmanager
     def sealed(self, file: BinaryIO) -> Iterator[BinaryIO]:
-        """What is written to the yielded file gets into `file` encrypted."""
+        """Encrypts what is written to the yielded file, into `file`."""
         age = _age()
         if self._keys.passphrase is not None:
             locked = _locked(str(self._identity), self._keys.passphrase)
