@@ -70,3 +70,16 @@ def test_an_empty_segment_is_good(tmp_path):
     assert find_damage(segment, 0) is None
     segment.write_bytes(b"")
     assert find_damage(segment, 0) is None
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+def test_a_damaged_last_record_is_found_when_nobody_writes_any_more(segment, is_live):
+    start = HEADER_BYTES + 49 * RECORD
+    data = bytearray(segment.read_bytes())
+    data[-1] ^= 1
+    segment.write_bytes(data)
+    with segment.open("rb") as holder:
+        if is_live:  # it may be writing this record
+            fcntl.flock(holder, fcntl.LOCK_EX)
+        found = find_damage(segment, 0)
+    assert found == (None if is_live else f"it cannot be read from byte {start:,} on")
