@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
@@ -17,6 +17,7 @@ from kurz.api.http.spaces import LinkSpace, root_space, views
 from kurz.api.routes.claims import ClaimingSpace, claim_all
 from kurz.api.routes.creating import LinkCreator, create_once, find_creator
 from kurz.api.routes.links import LinkId, delete
+from kurz.api.schemas.base import Body
 from kurz.api.schemas.links import ClaimItem, LinkCreate
 from kurz.api.schemas.problems import problems
 from kurz.errors import renamed
@@ -28,7 +29,7 @@ from kurz.people.limits import LimitClass
 PAGE = 1000
 
 
-class _Camel(BaseModel):
+class _Camel(Body):
     """Unknown fields are ignored here: clients send back whole entries as they received them."""
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, extra="ignore")
