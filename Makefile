@@ -11,7 +11,7 @@ WORKERS ?= 4
 # compile everything again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run setup web test test-repeat check format lock dist test-dist test-deploy test-faults docs-run bench bench-clicks bench-create bench-growth bench-jobs bench-list bench-overload bench-peers bench-portable bench-reaper bench-redirect bench-screening bench-sign-in bench-space bench-start bench-stats bench-transfer openapi clean need-python browser
+.PHONY: help run setup web test test-repeat check format lock dist test-dist test-deploy test-faults docs-run bench bench-clicks bench-create bench-growth bench-jobs bench-list bench-overload bench-peers bench-portable bench-reaper bench-redirect bench-screening bench-sign-in bench-space bench-start bench-stats bench-transfer soak openapi clean need-python browser
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -115,6 +115,9 @@ bench-stats: setup ## How long reports take with ten million clicks
 bench-transfer: setup ## How fast links are imported and exported, and what visitors notice of it
 	@$(BIN)/python benchmarks/transfer.py
 	@$(BIN)/python benchmarks/import_beside.py
+
+soak: setup ## Whether memory, descriptors or backlogs grow under 15 min of mixed load; OPTIONS="--engines …" (needs a C compiler)
+	@$(BIN)/python benchmarks/soak.py $(OPTIONS)
 
 openapi: setup ## Write the OpenAPI document into the docs, and the dashboard's types from it
 	@$(BIN)/python scripts/openapi.py
