@@ -11,7 +11,7 @@ WORKERS ?= 4
 # compile everything again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run setup web test test-repeat check format lock dist test-dist test-deploy test-faults docs-run bench bench-clicks bench-create bench-growth bench-jobs bench-list bench-overload bench-peers bench-portable bench-reaper bench-redirect bench-screening bench-sign-in bench-space bench-start bench-stats bench-transfer soak openapi clean need-python browser
+.PHONY: help run setup web test test-repeat check format lock dist test-dist test-deploy test-faults docs-run bench bench-capacity bench-clicks bench-create bench-growth bench-jobs bench-list bench-overload bench-peers bench-portable bench-reaper bench-redirect bench-screening bench-sign-in bench-space bench-start bench-stats bench-transfer soak openapi clean need-python browser
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -63,7 +63,11 @@ test-deploy: web ## Try the files in deploy/ with the real programs (as root, on
 docs-run: setup ## Run every command of an install page: PAGE=pip, container or cluster (needs the network)
 	@PYTHONPATH=tests $(BIN)/python scripts/docs_run.py $(PAGE)
 
-bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening bench-jobs bench-overload bench-space bench-portable bench-growth ## Run every benchmark, except bench-peers
+bench: bench-redirect bench-clicks bench-create bench-start bench-list bench-stats bench-sign-in bench-transfer bench-reaper bench-screening bench-jobs bench-overload bench-space bench-portable bench-growth ## Run every benchmark, except bench-peers and bench-capacity
+
+bench-capacity: setup ## How much space links and clicks take, and what several instances cost PostgreSQL (needs a C compiler)
+	@$(BIN)/python benchmarks/capacity.py
+	@$(BIN)/python benchmarks/click_loaders.py
 
 bench-clicks: setup ## How fast clicks are counted, and what visitors notice of it (needs a C compiler)
 	@$(BIN)/python benchmarks/clicks.py

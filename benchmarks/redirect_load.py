@@ -143,9 +143,9 @@ async def fill(
     async with open_kurz(settings) as kurz:
         store = SqlBulkStore(kurz.database)
         links = chain(
-            (_link(code, now, None) for code in live),
-            (_link(code, now, now - timedelta(minutes=1)) for code in expired),
-            (_link(code, now, None, MAX_CLICKS) for code in limited),
+            (make_link(code, now, None) for code in live),
+            (make_link(code, now, now - timedelta(minutes=1)) for code in expired),
+            (make_link(code, now, None, MAX_CLICKS) for code in limited),
         )
         while batch := list(islice(links, BATCH)):
             stored = await store.insert(batch, (), now)
@@ -158,7 +158,7 @@ async def fill(
                 pass
 
 
-def _link(
+def make_link(
     code: str, now: datetime, expires_at: datetime | None, max_clicks: int | None = None
 ) -> Link:
     made_at = now - timedelta(days=1)
