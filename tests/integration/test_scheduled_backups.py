@@ -125,7 +125,7 @@ async def test_without_a_place_there_are_none(kurz):
 
 async def test_the_doctor_warns_when_the_last_one_is_old(scheduled, clock):
     [(verdict, says)] = await findings_about(scheduled.settings, "backup")
-    assert (verdict, "none in" in says) == ("warning", True)
+    assert (verdict, "no backup in" in says) == ("warning", True)
     await run_now(scheduled)
     recent = replace(scheduled.settings, backup_interval=timedelta(days=36_000))
     [(verdict, _)] = await findings_about(recent, "backup")

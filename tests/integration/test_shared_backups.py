@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from kurz.clock import MICROSECOND
 from kurz.errors import BackupRefused
-from kurz.jobs.backups import JOB, LOST, STOPPED, BackupWork
+from kurz.jobs.backups import JOB, LOST, STOPPED, BackupWork, Made
 from kurz.jobs.runner import Runner
 from kurz.scheduling import Result, RunCause, RunOutcome
 from kurz.storage.jobs.leases import SqlLeaseStore
@@ -104,7 +104,7 @@ async def test_an_unfinished_one_of_another_instance_is_only_removed_when_it_is_
 
 async def test_the_doctor_looks_after_them(scheduled):
     [(verdict, says)] = await findings_about(scheduled.settings, "backup")
-    assert (verdict, "none in" in says) == ("warning", True)
+    assert (verdict, "no backup in" in says) == ("warning", True)
     await run(scheduled)
     [(verdict, says)] = await findings_about(scheduled.settings, "backup")
     assert (verdict, "hours old" in says) == ("ok", True)
@@ -119,12 +119,12 @@ class Slow:
         self._loop = asyncio.get_running_loop()
         self._is_over = threading.Event()
 
-    def create(self, is_stopping) -> int:
+    def create(self, is_stopping) -> Made:
         self._loop.call_soon_threadsafe(self.is_begun.set)
         while not self._is_over.wait(0.005):
             if not self.hangs and is_stopping():
                 raise BackupRefused("stopped")
-        return 42
+        return Made(42)
 
     def end(self) -> None:
         self._is_over.set()
