@@ -36,6 +36,10 @@ class TlsProxy:
         self._thread.join()
         self._loop.close()
 
+    @property
+    def connections(self) -> int:
+        return len(self._clients)
+
     def _run(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
         asyncio.run_coroutine_threadsafe(act(), self._loop).result()
 

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,17 @@ FOLLOWED = re.compile(r"HTTP/[\d.]+ 302\b.*^location: \S", re.DOTALL | re.MULTIL
 
 class Failed(Exception):
     pass
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Programs that are started meanwhile can be ended by Ctrl+C, even if this one was started in
+    the background, where shells ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @dataclass
@@ -121,7 +133,7 @@ class Reader:
     def _start(self, text: str, command: Command) -> None:
         self.stop()
         output = self._notes / "output"
-        with output.open("wb") as file:
+        with output.open("wb") as file, _interruptible():
             self._server = subprocess.Popen(
                 ["bash", "-c", text],
                 cwd=self._place,
