@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
+from kurz.cli.deep_findings import examine_deeply
 from kurz.clock import MICROSECOND
 from kurz.errors import BackupRefused
 from kurz.jobs.backups import JOB, LOST, STOPPED, BackupWork, Made
@@ -108,6 +109,17 @@ async def test_the_doctor_looks_after_them(scheduled):
     await run(scheduled)
     [(verdict, says)] = await findings_about(scheduled.settings, "backup")
     assert (verdict, "hours old" in says) == ("ok", True)
+
+
+async def test_the_deep_check_reads_them(scheduled, folder):
+    await run(scheduled)
+
+    def examine() -> list[str]:
+        found = examine_deeply(scheduled.settings, lambda *_: None)
+        return [it.says for it in found if it.about == "backup"]
+
+    [name] = names(folder)
+    assert await asyncio.to_thread(examine) == [f"{folder / name} is intact, with 0 links"]
 
 
 class Slow:

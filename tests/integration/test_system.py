@@ -144,7 +144,6 @@ async def test_a_job_that_failed_is_told(client, admin, kurz):
     assert [it.reason for it in shown if it.name == "jobs"] == ["ok"]
 
 
-@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 async def test_scheduled_backups_are_told(connect, client, admin, kurz, tmp_path):
     assert (await client.get(SYSTEM, headers=admin.headers)).json()["backup"] is None
     settings = replace(kurz.settings, backup=str(tmp_path / "backups"))

@@ -155,20 +155,16 @@ class Watch:
             SCREENING,
             schedule_of_checks(settings),
         ]
-        if self._has_backups:
+        if settings.backup is not None:
             schedules.append(schedule_of_backups(settings))
         try:
             return [job_read(await self._reaper_admin.look_at(schedule)) for schedule in schedules]
         except _UNTOLD:
             return None
 
-    @property
-    def _has_backups(self) -> bool:
-        return self._kurz.settings.backup is not None and self._kurz.engine.file is not None
-
     async def _backup(self) -> BackupRead | None:
         settings, database = self._kurz.settings, self._kurz.database
-        if not self._has_backups:
+        if settings.backup is None:
             return None
         try:
             totals = await database.read(find_totals, BACKUPS)

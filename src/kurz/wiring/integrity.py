@@ -143,7 +143,7 @@ class DeepCheck:
                 yield self._check_backup(target)
 
     def _scheduled(self) -> list[BackupTarget]:
-        storage = open_storage(self._settings) if self._engine.file is not None else None
+        storage = open_storage(self._settings)
         return [] if storage is None else [storage.existing(it) for it in list_scheduled(storage)]
 
     def _check_backup(self, target: BackupTarget) -> CheckedBackup:
