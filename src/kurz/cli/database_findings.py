@@ -12,7 +12,7 @@ from kurz.cli.clock_warning import clock_warning
 from kurz.cli.finding import DoctorFinding
 from kurz.clock import TOLERATED_NS, from_micros
 from kurz.errors import KurzError, SettingRefused, StoreUnavailable
-from kurz.jobs.backups import DAMAGED, failure_of
+from kurz.jobs.backups import DAMAGED, LOOKED_AT, failure_of
 from kurz.jobs.backups import JOB as BACKUPS
 from kurz.jobs.clicks.journals import OWNER, JournalFolder
 from kurz.links.ending.ports import JOB
@@ -102,7 +102,7 @@ async def _content(engine: Engine, opened: Database) -> list[DoctorFinding]:
         found += _space(await opened.read(measure_file))
     if engine.settings.backup is not None:
         totals = await opened.read(find_totals, BACKUPS)
-        found += _backups(engine.settings, totals, await opened.read(last_runs, BACKUPS, 2))
+        found += _backups(engine.settings, totals, await opened.read(last_runs, BACKUPS, LOOKED_AT))
     for job in (JOB, CHECKS):
         found += _skipped(job, await opened.read(last_runs, job, 1))
     return found
@@ -191,7 +191,8 @@ def _space(found: FileSpace) -> list[DoctorFinding]:
 def _backups(settings: Settings, totals: JobTotals, runs: Sequence[Run]) -> list[DoctorFinding]:
     """Whether the last scheduled backup is recent, and its links are as they were stored; and
     whether a newer one has failed."""
-    if runs and runs[0].counts.get(DAMAGED):
+    good = next((run for run in runs if run.outcome is RunOutcome.DONE), None)
+    if good is not None and good.counts.get(DAMAGED):
         says = "the last one has damaged links, so older ones are kept. Run: kurz doctor --deep"
         return [finding.error("backup", says)]
     last, now = totals.last_ended_at, datetime.now(UTC)
