@@ -201,6 +201,7 @@ class Sentinels(_Learnt):
                 if not isinstance(trouble, MasterUnusable):  # which says more
                     trouble = error
             else:
+                self._trouble = None
                 return
         self._trouble = trouble
 
@@ -261,6 +262,7 @@ class Cluster(_Learnt):
             except (*FAILURES, *MISUNDERSTANDINGS) as error:
                 self._trouble = error
             else:
+                self._trouble = None
                 return
 
     async def _use(self, ranges: list[tuple[int, int, list[bytes]]], asked_host: str) -> None:
