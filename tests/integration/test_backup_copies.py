@@ -32,6 +32,7 @@ from kurz.wiring.backup_checking import verify_backup
 from kurz.wiring.backup_storage import FileTarget
 from kurz.wiring.core import open_kurz
 from kurz.wiring.engine import prepare
+from kurz.wiring.link_checking import verify_copy
 from kurz.wiring.restore import BackupRestorer
 from support.people import People
 
@@ -137,6 +138,16 @@ async def test_a_damaged_copy_is_noticed(copy):
     copy.write_bytes(data)
     with pytest.raises(StoreUnavailable, match="damaged"):
         check_copy(copy)
+
+
+async def test_a_copy_in_a_folder_with_any_name_is_read(copy, tmp_path):
+    folder = tmp_path / "50 %41 #1?"
+    folder.mkdir()
+    moved = copy.rename(folder / "copy.db")
+    check_copy(moved)
+    found = verify_copy(moved)
+    assert found is not None
+    assert found.links == 3
 
 
 class Writer:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from kurz.clicks.batch import SubjectKind
 from kurz.errors import StoreUnavailable
+from kurz.storage.backup.snapshot import unchanged_uri
 from kurz.storage.engine import sqlite
 from kurz.storage.engine.schema_state import find_state
 from kurz.storage.schema.clicks import click_totals, journal_position
@@ -35,7 +36,7 @@ def check_copy(path: Path) -> None:
     """Raises `StoreUnavailable` unless the database is sound. The file is not changed."""
     driver: Any = sqlite.default_driver
     try:
-        with closing(driver.connect(f"file:{path}?immutable=1", uri=True)) as connection:
+        with closing(driver.connect(unchanged_uri(path), uri=True)) as connection:
             [(found,), *_] = connection.execute("PRAGMA quick_check(1)").fetchall()
     except driver.Error as error:
         raise StoreUnavailable(f"The database is damaged: {error}.") from None

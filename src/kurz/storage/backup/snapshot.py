@@ -84,12 +84,21 @@ def open_copy(path: Path, *, is_new: bool = False) -> Iterator[sa.Connection]:
     sync_file(path)
 
 
+def unchanged_uri(path: Path) -> str:
+    """For SQLite, which then neither locks the file nor looks for its log."""
+    return f"file:{quote(str(path.absolute()))}?immutable=1"
+
+
 @contextmanager
 def open_unchanged(path: Path) -> Iterator[sa.Connection]:
     """A copy that nobody writes to. Neither the file nor its folder is changed."""
-    url = f"sqlite:///file:{quote(str(path.absolute()))}?immutable=1&uri=true"
+    driver: Any = sqlite.default_driver
     engine = sa.create_engine(
-        url, module=sqlite.default_driver, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT"
+        "sqlite://",
+        creator=lambda: driver.connect(unchanged_uri(path), uri=True),  # a URL would be unquoted
+        module=driver,
+        poolclass=sa.NullPool,
+        isolation_level="AUTOCOMMIT",
     )
     with engine.connect() as connection:
         yield connection
