@@ -5,8 +5,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 from structlog.testing import capture_logs
 
+from kurz.cli.deep_findings import examine_deeply
 from kurz.errors import BackupRefused, BackupUnavailable, KurzError
 from kurz.jobs.backups import JOB, STOPPED, BackupWork, Made
 from kurz.jobs.runner import Runner
@@ -14,6 +16,8 @@ from kurz.links.model import Scope
 from kurz.scheduling import Result, RunCause, RunContext, RunOutcome
 from kurz.storage.jobs.leases import SqlLeaseStore
 from kurz.storage.jobs.runs import SqlRunStore
+from kurz.storage.links.checksums import KEY_NAME
+from kurz.storage.schema.links import installation
 from kurz.wiring.backup_checking import verify_backup
 from kurz.wiring.backup_storage import open_storage, open_target
 from kurz.wiring.scheduled_backups import make_backups, schedule_of
@@ -170,6 +174,22 @@ async def test_while_a_link_is_damaged_older_backups_are_kept_and_somebody_is_to
     assert len(names(folder)) == 2
     [(verdict, _)] = await findings_about(recent, "backup")
     assert verdict == "ok"
+
+
+async def test_without_the_key_of_the_checksums_older_backups_are_kept(scheduled, clock, folder):
+    await make(scheduled)
+    lost = sa.delete(installation).where(installation.c.name == KEY_NAME)
+    await scheduled.database.write(lambda connection: connection.execute(lost))
+    for number in range(3):
+        clock.advance(seconds=86_400)
+        with capture_logs() as lines:
+            assert (await run_now(scheduled)).outcome is RunOutcome.DONE
+        assert [it["log_level"] for it in lines if "key" in it["event"]] == ["error"]
+        assert len(names(folder)) == 1 + number
+    found = await asyncio.to_thread(lambda: [*examine_deeply(scheduled.settings, lambda *_: None)])
+    told = [it.says for it in found if it.about == "backup"]
+    assert len(told) == 3
+    assert all("its links cannot be checked" in it for it in told)
 
 
 class Outage:

@@ -104,6 +104,9 @@ def _backup(found: CheckedBackup) -> DoctorFinding:
     links = found.links
     if links is None:
         return finding.ok("backup", f"{found.name} is intact; its links have no checksums")
+    if not links.has_key:
+        says = f"{found.name} is intact, but its links cannot be checked: the key is damaged"
+        return finding.warning("backup", says)
     if not links.is_good:
         says = f"{found.name} is intact, but has {count(links.damaged, 'damaged link')}"
         return finding.warning("backup", says)

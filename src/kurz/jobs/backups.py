@@ -25,16 +25,17 @@ _log = structlog.get_logger(__name__)
 
 
 class Made(NamedTuple):
-    """`damaged_links` differ from their checksums."""
+    """`damaged_links` differ from their checksums. Without the key, none could be compared."""
 
     size: int
     damaged_links: int = 0
+    has_key: bool = True
 
 
 class BackupWork:
     """`create` gets a function that says whether to stop, and calls it often; `prune` returns how
-    many old backups it has removed. Both may wait. While links are damaged, no backup is removed:
-    an older one may contain them undamaged."""
+    many old backups it has removed. Both may wait. While links are damaged, or may be, no backup is
+    removed: an older one may contain them undamaged."""
 
     def __init__(
         self,
@@ -82,6 +83,12 @@ class BackupWork:
             _log.error(
                 "the backup contains damaged links, so older backups are kept",
                 links=made.damaged_links,
+                hint="run: kurz doctor --deep",
+            )
+            return Result()
+        if not made.has_key:
+            _log.error(
+                "the key of the checksums is damaged, so older backups are kept",
                 hint="run: kurz doctor --deep",
             )
             return Result()

@@ -109,7 +109,8 @@ def make_backups(kurz: Kurz) -> ScheduledBackups:
         now = clock.now()
         target = storage.target(_name(kurz.engine, now))
         made = writer(settings, is_stopping=_Gently(is_stopping)).create(target, now)
-        return Made(made.size, made.manifest.damaged_links)
+        has_key = made.links is None or made.links.has_key
+        return Made(made.size, made.manifest.damaged_links, has_key)
 
     runs = SqlRunStore(kurz.database, clock)
     leases = SqlLeaseStore(kurz.database, clock)
