@@ -114,7 +114,7 @@ class BackupWork:
             while not work.done():
                 await asyncio.wait({work}, timeout=self._renewed_seconds)
                 if not work.done() and steps.were_made():
-                    steps.is_lost = not await _is_renewed(context)
+                    steps.is_lost = steps.is_lost or not await _is_renewed(context)
             return work.result()
         except asyncio.CancelledError:  # it did not stop in time: it is not a good one
             raise BackupRefused(STOPPED) from None

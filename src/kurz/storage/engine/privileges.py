@@ -1,5 +1,4 @@
-"""Whether the role of PostgreSQL may do what kurz needs. Whoever may open
-SQLite's file may also write to it."""
+"""Whether the role of PostgreSQL may do what kurz needs. SQLite has no roles."""
 
 import sqlalchemy as sa
 
