@@ -163,6 +163,7 @@ async def test_while_a_link_is_damaged_older_backups_are_kept_and_somebody_is_to
     recent = replace(scheduled.settings, backup_interval=timedelta(days=36_000))
     [(verdict, says)] = await findings_about(recent, "backup")
     assert (verdict, "damaged links" in says) == ("error", True)
+    assert await findings_about(replace(recent, read_only="on"), "backup") == []
     await run_now(replace(scheduled, settings=replace(recent, min_free_megabytes=10**12)))
     [(verdict, says)] = await findings_about(recent, "backup")
     assert (verdict, "damaged links" in says) == ("error", True)  # also after one that failed

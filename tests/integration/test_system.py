@@ -180,9 +180,11 @@ async def test_scheduled_backups_are_told(connect, client, admin, kurz, tmp_path
 
 def test_a_backup_is_old_after_two_intervals():
     now, every = datetime.now(UTC), timedelta(hours=6)
-    assert judge_backup(now - 2 * every, every, now, has_failed=False)[1] == "ok"
+    assert judge_backup(now - 2 * every, every, now, has_failed=False, is_damaged=False)[1] == "ok"
     late = now - 2 * every - timedelta(seconds=1)
-    assert judge_backup(late, every, now, has_failed=True)[1] == "old"
+    assert judge_backup(late, every, now, has_failed=True, is_damaged=False)[1] == "old"
+    damaged = judge_backup(late, every, now, has_failed=True, is_damaged=True)
+    assert damaged == ("error", "damaged")
 
 
 async def test_instances_are_told(client, admin, kurz):

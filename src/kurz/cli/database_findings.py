@@ -100,7 +100,7 @@ async def _content(engine: Engine, opened: Database) -> list[DoctorFinding]:
     found = await _clock_findings(engine, opened)
     if engine.folder is not None:
         found += _space(await opened.read(measure_file))
-    if engine.settings.backup is not None:
+    if engine.settings.backup is not None and engine.settings.read_only != "on":
         totals = await opened.read(find_totals, BACKUPS)
         found += _backups(engine.settings, totals, await opened.read(last_runs, BACKUPS, LOOKED_AT))
     for job in (JOB, CHECKS):
@@ -192,12 +192,15 @@ def _backups(settings: Settings, totals: JobTotals, runs: Sequence[Run]) -> list
     """Whether the last scheduled backup is recent, and its links are as they were stored; and
     whether a newer one has failed."""
     good = next((run for run in runs if run.outcome is RunOutcome.DONE), None)
-    if good is not None and good.counts.get(DAMAGED):
-        says = "the last one has damaged links, so older ones are kept. Run: kurz doctor --deep"
-        return [finding.error("backup", says)]
     last, now = totals.last_ended_at, datetime.now(UTC)
     failure = failure_of(runs)
-    verdict = judge_backup(last, settings.backup_interval, now, has_failed=failure is not None)
+    verdict = judge_backup(
+        last,
+        settings.backup_interval,
+        now,
+        has_failed=failure is not None,
+        is_damaged=good is not None and good.counts.get(DAMAGED, 0) > 0,
+    )
     failed = "" if failure is None else f" The last attempt failed: {failure}"
     place = settings.backup
     hours = 0.0 if last is None else (now - last).total_seconds() / 3600
@@ -209,6 +212,8 @@ def _backups(settings: Settings, totals: JobTotals, runs: Sequence[Run]) -> list
             none=f"no backup in {place} yet. kurz serve makes one after a minute.{failed}",
             old=f"the last backup in {place} is {hours:,.0f} hours old. Check the log.{failed}",
             failed=f"the last backup in {place} is {hours:,.1f} hours old.{failed}",
+            damaged=f"the last backup in {place} has damaged links, so older ones are kept."
+            " Run: kurz doctor --deep",
         )
     ]
 

@@ -33,7 +33,7 @@ from kurz.api.schemas.system import (
     SystemSettingsRead,
 )
 from kurz.errors import KurzError, SchemaOutdated, StoreUnavailable
-from kurz.jobs.backups import BYTES, failure_of
+from kurz.jobs.backups import BYTES, DAMAGED, failure_of
 from kurz.jobs.backups import JOB as BACKUPS
 from kurz.jobs.backups import LOOKED_AT as BACKUPS_LOOKED_AT
 from kurz.links.ending.reaper_admin import ReaperAdmin
@@ -155,16 +155,21 @@ class Watch:
             SCREENING,
             schedule_of_checks(settings),
         ]
-        if settings.backup is not None:
+        if self._has_backups:
             schedules.append(schedule_of_backups(settings))
         try:
             return [job_read(await self._reaper_admin.look_at(schedule)) for schedule in schedules]
         except _UNTOLD:
             return None
 
+    @property
+    def _has_backups(self) -> bool:
+        settings = self._kurz.settings
+        return settings.backup is not None and settings.read_only != "on"
+
     async def _backup(self) -> BackupRead | None:
         settings, database = self._kurz.settings, self._kurz.database
-        if settings.backup is None:
+        if not self._has_backups:
             return None
         try:
             totals = await database.read(find_totals, BACKUPS)
@@ -177,6 +182,7 @@ class Watch:
             interval_seconds=round(settings.backup_interval.total_seconds()),
             last_good_at=totals.last_ended_at,
             last_bytes=None if good is None else good.counts.get(BYTES),
+            damaged_links=0 if good is None else good.counts.get(DAMAGED, 0),
             failure=failure_of(runs),
         )
 

@@ -2320,6 +2320,11 @@ export interface components {
             /** Last Bytes */
             last_bytes: number | null;
             /**
+             * Damaged Links
+             * @description Links in the last good backup whose destination changed without a write.
+             */
+            damaged_links: number;
+            /**
              * Failure
              * @description Why the last attempt failed; null if it did not.
              */

@@ -112,7 +112,10 @@ def _jobs(system: SystemRead) -> Verdict:
 
 def _backups(backup: BackupRead, now: datetime) -> Verdict:
     every = timedelta(seconds=backup.interval_seconds)
-    return judge_backup(backup.last_good_at, every, now, has_failed=backup.failure is not None)
+    has_failed, is_damaged = backup.failure is not None, backup.damaged_links > 0
+    return judge_backup(
+        backup.last_good_at, every, now, has_failed=has_failed, is_damaged=is_damaged
+    )
 
 
 def judge_disk(free_bytes: int, last_bytes: int = LAST_FREE_BYTES) -> Verdict:
@@ -123,11 +126,19 @@ def judge_disk(free_bytes: int, last_bytes: int = LAST_FREE_BYTES) -> Verdict:
 
 
 def judge_backup(
-    last_good_at: datetime | None, every: timedelta, now: datetime, *, has_failed: bool
+    last_good_at: datetime | None,
+    every: timedelta,
+    now: datetime,
+    *,
+    has_failed: bool,
+    is_damaged: bool,
 ) -> Verdict:
-    """Of scheduled backups. `has_failed`: the last attempt did."""
+    """Of scheduled backups. `has_failed`: the last attempt did. `is_damaged`: in the last good one,
+    links differ from their checksums."""
     if last_good_at is None:
         return HealthStatus.WARNING, "none"
+    if is_damaged:
+        return HealthStatus.ERROR, "damaged"
     if now - last_good_at > MISSED_BACKUPS * every:
         return HealthStatus.WARNING, "old"
     return (HealthStatus.WARNING, "failed") if has_failed else HEALTHY

@@ -153,6 +153,9 @@ class BackupRead(BaseModel):
         description="When the last good backup was complete; null: there is none yet."
     )
     last_bytes: int | None
+    damaged_links: int = Field(
+        description="Links in the last good backup whose destination changed without a write."
+    )
     failure: str | None = Field(description="Why the last attempt failed; null if it did not.")
 
 
