@@ -24,6 +24,15 @@ def own_postgres() -> Iterator[PostgresServer]:
         yield server
 
 
+@pytest.fixture(autouse=True)
+def no_other_connections(own_postgres: PostgresServer) -> None:
+    """Those of another test may still be asleep, and tests count connections."""
+    own_postgres.ask(
+        "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+        " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    )
+
+
 @pytest.fixture
 def proxy(own_postgres: PostgresServer) -> Iterator[FaultProxy]:
     with FaultProxy(own_postgres.port) as proxy:
