@@ -39,9 +39,9 @@ async def open_jobs(
     """Runs the background work, in one process on each machine: counts clicks, trims the change log
     and individual clicks, counts active links after their writes, and on SQLite indexes their text.
     One process of the whole installation also reaps links, adds up past months of clicks, checks
-    destinations and makes backups. Yields what must be called every second. A
-    read-only server does nothing of this. It raises `ProgramOutdated` when this program is too
-    old for the database."""
+    destinations and makes backups. A read-only server does none of this. Yields a function that
+    must be called every second; it raises `ProgramOutdated` if this program is too old for the
+    database."""
     boot_clock = boot_clock or BootClock()
     board = board or Board(Scoreboard(metrics.NAMES, 1), 0)
     row = board.scoreboard.row(board.slot, metrics.OF_THE_MOMENT)
